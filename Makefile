@@ -8,97 +8,97 @@ IN      ?= machines
 PROVISIONER_machines   = qemu
 PROVISIONER_containers = container
 PROVISIONER           := $(or $(PROVISIONER_$(IN)),$(error IN=$(IN): it is neither machines nor containers))
-# The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
+# The images have all that a cluster needs, so its network has no access to the outside. LABFLAGS= gives it access.
 LABFLAGS ?= --offline
-# LOCKED=1 refuses packages of Debian that build/debian.lock does not name.
+# LOCKED=1 rejects Debian packages that are not in build/debian.lock.
 BUILD    = $(GO) run ./cmd/build $(TOOLS) $(if $(LOCKED),-locked)
-# What tests call is installed before the first build step too.
+# Programs for tests are installed before the first build step, too.
 test e2e budgets: TOOLS = -tools test
 fresh: TOOLS = -tools fresh
 FRESH_UNTIL ?= ready
-# How much of the end-to-end tests is run: see test/cluster.
+# Which end-to-end tests run: see test/cluster.
 E2E ?= 1
 
-# What the checks look at: this module's packages, without what was built.
+# The packages to check: those of this module, without the output folder.
 PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
 
 .DEFAULT_GOAL := help
 .PHONY: help host-tools build up down test vet fresh e2e debug conformance conformance-images chaos bench bench-cosi budgets generate lock lint clean
 
-help: ## show this
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-host-tools: ## install the programs that the build, the lab and the tests call
+host-tools: ## install the programs that the build, the lab and the tests need
 	@$(BUILD) -tools test host-tools
 
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
 
-up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers; IN=containers needs no KVM to be fast
+up: build ## build, then start the cluster NAME (default: default) with WORKERS=n workers; IN=containers is fast without KVM
 	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
 
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
 ifdef PKG
-test: ## all tests (E2E=landing: all that decides a landing); PKG=./apid for one package's, with RUN=TestRouter for some of them
+test: ## all tests (E2E=landing: all that a merge needs); PKG=./apid for one package, with RUN=TestRouter for some of its tests
 	@$(GO) test -count=1 $(if $(RUN),-v -run '$(RUN)') $(PKG)
 else
 test:
 	@TALOS_E2E=$(E2E) $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
 endif
 
-vet: ## static checks: go vet, staticcheck, go.mod is tidy
+vet: ## static checks: go vet, staticcheck, go mod tidy
 	@$(GO) mod tidy -diff
 	@cd test/interop && $(GO) mod tidy -diff
 	@$(GO) vet $(PACKAGES)
 	@$(GO) tool staticcheck $(PACKAGES)
 
-fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=machines-on ends there
+fresh: ## make up on a bare Debian 12, in its own namespaces; FRESH_UNTIL=machines-on stops there
 	@$(BUILD) host-tools
 	@$(GO) run ./test/fresh -until $(FRESH_UNTIL) -in $(IN)
 
 ifdef RUN
-e2e: build ## the end-to-end tests alone, those with several machines too; RUN='TestContainer/(boots|takes)' for some steps
+e2e: build ## only the end-to-end tests, also those with several machines; RUN='TestContainer/(boots|takes)' for some steps
 	@TALOS_E2E=all $(GO) test -count=1 -v -timeout 90m -run '$(RUN)' ./test/e2e
 else
 e2e: build
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...
 endif
 
-debug: ## a debugger on machined of a container: MACHINE=name for another than the first machine of NAME
+debug: ## attach a debugger to machined in a container; MACHINE=name for another machine than the first of NAME
 	@$(BUILD) talos-debug
 	@$(GO) run ./cmd/debug -state out/lab -name $(NAME) -machine '$(MACHINE)' -init '$(INIT)'
 
-conformance-images: build ## the images that Kubernetes' own tests use, and a disk image whose cache has them
+conformance-images: build ## the images for Kubernetes' own tests, and a disk image with these in its image cache
 	@$(BUILD) conformance-disk-image
 
 conformance: ## Kubernetes' own tests against the cluster NAME: a short set, or FOCUS='\[Conformance\]' for all
 	@$(BUILD) e2e kubectl
 	@$(GO) run ./test/conformance -kubeconfig out/lab/$(NAME)/kubeconfig -focus '$(FOCUS)' -skip '$(SKIP)'
 
-chaos: ## long random histories, and processes killed at work, of package cosi
+chaos: ## test package cosi with long random histories and killed processes
 	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 ETCD_TEST_OPERATIONS=10000 $(GO) test -count=1 -v -timeout 60m \
 		-run 'TestLongHistory|TestKill|TestFaults' ./cosi/memory ./cosi/bolt ./cosi/etcd
 
-bench: ## benchmarks, with allocations
+bench: ## run all benchmarks, with allocations
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
 
-bench-cosi: ## package cosi beside another implementation of the same protocol, in one run
+bench-cosi: ## compare package cosi with another implementation of the same protocol
 	@cd test/interop && $(GO) run ./compare
 
-budgets: build ## sizes, times and memory against their budgets
+budgets: build ## compare sizes, times and memory with their budgets
 	@$(BUILD) -sizes
 	@TALOS_E2E=1 TALOS_BUDGETS=1 $(GO) test -count=1 -v -timeout 50m ./test/budgets
 
-lock: ## take Debian's newest packages into build/debian.lock
+lock: ## update build/debian.lock to the newest Debian packages
 	@$(BUILD) -lock
 
 generate: ## regenerate checked-in generated code
 	@$(GO) generate ./...
 
-lint: vet ## formatting and static checks
+lint: vet ## check the formatting and run the static checks
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
-clean: ## remove what was built; the build cache (out/cache) and the clusters stay
+clean: ## remove the results of the build, but not the build cache (out/cache) and the clusters
 	@rm -rf out/bin out/components out/debug out/images

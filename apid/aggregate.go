@@ -4,6 +4,7 @@ package apid
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -14,7 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	// The services whose answers are put together, so that their methods are known.
+	// Linked for the descriptors of the services whose answers are combined.
 	_ "github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/api/common"
 	_ "github.com/seed-59268b81/talos/api/inspect"
@@ -23,30 +24,24 @@ import (
 	_ "github.com/seed-59268b81/talos/api/time"
 )
 
-// Answers of many nodes become one without being decoded, by two properties of protocol buffers. A reply is
-// {repeated messages = 1}, and the bytes of two such replies one after the other are the reply with the messages of
-// both. And in each message, as in each frame of a stream, metadata is field 1: appending that field to the bytes of a
-// message adds to its metadata, for the parts of a field that comes twice are merged.
+// Answers of many nodes are combined without decoding them, by two properties of protocol buffers. A reply is
+// {repeated messages = 1}, and the bytes of two replies, concatenated, are the reply with the messages of both. In each
+// message, as in each frame of a stream, field 1 is the metadata: a field that is appended to the bytes of a message is merged
+// into its metadata.
 const (
 	fieldMessages = protowire.Number(1)
 	fieldMetadata = protowire.Number(1)
 )
 
-// aggregates tells the services whose answers are made for that.
+// aggregates reports whether the answers of a method can be combined.
 func aggregates(method string) bool {
-	for _, service := range []string{
+	return slices.ContainsFunc([]string{
 		"/machine.MachineService/", "/cluster.ClusterService/", "/inspect.InspectService/", "/storage.StorageService/", "/time.TimeService/",
-	} {
-		if strings.HasPrefix(method, service) {
-			return true
-		}
-	}
-
-	return false
+	}, func(service string) bool { return strings.HasPrefix(method, service) })
 }
 
-// answersInFrames tells the methods that answer with a stream. Of one that is not known here, a newer node's, the name
-// has to say it.
+// answersInFrames reports whether a method answers with a stream. A method that is unknown here, of a newer node, shows it by
+// its name.
 func answersInFrames(method string) bool {
 	if m := describe(method); m != nil {
 		return m.IsStreamingServer()
@@ -55,7 +50,7 @@ func answersInFrames(method string) bool {
 	return strings.HasSuffix(method, "Stream")
 }
 
-// isUnary tells the methods with one request and one answer. One that is not known here may be any.
+// isUnary reports whether a method has one request and one answer. It returns false for unknown methods.
 func isUnary(method string) bool {
 	m := describe(method)
 
@@ -75,7 +70,7 @@ func describe(method string) protoreflect.MethodDescriptor {
 	return m
 }
 
-// metadataField is the field that tells which node a message is of, and, if it is no answer, the error.
+// metadataField returns the field with the node of a message and, if the node has no answer, its error.
 func metadataField(node string, err error) []byte {
 	m := &common.Metadata{Hostname: strings.ToValidUTF8(node, "?")}
 
@@ -87,7 +82,7 @@ func metadataField(node string, err error) []byte {
 
 	raw, err := proto.Marshal(m)
 	if err != nil {
-		// Of what a node sends in its status, the details could be damaged.
+		// The details of a node's status may be damaged.
 		m.Status.Details = nil
 		raw, _ = proto.MarshalOptions{AllowPartial: true}.Marshal(m)
 	}
@@ -97,7 +92,7 @@ func metadataField(node string, err error) []byte {
 
 // tagFrame adds the node to a frame of a stream.
 func tagFrame(data mem.BufferSlice, node string) (mem.BufferSlice, error) {
-	whole := data.MaterializeToBuffer(mem.DefaultBufferPool()) // the same bytes, if they are in one piece
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool()) // the same bytes, if they are in one buffer
 	defer whole.Free()
 
 	if err := checkMessage(whole.ReadOnlyData()); err != nil {
@@ -156,15 +151,13 @@ func appendMessage(out, message, field []byte) []byte {
 	return append(append(out, message...), field...)
 }
 
-// errorFrame and errorReply stand for the answer of a node that gave none.
-func errorFrame(node string, err error) []byte { return metadataField(node, err) }
-
+// errorReply returns a reply that consists of a node's error.
 func errorReply(node string, err error) []byte {
 	return appendMessage(nil, nil, metadataField(node, err))
 }
 
-// checkMessage makes sure that bytes are fields, so that one node's damage does not make the answers of others
-// unreadable. What is in the fields is not looked at.
+// checkMessage checks that bytes are a sequence of fields, so that damage of one answer does not spread to the others. It does
+// not look into the fields.
 func checkMessage(message []byte) error {
 	for len(message) > 0 {
 		_, _, n := protowire.ConsumeField(message)

@@ -70,7 +70,7 @@ func TestTagReply(t *testing.T) {
 	}
 }
 
-// TestAnswersInFrames compares with the methods that answer many nodes with a stream, by name.
+// TestAnswersInFrames compares with a list of the methods that answer many nodes with a stream.
 func TestAnswersInFrames(t *testing.T) {
 	want := []string{
 		"cluster.ClusterService/HealthCheck",
@@ -126,7 +126,7 @@ func TestErrorAnswers(t *testing.T) {
 	want.Status = status.New(codes.NotFound, "no such ? service").Proto()
 
 	frame := &common.Data{}
-	if err := proto.Unmarshal(errorFrame("n\xff1", err), frame); err != nil {
+	if err := proto.Unmarshal(metadataField("n\xff1", err), frame); err != nil {
 		t.Fatal(err)
 	}
 
@@ -142,8 +142,8 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-// FuzzTagReply puts the reply of a node, whatever its bytes, beside a good one: the good one stays readable. Where the
-// reply is sound, it is decoded as before, with the name.
+// FuzzTagReply combines any bytes of one node with a valid reply of another, which stays readable. A valid reply is decoded as
+// before, with the name of its node.
 func FuzzTagReply(f *testing.F) {
 	good, err := proto.Marshal(&machine.MemoryResponse{Messages: []*machine.Memory{{Meminfo: &machine.MemInfo{Memtotal: 1}}}})
 	if err != nil {
@@ -178,9 +178,9 @@ func FuzzTagReply(f *testing.F) {
 		broken := proto.Unmarshal(input, was)
 
 		if err := proto.Unmarshal(whole, decoded); err != nil {
-			// The shape is sound, and a field in it is not what it should be: that cannot be seen without decoding.
+			// The structure is valid, but a field has another type, which shows only in decoding.
 			if broken == nil || errors.Is(broken, nil) {
-				t.Fatalf("a sound reply is unreadable after: %v", err)
+				t.Fatalf("a valid reply is unreadable afterwards: %v", err)
 			}
 
 			return
@@ -227,7 +227,7 @@ func FuzzTagFrame(f *testing.F) {
 		}
 
 		if err := proto.Unmarshal(tagged.Materialize(), got); err != nil {
-			t.Fatalf("a sound frame is unreadable after: %v", err)
+			t.Fatalf("a valid frame is unreadable afterwards: %v", err)
 		}
 
 		if got.GetMetadata().GetHostname() != "n1" || !bytes.Equal(got.GetBytes(), was.GetBytes()) {

@@ -34,8 +34,8 @@ func (c backendCreds) Clone() credentials.TransportCredentials {
 	return backendCreds{c.TransportCredentials.Clone(), c.grow}
 }
 
-// backendConn is a connection to machined or to another node, after its handshake. What comes in by it is counted, and
-// it knows why the other side hung up at once.
+// backendConn is a connection to machined or to another node, after its handshake. It counts received bytes, and finds the
+// reason why the other side closed it at once.
 type backendConn struct {
 	net.Conn
 
@@ -68,13 +68,13 @@ func (c *backendConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// alertWait is for an alert that has come before the connection broke.
+// alertWait is how long to wait for an alert that was sent before the connection broke.
 const alertWait = time.Second / 10
 
-// alert returns what the other side has said of why it hung up, if it has. With TLS 1.3 it refuses a certificate after
-// the client's handshake is done: the client writes, and that its pipe is broken is no help to anybody.
+// alert returns the TLS alert with which the other side closed the connection, if any. In TLS 1.3 a server refuses a certificate
+// after the client's handshake: the client fails in a write, with the useless error "broken pipe".
 func (c *backendConn) alert() error {
-	c.SetReadDeadline(time.Now().Add(alertWait)) // then it is closed, which Read says
+	c.SetReadDeadline(time.Now().Add(alertWait)) // if that fails, so does Read
 
 	_, err := c.Conn.Read(make([]byte, 1))
 

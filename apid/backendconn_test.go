@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// TestAlertOfWhoHungUp has a server that refuses the client's certificate, says so and is gone before the client, whose
-// handshake is done, writes.
+// TestAlertOfWhoHungUp: a server refuses the client's certificate with an alert and closes the connection before the client, which has
+// finished its handshake, writes.
 func TestAlertOfWhoHungUp(t *testing.T) {
 	ca := newCA(t)
 	ours, theirs := view(t, ca), view(t, newCA(t))
@@ -72,7 +72,7 @@ func TestAlertOfWhoHungUp(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The first goes to nobody, the next finds it out.
+	// The first write succeeds, the next one fails.
 	for range 100 {
 		if _, err = io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\n"); err != nil {
 			break
@@ -88,12 +88,12 @@ func TestAlertOfWhoHungUp(t *testing.T) {
 	}
 }
 
-// pipe is a connection that can be read and not written.
+// pipe is a connection that can be read, but not written.
 type pipe struct{ net.Conn }
 
 func (pipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// TestBrokenPipe has connections break of which nothing more is known, before anything was heard and after.
+// TestBrokenPipe breaks connections without an alert, before and after the first received byte.
 func TestBrokenPipe(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
@@ -103,7 +103,7 @@ func TestBrokenPipe(t *testing.T) {
 	conn := &backendConn{Conn: pipe{a}, grow: func(bytes int) { counted += bytes }}
 
 	if _, err := io.WriteString(conn, "x"); !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("before anything was heard: got %v, want it as it is", err)
+		t.Errorf("before the first byte: got %v, want it unchanged", err)
 	}
 
 	go io.WriteString(b, "abcdef") // all of it is read
@@ -115,11 +115,11 @@ func TestBrokenPipe(t *testing.T) {
 	}
 
 	if _, err := io.WriteString(conn, "x"); !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("after: got %v, want it as it is", err)
+		t.Errorf("after it: got %v, want it unchanged", err)
 	}
 
 	if rest, err := io.ReadAll(io.LimitReader(conn, 3)); string(rest) != "def" || err != nil {
-		t.Errorf("got %q, %v, want what was not read yet", rest, err)
+		t.Errorf("got %q, %v, want the unread rest", rest, err)
 	}
 
 	if counted != 6 {

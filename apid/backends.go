@@ -24,24 +24,24 @@ import (
 )
 
 const (
-	// idle is when the connection to another node is dropped, and idleDead when it is one that does not stand: nobody
-	// shall be dialled for ever because somebody asked for it once.
+	// idle is when an unused connection to another node is closed, and idleDead when one that is not established is: a single
+	// call must not make this node dial for ever.
 	idle     = 15 * time.Minute
 	idleDead = 30 * time.Second
-	// dialTimeout bounds the way to a node; retryDelay how long a failure to get there is the answer to other calls.
+	// dialTimeout limits a connection attempt. For retryDelay after a failure, calls get its error.
 	dialTimeout = 5 * time.Second
 	retryDelay  = 3 * time.Second
-	// maxBackends that there can be. Who calls could name any number of nodes.
+	// maxBackends limits the connections: a caller could name any number of nodes.
 	maxBackends = 1024
 )
 
-// backends are the connections to machined and to other nodes: made when first used, kept while they are, and dropped
-// when their node is gone or the certificates change.
+// backends are the connections to machined and to other nodes. A connection is made at its first use, and closed when it is
+// idle or when the certificates change.
 type backends struct {
 	socket string
 	// address of a node's API.
 	address func(node string) string
-	// grow is told how many bytes of answers have come.
+	// grow is called with the number of bytes that were received.
 	grow func(bytes int)
 
 	mu      sync.Mutex
@@ -68,7 +68,7 @@ func newBackends(socket string, grow func(bytes int)) *backends {
 	}
 }
 
-// use retires the connections that were made with other certificates: calls that run on them go on.
+// use retires the connections that were made with other certificates. Running calls continue on them.
 func (b *backends) use(v *View) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *backends) use(v *View) {
 	}
 }
 
-// retire has no further call use the connection to a node. It closes after the last that runs.
+// retire removes the connection to a node from use. It closes after its last call.
 func (b *backends) retire(node string) {
 	n := b.nodes[node]
 	delete(b.nodes, node)
@@ -135,7 +135,7 @@ func (b *backends) dialOptions(creds credentials.TransportCredentials) []grpc.Di
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(contract.MaxMessage), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: dialTimeout}),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableRetry(), // a frame that was sent on is gone
+		grpc.WithDisableRetry(), // a frame that was sent is not kept
 		grpc.WithNoProxy(),
 		grpc.WithIdleTimeout(idle),
 	}
@@ -158,7 +158,7 @@ func (b *backends) local() (*grpc.ClientConn, error) {
 	return b.machine, nil
 }
 
-// remote returns the connection to a node, and the function to call when it is done with.
+// remote returns the connection to a node, and a function to call after its use.
 func (b *backends) remote(node string) (conn *grpc.ClientConn, release func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,23 +184,23 @@ func (b *backends) remote(node string) (conn *grpc.ClientConn, release func(), e
 
 func (b *backends) dial(node string) (*nodeConn, error) {
 	if b.closed {
-		return nil, status.Error(codes.Unavailable, "this node's API is going down")
+		return nil, status.Error(codes.Unavailable, "this node's API is shutting down")
 	}
 
 	if b.view == nil || b.view.Client == nil {
-		// The call was let through a moment ago, and the certificates changed since.
+		// The certificates changed after the call was admitted.
 		return nil, status.Errorf(codes.Unavailable, "node %s: this node has no client certificate at the moment; try again", node)
 	}
 
 	if len(b.nodes) >= maxBackends && !b.makeRoom() {
-		return nil, status.Errorf(codes.ResourceExhausted, "node %s: calls to %d other nodes run through this one; try again, or use another endpoint", node, len(b.nodes))
+		return nil, status.Errorf(codes.ResourceExhausted, "node %s: this node forwards calls to %d other nodes already; try again, or use another endpoint", node, len(b.nodes))
 	}
 
 	options := append(b.dialOptions(credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*b.view.Client}, RootCAs: b.view.CAs,
 	})),
-		// A node that dies with the connection open costs the timeout where it owes an answer to what was sent (gRPC makes
-		// it the kernel's TCP_USER_TIMEOUT too), and both where a call waits in silence.
+		// When a node dies with the connection open, a call fails after Timeout if data is unacknowledged (gRPC sets the
+		// kernel's TCP_USER_TIMEOUT to it), and after Time and Timeout if the connection is silent.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingMin, Timeout: dialTimeout}),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
@@ -214,7 +214,7 @@ func (b *backends) dial(node string) (*nodeConn, error) {
 	return &nodeConn{ClientConn: conn}, nil
 }
 
-// makeRoom drops the connection that was not used for the longest time.
+// makeRoom retires the connection that was unused for the longest time. It reports whether there was one.
 func (b *backends) makeRoom() bool {
 	oldest := ""
 

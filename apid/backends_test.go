@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// count of the connections to nodes.
+// count returns the number of connections to nodes.
 func (b *backends) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -25,7 +25,7 @@ func (b *backends) count() int {
 	return len(b.nodes)
 }
 
-// TestBackendsGoWithTheirNode has connections that are not used any more, to a node that is there and one that is not.
+// TestBackendsGoWithTheirNode: unused connections are closed, to a reachable and to an unreachable node.
 func TestBackendsGoWithTheirNode(t *testing.T) {
 	ca := newCA(t)
 	v := view(t, ca)
@@ -51,7 +51,7 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 		time.Sleep(time.Hour)
 
 		if b.count() != 1 {
-			t.Error("the connection is gone while a call runs")
+			t.Error("the connection is closed while a call runs")
 		}
 
 		releaseAgain()
@@ -66,18 +66,18 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 		time.Sleep(idleDead - time.Second)
 
 		if b.count() != 1 {
-			t.Error("the connection is gone before its time")
+			t.Error("the connection is closed too early")
 		}
 
 		time.Sleep(2 * time.Second)
 
 		if b.count() != 0 || conn.GetState() != connectivity.Shutdown {
-			t.Errorf("a node that is not called: got %d connections, %s, want it dropped", b.count(), conn.GetState())
+			t.Errorf("an unused connection: got %d connections, %s, want it closed", b.count(), conn.GetState())
 		}
 	})
 }
 
-// TestBackendsAreBounded has somebody name ever more nodes.
+// TestBackendsAreBounded: a caller names ever more nodes.
 func TestBackendsAreBounded(t *testing.T) {
 	b := newBackends("", func(int) {})
 	defer b.close()
@@ -96,7 +96,7 @@ func TestBackendsAreBounded(t *testing.T) {
 	}
 
 	if len(b.nodes) != maxBackends || b.nodes["n0"] == nil || b.nodes["n10"] != nil {
-		t.Errorf("got %d connections, want %d, those with calls among them and the oldest others not", len(b.nodes), maxBackends)
+		t.Errorf("got %d connections, want %d: those with calls and the newest others", len(b.nodes), maxBackends)
 	}
 
 	for i := range maxBackends - 10 {
@@ -110,7 +110,7 @@ func TestBackendsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBackendsOfNewCertificates has them change with and without calls.
+// TestBackendsOfNewCertificates changes certificates with and without running calls.
 func TestBackendsOfNewCertificates(t *testing.T) {
 	ca := newCA(t)
 	b := newBackends("", func(int) {})
@@ -159,7 +159,7 @@ func TestBackendsOfNewCertificates(t *testing.T) {
 	releaseNext()
 }
 
-// TestNodeDiesDuringACall has one whose kernel takes what is sent and whose API says nothing more.
+// TestNodeDiesDuringACall: a node's kernel acknowledges data, but its API does not answer.
 func TestNodeDiesDuringACall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a ping's answer")
@@ -168,7 +168,7 @@ func TestNodeDiesDuringACall(t *testing.T) {
 	ca := newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
 
-	// A wire to the node that can be cut without a word.
+	// A connection to the node that can be cut silently.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// backendSocket has the test binary be machined on that socket.
+// backendSocket is the environment variable that makes the test binary serve as machined on that socket.
 const backendSocket = "TEST_BACKEND_SOCKET"
 
 func init() {
@@ -37,8 +37,7 @@ func init() {
 	fatal(g.Serve(l))
 }
 
-// apart moves the backend of apid to a process of its own, as machined is one: within the client's, a call to it would
-// wake nobody.
+// apart moves the backend of apid to a process of its own, as machined is: calls within one process would cost no context switch.
 func (p *apidProcess) apart(t testing.TB) {
 	t.Helper()
 
@@ -49,8 +48,8 @@ func (p *apidProcess) apart(t testing.TB) {
 	spawn(t, os.Stderr, backendSocket+"="+p.socket)
 }
 
-// BenchmarkVersion is a unary call through apid, and the same to the backend itself. The medians are what counts: apid
-// shall cost at most 0.3 ms.
+// BenchmarkVersion makes a unary call through apid, and the same call to the backend itself. The medians count: apid may cost at most
+// 0.3 ms.
 func BenchmarkVersion(b *testing.B) {
 	p := startChild(b)
 	p.apart(b)
@@ -109,7 +108,7 @@ func BenchmarkThousandASecond(b *testing.B) {
 
 	start := time.Now()
 
-	// By the clock, so that what a busy computer delays is made up for.
+	// By the clock, to catch up after delays of a busy computer.
 	for due := start; b.Loop(); due = due.Add(time.Millisecond) {
 		time.Sleep(time.Until(due))
 		calls <- struct{}{}

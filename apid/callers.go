@@ -4,6 +4,8 @@ package apid
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,17 +13,17 @@ import (
 )
 
 const (
-	// lastWord is how long a connection stays that is not let in any more, so that its calls' status gets out.
+	// lastWord is how long a connection that is no longer admitted stays open, so that the status of its calls is sent.
 	lastWord = time.Second / 5
-	// unaryGrace is how long its calls may go on that have one answer. Who has configured the machine without a certificate
-	// shall hear that it has worked.
+	// unaryGrace is how long its unary calls may continue. A client that has configured the machine without a certificate gets
+	// the answer.
 	unaryGrace = 5 * time.Second
-	// recheck is how often a call is looked at that runs until its certificate ends: the clock may be set.
+	// recheck is how often the end of a call's certificate is checked: the clock may be set.
 	recheck = time.Minute
 )
 
-// callers are the connections without a certificate, and the calls that run. When the view changes, and when a certificate
-// ends, those are ended that would not be let in any more.
+// callers are the connections without a certificate, and the running calls. When the view changes or a certificate ends, those
+// that would no longer be admitted are ended.
 type callers struct {
 	view func() *View
 
@@ -34,22 +36,10 @@ func newCallers(view func() *View) *callers {
 	return &callers{view: view, strangers: map[*connection]struct{}{}, calls: map[*call]struct{}{}}
 }
 
-// look goes through all when there is another view.
+// look checks all of them against a new view.
 func (c *callers) look(v *View) {
 	c.mu.Lock()
-
-	var (
-		strangers []*connection
-		calls     []*call
-	)
-
-	for s := range c.strangers {
-		strangers = append(strangers, s)
-	}
-
-	for call := range c.calls {
-		calls = append(calls, call)
-	}
+	strangers, calls := slices.Collect(maps.Keys(c.strangers)), slices.Collect(maps.Keys(c.calls))
 	c.mu.Unlock()
 
 	for _, call := range calls {
@@ -65,13 +55,13 @@ func (c *callers) look(v *View) {
 	}
 }
 
-// stranger notes a connection without a certificate that comes in, and returns what forgets it.
+// stranger records a new connection without a certificate, and returns the function that removes it.
 func (c *callers) stranger(conn *connection) (gone func()) {
 	c.mu.Lock()
 	c.strangers[conn] = struct{}{}
 	c.mu.Unlock()
 
-	// Maintenance may have ended since the handshake began.
+	// Maintenance mode may have ended during the handshake.
 	if !c.view().Open {
 		c.dismiss(conn, time.Now())
 	}
@@ -84,13 +74,13 @@ func (c *callers) stranger(conn *connection) (gone func()) {
 	}
 }
 
-// dismiss closes the connection of a stranger, when the calls are over that may go on.
+// dismiss closes a connection without a certificate after its calls have ended, or after until.
 func (c *callers) dismiss(conn *connection, until time.Time) {
 	time.AfterFunc(lastWord, func() {
 		if c.busy(conn) && time.Now().Before(until) {
 			c.dismiss(conn, until)
 		} else {
-			conn.Close() // it is not let in any more
+			conn.Close() // it is no longer admitted
 		}
 	})
 }
@@ -108,7 +98,7 @@ func (c *callers) busy(conn *connection) bool {
 	return false
 }
 
-// call is one that runs.
+// call is a running call.
 type call struct {
 	grpc.ServerStream
 
@@ -116,7 +106,7 @@ type call struct {
 	conn    *connection // nil if our listener did not accept it
 	id      *identity
 	unary   bool
-	ctx     context.Context // the stream's, until the caller is not let in any more
+	ctx     context.Context // the stream's, until the caller is no longer admitted
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -128,7 +118,7 @@ type call struct {
 // Context implements grpc.ServerStream.
 func (c *call) Context() context.Context { return c.ctx }
 
-// begin counts a call in. It comes before the look at the view that lets the call in, so that no change is missed.
+// begin records a call. Call it before the call is admitted by a view, so that no change of the view is missed.
 func (c *callers) begin(in grpc.ServerStream, method string) *call {
 	out := &call{ServerStream: in, callers: c, conn: connectionOf(in.Context()), id: identityOf(in.Context()), unary: isUnary(method)}
 	out.ctx, out.cancel = context.WithCancelCause(in.Context())
@@ -140,7 +130,7 @@ func (c *callers) begin(in grpc.ServerStream, method string) *call {
 	return out
 }
 
-// end counts it out.
+// end removes the call.
 func (c *call) end() {
 	c.callers.mu.Lock()
 	delete(c.callers.calls, c)
@@ -158,11 +148,11 @@ func (c *call) end() {
 	c.cancel(nil)
 }
 
-// look ends the call if its caller would not be let in any more, and else sees to it that it is looked at again.
+// look ends the call if its caller would no longer be admitted. Otherwise it schedules the next check.
 func (c *call) look() {
 	view := c.callers.view()
 
-	// Nobody is let in for a moment when certificates are made: that is no reason to end what runs, of those who have one.
+	// While certificates are issued, no new caller is admitted. Running calls with a certificate continue.
 	if view.CAs == nil && !view.Open && c.id.hasCertificate() {
 		return
 	}
@@ -190,7 +180,7 @@ func (c *call) look() {
 	}
 }
 
-// refuse ends the call, and the connection of a caller who does not take the status.
+// refuse ends the call, and the connection if the caller does not read the status.
 func (c *call) refuse(err error) {
 	c.cancel(err)
 
@@ -202,11 +192,11 @@ func (c *call) refuse(err error) {
 	defer c.mu.Unlock()
 
 	if !c.ended {
-		c.timer = time.AfterFunc(lastWord, func() { c.conn.Close() }) // it is not let in any more
+		c.timer = time.AfterFunc(lastWord, func() { c.conn.Close() }) // it is no longer admitted
 	}
 }
 
-// status of a call that has ended: why it was ended here, if it was.
+// status returns the error of a call that has ended: the reason if refuse ended it, else err.
 func (c *call) status(err error) error {
 	if cause := context.Cause(c.ctx); cause != nil && c.ServerStream.Context().Err() == nil {
 		return cause

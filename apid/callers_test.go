@@ -22,10 +22,10 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// endsWithin is when a stream has to be over after its caller is not let in any more.
+// endsWithin is how long a stream may run after its caller is no longer admitted.
 const endsWithin = time.Second
 
-// running is a stream that has begun and does not end by itself.
+// running is a started stream that does not end by itself.
 type running struct {
 	grpc.ServerStreamingClient[common.Data]
 
@@ -54,7 +54,7 @@ func follow(t *testing.T, client machine.MachineServiceClient, md ...string) run
 	return r
 }
 
-// ends holds that the stream ends in time, and with that status.
+// ends checks that the stream ends in time, with the status.
 func (r running) ends(t *testing.T, code codes.Code, text string) {
 	t.Helper()
 
@@ -82,7 +82,7 @@ func (r running) goesOn(t *testing.T, when string) {
 	}
 }
 
-// maintenance is the view of a machine without a configuration.
+// maintenance returns the view of a machine without a configuration.
 func maintenance(t testing.TB, ca *pki.CA) *View {
 	t.Helper()
 
@@ -92,8 +92,8 @@ func maintenance(t testing.TB, ca *pki.CA) *View {
 	return open
 }
 
-// TestDoorShuts has somebody without a certificate hold streams and connections of every kind when the machine is configured.
-func TestDoorShuts(t *testing.T) {
+// TestMaintenanceEnds: a client without a certificate has streams and connections of every kind when the machine is configured.
+func TestMaintenanceEnds(t *testing.T) {
 	ca := newCA(t)
 
 	for _, tt := range []struct {
@@ -139,9 +139,9 @@ func TestDoorShuts(t *testing.T) {
 			for name, ended := range map[string]<-chan error{"that sends": loud, "without a call": idle} {
 				select {
 				case err := <-ended:
-					t.Logf("the one %s ended: %v", name, err)
+					t.Logf("the stream %s ended: %v", name, err)
 				case <-time.After(time.Until(changed.Add(endsWithin))):
-					t.Errorf("the one %s is alive %s after the change", name, time.Since(changed))
+					t.Errorf("the stream %s is alive %s after the change", name, time.Since(changed))
 				}
 			}
 
@@ -176,7 +176,7 @@ func (c *callers) streams() int {
 	return n
 }
 
-// flood reads a stream that always has more.
+// flood reads an endless stream.
 func flood(t *testing.T, client machine.MachineServiceClient) <-chan error {
 	t.Helper()
 
@@ -200,7 +200,7 @@ func flood(t *testing.T, client machine.MachineServiceClient) <-chan error {
 	return ended
 }
 
-// deafReader has a stream that it does not read, so that whoever sends waits.
+// deafReader opens a stream that it does not read, so that the sender blocks.
 func deafReader(t *testing.T, n *node, ca *pki.CA) {
 	t.Helper()
 
@@ -209,7 +209,7 @@ func deafReader(t *testing.T, n *node, ca *pki.CA) {
 	}
 }
 
-// idleConnection is one that makes no call.
+// idleConnection opens a connection without calls.
 func idleConnection(t *testing.T, n *node, ca *pki.CA) <-chan error {
 	t.Helper()
 
@@ -239,13 +239,13 @@ func idleConnection(t *testing.T, n *node, ca *pki.CA) <-chan error {
 	return ended
 }
 
-// TestStreamsEndWithTheirCertificate has one of a caller, one that it has another node serve, and one of another caller whose
-// certificate lives longer.
+// TestStreamsEndWithTheirCertificate has a stream of one caller, one that another node serves for it, and one of another caller whose
+// certificate is valid for longer.
 func TestStreamsEndWithTheirCertificate(t *testing.T) {
 	ca := newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
 
-	// Certificates end at a whole second.
+	// Certificates end at whole seconds.
 	end := time.Now().Add(3 * time.Second).Truncate(time.Second)
 	short := dial(t, a, ca, pair(t, ca, pki.LeafOptions{Organization: []string{"os:admin"}, Client: true, TTL: time.Until(end)}))
 	long := dial(t, a, ca, clientCert(t, ca, "os:admin"))
@@ -259,11 +259,11 @@ func TestStreamsEndWithTheirCertificate(t *testing.T) {
 	stays.goesOn(t, "another certificate ended")
 }
 
-// TestRenewalEndsNothing has a node get other certificates of its authority, and a moment without any.
+// TestRenewalEndsNothing: a node gets other certificates of its authority, and has none in between.
 func TestRenewalEndsNothing(t *testing.T) {
 	ca := newCA(t)
 
-	// The certificate that a node calls others with is renewed when the stream has long begun.
+	// The node's client certificate is renewed while the stream runs.
 	own := view(t, ca)
 	own.Client = pair(t, ca, pki.LeafOptions{Organization: []string{contract.RoleImpersonator}, Client: true, TTL: 2 * time.Second})
 

@@ -26,7 +26,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
-// childSocket has the test binary be apid before that socket, with the certificates that childKeys names a file of.
+// childSocket is the environment variable that makes the test binary run apid for that socket, with the certificates in the file
+// that childKeys names.
 const (
 	childSocket = "TEST_APID_SOCKET"
 	childKeys   = "TEST_APID_KEYS"
@@ -35,7 +36,7 @@ const (
 // keys are the certificates of the child, PEM.
 type keys struct{ Crt, Key, CA []byte }
 
-// child is apid as it runs on a machine: a process of its own, with the limits that it has there.
+// child is apid as it runs on a machine: a process of its own, with its limits.
 func child(socket string) {
 	raw, err := os.ReadFile(os.Getenv(childKeys))
 	fatal(err)
@@ -53,7 +54,7 @@ func child(socket string) {
 	router := NewRouter(newLog(os.Stderr), socket)
 	router.SetView(&View{Server: &server, CAs: pool})
 
-	// As on a machine, where all addresses are listened on: the tests come from several.
+	// On all addresses, as on a machine: the tests use several.
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "0.0.0.0:0")
 	fatal(err)
 	fatal(sandbox.Restrict())
@@ -68,7 +69,7 @@ func fatal(err error) {
 	}
 }
 
-// apidProcess is a child.
+// apidProcess is a running child.
 type apidProcess struct {
 	*node
 
@@ -78,7 +79,7 @@ type apidProcess struct {
 	log  string // file of its output
 }
 
-// startChild starts a backend here and apid before it in a process of its own.
+// startChild starts a backend in this process and apid in a process of its own.
 func startChild(t testing.TB) *apidProcess {
 	t.Helper()
 
@@ -130,7 +131,7 @@ func startChild(t testing.TB) *apidProcess {
 	return p
 }
 
-// spawn starts this program anew, with more in its environment, and returns the first line that it prints. It ends with
+// spawn starts this program again, with additional environment variables, and returns its first line of output. The process ends with
 // the test.
 func spawn(t testing.TB, stderr *os.File, env ...string) (pid int, line string) {
 	t.Helper()
@@ -172,19 +173,19 @@ func readFile(t testing.TB, path string) string {
 	return string(raw)
 }
 
-// loopbacks are the addresses that the tests come from and go to.
+// loopbacks are the addresses of clients and servers in the tests.
 func loopbacks() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
 }
 
-// raced tells a build with the race detector.
+// raced reports whether the race detector is on.
 func raced() bool {
 	info, ok := buildinfo.ReadBuildInfo()
 
 	return ok && slices.Contains(info.Settings, buildinfo.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// memory of the process, now and at most, in MiB.
+// memory returns the present and the largest memory of the process, in MiB.
 func (p *apidProcess) memory(t testing.TB) (now, peak int) {
 	t.Helper()
 
@@ -200,7 +201,7 @@ func (p *apidProcess) memory(t testing.TB) (now, peak int) {
 	}
 
 	if now == 0 {
-		t.Fatal("apid is gone")
+		t.Fatal("apid has ended")
 	}
 
 	return now >> 10, peak >> 10

@@ -8,18 +8,18 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// frame is one message as it came, undecoded.
+// frame is one message as it was received, undecoded.
 type frame struct{ data mem.BufferSlice }
 
-// codec passes frames through. The buffers are reference counted: Unmarshal keeps one for the frame, which Marshal
-// hands to the connection.
+// codec passes frames through. The buffers are reference counted: Unmarshal takes a reference for the frame, and Marshal passes
+// it to the connection.
 type codec struct{}
 
 // Marshal implements encoding.CodecV2.
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	f, ok := v.(*frame)
 	if !ok {
-		return nil, fmt.Errorf("apid passes frames on, got a %T", v)
+		return nil, fmt.Errorf("apid forwards frames, got a %T", v)
 	}
 
 	data := f.data
@@ -32,7 +32,7 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	f, ok := v.(*frame)
 	if !ok {
-		return fmt.Errorf("apid passes frames on, got a %T", v)
+		return fmt.Errorf("apid forwards frames, got a %T", v)
 	}
 
 	data.Ref()

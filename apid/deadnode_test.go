@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// deaf is an address where the kernel answers nothing, as that of a machine that is off: the queue of a listener that
-// accepts nobody is full.
+// deaf returns an address that does not answer, like that of a machine that is off: the queue of a listener that never accepts is
+// full.
 func deaf(t *testing.T) string {
 	t.Helper()
 
@@ -60,8 +60,8 @@ func deaf(t *testing.T) string {
 	}
 }
 
-// TestNodeIsOff: a call to a machine that is off is answered by this one, with the reason, when it has tried to connect for
-// long enough, and the calls to others in the meantime at once.
+// TestNodeIsOff: a call to a machine that is off fails with the reason after the timeout of the connection attempt. Calls to other
+// nodes are not delayed.
 func TestNodeIsOff(t *testing.T) {
 	ca := newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
@@ -81,7 +81,7 @@ func TestNodeIsOff(t *testing.T) {
 
 	select {
 	case err := <-answered:
-		t.Fatalf("the node that is off was answered for before another node: %v, and %s", err, got)
+		t.Fatalf("the call to the node that is off ended before that to another: %v, and %s", err, got)
 	default:
 	}
 
@@ -101,7 +101,7 @@ func TestNodeIsOff(t *testing.T) {
 		t.Errorf("it took %s, want about %s", took, dialTimeout)
 	}
 
-	// Who asks again at once is told at once.
+	// A second call fails at once.
 	again := time.Now()
 
 	if _, err := client.Version(with(t.Context(), "node", "off"), &emptypb.Empty{}); status.Code(err) != codes.Unavailable || time.Since(again) >= dialTimeout {

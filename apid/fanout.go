@@ -18,12 +18,11 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// stragglers is how long the answers of the others wait for a node, at least; ten times as long as the first answer took
-// if that is longer.
+// stragglers is how long to wait for the last nodes: at least this long, or ten times as long as the first answer took.
 const stragglers = 30 * time.Second
 
-// fanout is one call for many nodes. A node that fails, hangs or sends what cannot be read costs its own answer, which
-// is then an error; never the others'.
+// fanout is one call to many nodes. A node that fails, hangs or sends damaged data has an error as its answer, and does not
+// affect the others.
 type fanout struct {
 	router *Router
 	in     grpc.ServerStream
@@ -34,7 +33,7 @@ type fanout struct {
 	sending sync.Mutex
 }
 
-// leg is the part of the call that is for one node.
+// leg is the part of the call to one node.
 type leg struct {
 	node     string
 	requests chan *frame
@@ -60,7 +59,7 @@ func (r *Router) toMany(in grpc.ServerStream, method string, view *View, local, 
 	broken := make(chan error, 1)
 
 	go func() {
-		if err := f.deal(ctx); err != nil {
+		if err := f.distribute(ctx); err != nil {
 			broken <- err
 
 			cancel()
@@ -69,12 +68,12 @@ func (r *Router) toMany(in grpc.ServerStream, method string, view *View, local, 
 
 	var err error
 	if f.frames {
-		err = f.mix(ctx, cancel, view)
+		err = f.merge(ctx, cancel, view)
 	} else {
 		err = f.collect(ctx, cancel, view)
 	}
 
-	// When the caller broke off, that is what happened.
+	// If the caller disconnected, that is the cause.
 	select {
 	case cause := <-broken:
 		return cause
@@ -83,8 +82,8 @@ func (r *Router) toMany(in grpc.ServerStream, method string, view *View, local, 
 	}
 }
 
-// deal gives each request to every node that still takes some.
-func (f *fanout) deal(ctx context.Context) error {
+// distribute passes each request to every node that still reads requests.
+func (f *fanout) distribute(ctx context.Context) error {
 	defer func() {
 		for _, l := range f.legs {
 			close(l.requests)
@@ -119,7 +118,7 @@ func (f *fanout) deal(ctx context.Context) error {
 	}
 }
 
-// open starts the call of one node and passes the requests on.
+// open starts the call to one node and passes the requests on.
 func (f *fanout) open(ctx context.Context, view *View, l *leg) (grpc.ClientStream, func(), error) {
 	conn, release, err := f.router.connection(view, l.node)
 	if err != nil {
@@ -152,7 +151,7 @@ func (f *fanout) open(ctx context.Context, view *View, l *leg) (grpc.ClientStrea
 	}, nil
 }
 
-// send passes the requests on. Errors are in the answer.
+// send passes the requests on. The answer has the errors.
 func (l *leg) send(ctx context.Context, stream grpc.ClientStream) {
 	for {
 		select {
@@ -172,7 +171,7 @@ func (l *leg) send(ctx context.Context, stream grpc.ClientStream) {
 	}
 }
 
-// answers calls one node and hands each frame of its answer to take. It returns when the node has no more to say.
+// answers calls one node and passes each frame of its answer to take. It returns at the end of the answer.
 func (f *fanout) answers(ctx context.Context, view *View, l *leg, take func(mem.BufferSlice) error) error {
 	stream, end, err := f.open(ctx, view, l)
 	if err != nil {
@@ -191,7 +190,7 @@ func (f *fanout) answers(ctx context.Context, view *View, l *leg, take func(mem.
 		}
 
 		if err != nil {
-			header, _ := stream.Header() // it is the same error
+			header, _ := stream.Header() // with the same error
 
 			return unreachable(l.node, err, header, stream.Trailer())
 		}
@@ -202,8 +201,8 @@ func (f *fanout) answers(ctx context.Context, view *View, l *leg, take func(mem.
 	}
 }
 
-// mix passes the frames of all nodes on as they come, each with the name of its node.
-func (f *fanout) mix(ctx context.Context, cancel func(), view *View) error {
+// merge passes on the frames of all nodes as they arrive, each with the name of its node.
+func (f *fanout) merge(ctx context.Context, cancel func(), view *View) error {
 	results := make(chan error, len(f.legs))
 
 	for _, l := range f.legs {
@@ -220,7 +219,7 @@ func (f *fanout) mix(ctx context.Context, cancel func(), view *View) error {
 			})
 
 			if err != nil && ctx.Err() == nil {
-				err = f.send(mem.BufferSlice{mem.SliceBuffer(errorFrame(l.node, err))})
+				err = f.send(mem.BufferSlice{mem.SliceBuffer(metadataField(l.node, err))})
 			}
 
 			results <- err
@@ -229,7 +228,7 @@ func (f *fanout) mix(ctx context.Context, cancel func(), view *View) error {
 
 	for range f.legs {
 		if err := <-results; err != nil {
-			cancel() // the caller takes no more
+			cancel() // the caller has disconnected
 		}
 	}
 
@@ -302,7 +301,7 @@ func (f *fanout) collect(ctx context.Context, cancel func(), view *View) error {
 
 			for node := range waiting {
 				whole = appendReply(whole, node, nil, status.Errorf(codes.DeadlineExceeded,
-					"node %s: call: no answer for %s, when others had theirs; ask it alone, and if it hangs, look at its console", node, time.Since(start).Round(time.Second)))
+					"node %s: call: no answer after %s, while other nodes have answered; call it alone, and if it hangs, look at its console", node, time.Since(start).Round(time.Second)))
 			}
 
 			waiting = nil
@@ -312,10 +311,10 @@ func (f *fanout) collect(ctx context.Context, cancel func(), view *View) error {
 	return f.send(mem.BufferSlice{mem.SliceBuffer(whole)})
 }
 
-// appendReply adds the answer of one node to the others'. All together have to fit in what a client takes.
+// appendReply adds the answer of one node to the others'. Together they must fit into the largest message of a client.
 func appendReply(whole []byte, node string, reply []byte, err error) []byte {
 	if err == nil && len(whole)+len(reply) > contract.MaxMessage-maxErrors {
-		err = status.Errorf(codes.ResourceExhausted, "node %s: the answers of all nodes together are larger than %d MiB; ask fewer nodes in one call", node, contract.MaxMessage>>20)
+		err = status.Errorf(codes.ResourceExhausted, "node %s: the answers of all nodes together are larger than %d MiB; name fewer nodes in one call", node, contract.MaxMessage>>20)
 	}
 
 	if err != nil {
@@ -325,5 +324,5 @@ func appendReply(whole []byte, node string, reply []byte, err error) []byte {
 	return append(whole, reply...)
 }
 
-// maxErrors is room for the errors of all nodes.
+// maxErrors is the size that is reserved for the errors of all nodes.
 const maxErrors = 1 << 20

@@ -27,7 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// forNodes makes a call one for many nodes, as old clients do.
+// forNodes makes a call to many nodes, as old clients do.
 func forNodes(ctx context.Context, nodes ...string) context.Context {
 	for _, node := range nodes {
 		ctx = with(ctx, contract.KeyNodes, node)
@@ -36,7 +36,7 @@ func forNodes(ctx context.Context, nodes ...string) context.Context {
 	return ctx
 }
 
-// answer is what a node's part says: who sent it, or the code and text of its error.
+// answer returns who sent a node's part of an answer, or the code and text of its error.
 func answer(md *common.Metadata, text string) string {
 	if s := md.GetStatus(); s != nil {
 		return fmt.Sprintf("%s: %s", codes.Code(s.GetCode()), s.GetMessage()) // a code
@@ -45,7 +45,7 @@ func answer(md *common.Metadata, text string) string {
 	return text
 }
 
-// reasonOnly leaves out the advice, and what certificates were tried.
+// reasonOnly removes the advice, and the list of tried certificates.
 func reasonOnly(text string) string {
 	text, _, _ = strings.Cut(text, ";")
 	text, _, _ = strings.Cut(text, " (")
@@ -53,7 +53,7 @@ func reasonOnly(text string) string {
 	return text
 }
 
-// startThree starts a node that forwards, two others, and what is no node of the cluster.
+// startThree starts a node that forwards, two others, and a server that is not a node of the cluster.
 func startThree(t *testing.T) (a, b, c *node, client machine.MachineServiceClient) {
 	t.Helper()
 
@@ -109,7 +109,7 @@ func TestManyUnary(t *testing.T) {
 	}
 }
 
-// TestManyWithADeadNode has one that takes connections and says nothing: the kernel is alive, or a firewall.
+// TestManyWithADeadNode has a node that accepts connections and is silent: only its kernel is alive, or a firewall answers.
 func TestManyWithADeadNode(t *testing.T) {
 	_, _, _, client := startThree(t)
 
@@ -128,7 +128,7 @@ func TestManyWithADeadNode(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Its connection gives up, not the others with waiting for it.
+	// Its connection times out, before the others stop waiting for it.
 	if took := time.Since(start); took >= stragglers {
 		t.Errorf("it took %s, want about %s", took, dialTimeout)
 	}
@@ -143,7 +143,7 @@ func TestManyWithADeadNode(t *testing.T) {
 	}
 }
 
-// TestManyWithAHungNode has one whose API is up and whose answer does not come.
+// TestManyWithAHungNode has a node whose API runs but does not answer.
 func TestManyWithAHungNode(t *testing.T) {
 	a, b, c, client := startThree(t)
 	a.router.stragglers = 300 * time.Millisecond
@@ -158,7 +158,7 @@ func TestManyWithAHungNode(t *testing.T) {
 		return nil, ctx.Err()
 	}
 
-	// The others answer when it has been asked, however slow that is.
+	// The others answer after it has received the request, however slow that is.
 	for _, other := range []*node{a, c} {
 		other.version = func(context.Context) (*machine.VersionResponse, error) {
 			began <- <-began
@@ -178,7 +178,7 @@ func TestManyWithAHungNode(t *testing.T) {
 			continue
 		}
 
-		if want := "DeadlineExceeded: node b: call: no answer for"; !strings.HasPrefix(got, want) {
+		if want := "DeadlineExceeded: node b: call: no answer after"; !strings.HasPrefix(got, want) {
 			t.Errorf("the hung node: got %q, want %q", got, want)
 		}
 	}
@@ -190,10 +190,10 @@ func TestManyWithAHungNode(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Error("the call at the hung node goes on")
+		t.Error("the call at the hung node still runs")
 	}
 
-	// The caller's own end is that of all.
+	// The caller's end ends all calls.
 	<-began
 
 	ctx, cancel := context.WithCancel(forNodes(t.Context(), "b"))
@@ -205,7 +205,7 @@ func TestManyWithAHungNode(t *testing.T) {
 	}()
 
 	if _, err := client.Version(ctx, &emptypb.Empty{}); status.Code(err) != codes.Canceled {
-		t.Errorf("called off: got %v, want Canceled", err)
+		t.Errorf("canceled: got %v, want Canceled", err)
 	}
 
 	<-ended
@@ -247,7 +247,7 @@ func TestManyStreams(t *testing.T) {
 		t.Errorf("frames: got %v, want %v", got, want)
 	}
 
-	// A caller that leaves ends the calls at all: TestMain sees if it did not.
+	// A caller that disconnects ends all calls: TestMain finds any that is left.
 	ctx, cancel := context.WithCancel(forNodes(t.Context(), "a", "b", "c"))
 	defer cancel()
 
@@ -298,7 +298,7 @@ func TestManyUploads(t *testing.T) {
 	}
 }
 
-// TestManyTooLarge has answers that each fit and together do not.
+// TestManyTooLarge has answers that fit alone, but not together.
 func TestManyTooLarge(t *testing.T) {
 	a, b, c, client := startThree(t)
 	for _, n := range []*node{a, b, c} {
@@ -324,11 +324,11 @@ func TestManyTooLarge(t *testing.T) {
 	}
 
 	if whole != 2 || refused != 1 {
-		t.Errorf("got %d whole answers and %d refusals, want 2 and 1", whole, refused)
+		t.Errorf("got %d complete answers and %d refusals, want 2 and 1", whole, refused)
 	}
 }
 
-// TestManyWithADamagedNode has a node that sends what is no message.
+// TestManyWithADamagedNode has a node that sends bytes which are not a message.
 func TestManyWithADamagedNode(t *testing.T) {
 	ca := newCA(t)
 	garbage := grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {

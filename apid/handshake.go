@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// admission are transport credentials that have the listener admit a connection after its handshake.
+// admission are transport credentials that admit a connection to the listener after its handshake.
 type admission struct {
 	credentials.TransportCredentials
 
@@ -41,7 +41,7 @@ func (a admission) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInf
 		}
 	}
 
-	// A probe of the port, which says nothing, is not logged.
+	// A port probe, which sends nothing, is not logged.
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		a.log.Warn("connection refused", "from", conn.RemoteAddr(), "error", err)
 	}
@@ -58,12 +58,12 @@ func (a admission) Clone() credentials.TransportCredentials {
 	return admission{a.TransportCredentials.Clone(), a.log, a.callers}
 }
 
-// identity is what is known of a caller: its certificate and its connection.
+// identity is the certificate and the connection of a caller.
 type identity struct {
 	credentials.TLSInfo
 
 	conn net.Conn
-	// accepted are the authorities that the certificate was last checked against.
+	// accepted are the authorities that the certificate was last verified with.
 	accepted atomic.Pointer[x509.CertPool]
 }
 
@@ -78,7 +78,7 @@ func identityOf(ctx context.Context) *identity {
 	return id
 }
 
-// connectionOf returns the connection that a call came by, nil if our listener did not accept it.
+// connectionOf returns the connection of a call, nil if it is not from a listener of this package.
 func connectionOf(ctx context.Context) *connection {
 	id := identityOf(ctx)
 	if id == nil {

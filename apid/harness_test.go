@@ -37,13 +37,13 @@ func TestMain(m *testing.M) {
 		child(socket)
 	}
 
-	// The tests have nodes and clients in one process; what apid needs alone is measured by those that run a child.
+	// The tests have nodes and clients in one process. Tests with a child measure apid alone.
 	heapBytes = func() uint64 { return 0 }
 
 	leak.Main(m)
 }
 
-// backend stands for machined: it tells who it is and what came with a call.
+// backend takes the place of machined. Its answers have its name and the metadata of the call.
 type backend struct {
 	machine.UnimplementedMachineServiceServer
 
@@ -98,7 +98,7 @@ func (b *backend) Reboot(ctx context.Context, _ *machine.RebootRequest) (*machin
 	return nil, status.Error(codes.FailedPrecondition, "no")
 }
 
-// EtcdRecover counts the bytes that it gets.
+// EtcdRecover counts the bytes that it receives.
 func (b *backend) EtcdRecover(stream grpc.ClientStreamingServer[common.Data, machine.EtcdRecoverResponse]) error {
 	b.note(stream.Context())
 
@@ -118,12 +118,12 @@ func (b *backend) EtcdRecover(stream grpc.ClientStreamingServer[common.Data, mac
 	}
 }
 
-// LogsContainers has an answer of 4 MiB.
+// LogsContainers returns an answer of 4 MiB.
 func (b *backend) LogsContainers(context.Context, *emptypb.Empty) (*machine.LogsContainersResponse, error) {
 	return &machine.LogsContainersResponse{Messages: []*machine.LogsContainer{{Ids: []string{strings.Repeat("x", 4<<20)}}}}, nil
 }
 
-// DiskUsage sends names of 64 KiB for as long as it can.
+// DiskUsage sends names of 64 KiB until the stream fails.
 func (b *backend) DiskUsage(_ *machine.DiskUsageRequest, stream grpc.ServerStreamingServer[machine.DiskUsageInfo]) error {
 	b.note(stream.Context())
 
@@ -136,7 +136,7 @@ func (b *backend) DiskUsage(_ *machine.DiskUsageRequest, stream grpc.ServerStrea
 	}
 }
 
-// Logs sends as many chunks as lines are asked for, and with follow one more for as long as the caller stays.
+// Logs sends as many chunks as the request has lines, and with follow another one until the caller ends.
 func (b *backend) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	b.note(stream.Context())
 
@@ -155,7 +155,7 @@ func (b *backend) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServ
 	return stream.Context().Err()
 }
 
-// node is a machine: a backend on its socket and a router before it.
+// node is a machine: a backend on its socket and a router in front of it.
 type node struct {
 	*backend
 
@@ -164,7 +164,7 @@ type node struct {
 	router *Router
 }
 
-// addresses of the nodes of a test, by name; nodes are called by name, for all of them have one address.
+// addresses of the nodes of a test, by name. Nodes are called by name, as they all have one IP address.
 var addresses sync.Map
 
 func addressOfNode(name string) string {
@@ -172,10 +172,10 @@ func addressOfNode(name string) string {
 		return addr.(string) // as stored
 	}
 
-	return "127.0.0.1:1" // where nobody listens
+	return "127.0.0.1:1" // nothing listens there
 }
 
-// newCA returns an authority as a machine's configuration has it.
+// newCA returns an authority like that of a machine configuration.
 func newCA(t testing.TB) *pki.CA {
 	t.Helper()
 
@@ -213,7 +213,7 @@ func clientCert(t testing.TB, ca *pki.CA, roles ...string) *tls.Certificate {
 	return pair(t, ca, pki.LeafOptions{Organization: roles, Client: true})
 }
 
-// view of a control plane node.
+// view returns the view of a control plane node.
 func view(t testing.TB, ca *pki.CA) *View {
 	t.Helper()
 
@@ -229,7 +229,7 @@ func view(t testing.TB, ca *pki.CA) *View {
 	}
 }
 
-// startNode starts a machine whose router shows v.
+// startNode starts a machine whose router has the view v.
 func startNode(t testing.TB, name string, v *View) *node {
 	t.Helper()
 
@@ -322,7 +322,7 @@ func with(ctx context.Context, keysAndValues ...string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, keysAndValues...)
 }
 
-// tag is the answer of the backend that served a call, or its code.
+// tag returns the name of the backend that served a call, or the code of the error.
 func tag(r *machine.VersionResponse, err error) string {
 	if err != nil {
 		return status.Code(err).String()

@@ -26,10 +26,10 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// memoryBudget of the process under whatever is done to it, in MiB: its cgroup ends it at 128.
+// memoryBudget is the limit of the process under any load, in MiB: the kernel kills it at 128.
 const memoryBudget = 120
 
-// client of the child that comes from an address, by a connection that wrap may change.
+// client returns a client of the child that connects from an address, by a connection that wrap may change.
 func (p *apidProcess) client(t testing.TB, from string, wrap func(net.Conn) net.Conn) machine.MachineServiceClient {
 	t.Helper()
 
@@ -60,7 +60,7 @@ func (p *apidProcess) client(t testing.TB, from string, wrap func(net.Conn) net.
 	return machine.NewMachineServiceClient(conn)
 }
 
-// served has new clients of both addresses make a call, and tells how long the slowest took.
+// served makes a call from new clients of both addresses, and returns how long the slowest took.
 func (p *apidProcess) served(t testing.TB, when string) {
 	t.Helper()
 
@@ -70,16 +70,16 @@ func (p *apidProcess) served(t testing.TB, when string) {
 
 		_, err := p.client(t, from, nil).Version(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
 		if err != nil {
-			t.Errorf("%s: a client at %s gets %v after %s, want an answer", when, from, err, time.Since(start))
+			t.Errorf("%s: client at %s: got %v after %s, want an answer", when, from, err, time.Since(start))
 		} else {
-			t.Logf("%s: a client at %s has its answer after %s", when, from, time.Since(start).Round(time.Millisecond))
+			t.Logf("%s: client at %s: answered after %s", when, from, time.Since(start).Round(time.Millisecond))
 		}
 
 		cancel()
 	}
 }
 
-// bounded looks at what the process needs, and at what it has logged.
+// bounded checks the memory of the process, and its log.
 func (p *apidProcess) bounded(t testing.TB, when string, budget int) {
 	t.Helper()
 
@@ -96,7 +96,7 @@ func (p *apidProcess) bounded(t testing.TB, when string, budget int) {
 	}
 }
 
-// TestHalfOpenConnections has ten thousand of them: silent ones, some that begin to speak TLS, and garbage.
+// TestHalfOpenConnections opens ten thousand connections: silent ones, some that start TLS, and garbage.
 func TestHalfOpenConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens 10,000 connections")
@@ -153,7 +153,7 @@ func TestHalfOpenConnections(t *testing.T) {
 	p.bounded(t, "10000 connections", 80)
 }
 
-// TestConnectionsWithCertificates has one client take all that one may, and another one come.
+// TestConnectionsWithCertificates: one client opens as many connections as it can, and another one is still served.
 func TestConnectionsWithCertificates(t *testing.T) {
 	p := startChild(t)
 
@@ -197,7 +197,7 @@ func TestConnectionsWithCertificates(t *testing.T) {
 	p.bounded(t, "idle connections", 80)
 }
 
-// TestMemoryOfLargeMessages has the largest message pass alone, larger ones refused, and many at once not take all memory.
+// TestMemoryOfLargeMessages: the largest message alone passes, larger ones are refused, and many at once do not use up memory.
 func TestMemoryOfLargeMessages(t *testing.T) {
 	p := startChild(t)
 	client := p.client(t, "127.0.0.1", nil)
@@ -241,12 +241,12 @@ func TestMemoryOfLargeMessages(t *testing.T) {
 	}
 
 	wait.Wait()
-	t.Logf("of 16 large messages at once, %d passed and %d were cut off", done.Load(), no.Load())
+	t.Logf("of 16 large messages at once, %d passed and %d were refused", done.Load(), no.Load())
 	p.served(t, "after large messages")
 	p.bounded(t, "16 at once", memoryBudget)
 }
 
-// stalled is a connection that is not read any more after some bytes.
+// stalled is a connection that stops reading after some bytes.
 type stalled struct {
 	net.Conn
 
@@ -280,7 +280,7 @@ func (s *stalled) Close() error {
 	return s.Conn.Close()
 }
 
-// TestSlowReaders has clients ask for much and not read it.
+// TestSlowReaders: clients request long answers and do not read them.
 func TestSlowReaders(t *testing.T) {
 	p := startChild(t)
 	for range 8 {
@@ -294,7 +294,7 @@ func TestSlowReaders(t *testing.T) {
 				break // it was cut off
 			}
 
-			go client.LogsContainers(ctx, &emptypb.Empty{}) // nobody reads the answer
+			go client.LogsContainers(ctx, &emptypb.Empty{}) // the answer is never read
 		}
 	}
 

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// alert does a handshake and returns what the server makes of it: "" when it lets the client in.
+// alert does a handshake and returns the server's alert, "" when it admits the client.
 func alert(t *testing.T, addr string, config *tls.Config) string {
 	t.Helper()
 
@@ -34,7 +34,7 @@ func alert(t *testing.T, addr string, config *tls.Config) string {
 		t.Fatal(err)
 	}
 
-	// In TLS 1.3 the client learns of a refusal when it reads; a server that is content sends its HTTP/2 settings.
+	// In TLS 1.3 the client learns of a refusal when it reads. A server that accepts it sends HTTP/2 settings.
 	if _, err := io.ReadFull(conn, make([]byte, 9)); err != nil {
 		return err.Error()
 	}
@@ -71,7 +71,7 @@ func TestHandshake(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			config := &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}, MaxVersion: tt.version, MinVersion: tls.VersionTLS12}
 			if tt.cert != nil {
-				// Whatever the server says it accepts.
+				// Whatever authorities the server's request lists.
 				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return tt.cert, nil }
 			}
 
@@ -110,8 +110,8 @@ func TestRoles(t *testing.T) {
 		{"another apid", n, clientCert(t, ca, contract.RoleImpersonator), []string{"os:reader", "os:operator"}, []string{"os:reader", "os:operator"}},
 		{"an apid's role among others", n, clientCert(t, ca, "os:reader", contract.RoleImpersonator), []string{"os:admin"}, []string{"os:reader"}},
 		{"blanks", n, clientCert(t, ca, "", "os:reader", "unknown"), nil, []string{"unknown", "os:reader"}},
-		{"another apid that passes nothing on", n, clientCert(t, ca, contract.RoleImpersonator), nil, nil},
-		{"maintenance, anybody", maintenance, nil, nil, []string{"os:reader"}},
+		{"another apid without roles", n, clientCert(t, ca, contract.RoleImpersonator), nil, nil},
+		{"maintenance, no certificate", maintenance, nil, nil, []string{"os:reader"}},
 		{"maintenance, spoofed", maintenance, nil, []string{"os:admin"}, []string{"os:reader"}},
 		{"maintenance, with a certificate", maintenance, clientCert(t, ca, "os:admin"), nil, []string{"os:reader"}},
 	} {
@@ -133,7 +133,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestOtherClientsAreNotHarmed writes what is no TLS to the port, and what is no gRPC into TLS.
+// TestOtherClientsAreNotHarmed writes garbage to the port, and garbage over TLS.
 func TestOtherClientsAreNotHarmed(t *testing.T) {
 	ca := newCA(t)
 	n := startNode(t, "a", view(t, ca))
@@ -172,7 +172,7 @@ func TestOtherClientsAreNotHarmed(t *testing.T) {
 	}
 }
 
-// TestBeforeTheFirstView has nobody answer until there is a certificate to answer with.
+// TestBeforeTheFirstView: without a certificate no handshake succeeds.
 func TestBeforeTheFirstView(t *testing.T) {
 	ca := newCA(t)
 	n := startNode(t, "a", nil)
@@ -188,7 +188,7 @@ func TestBeforeTheFirstView(t *testing.T) {
 	}
 }
 
-// TestResumedSessionIsVerified has a client come back, by its TLS session, after its authority is no longer accepted.
+// TestResumedSessionIsVerified: a client resumes its TLS session after its authority is no longer accepted.
 func TestResumedSessionIsVerified(t *testing.T) {
 	ca, next := newCA(t), newCA(t)
 	v := view(t, ca)
@@ -214,11 +214,11 @@ func TestResumedSessionIsVerified(t *testing.T) {
 	n.router.SetView(&rotated)
 
 	if got := alert(t, n.addr, config); got == "" {
-		t.Error("the client was let in by its old session")
+		t.Error("the client was admitted by its old session")
 	}
 }
 
-// TestCheck has certificates that were good when their connection was made.
+// TestCheck checks certificates that were valid when their connection was made.
 func TestCheck(t *testing.T) {
 	ca, foreign := newCA(t), newCA(t)
 	mine, others := view(t, ca).CAs, view(t, foreign).CAs
@@ -236,7 +236,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"good", mine, time.Now(), codes.OK},
 		{"expired since", mine, time.Now().Add(2 * time.Hour), codes.Unauthenticated},
-		{"of an authority that is accepted no more", others, time.Now(), codes.Unauthenticated},
+		{"of an authority that is no longer accepted", others, time.Now(), codes.Unauthenticated},
 		{"when none is", nil, time.Now(), codes.Unauthenticated},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

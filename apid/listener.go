@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// maxPending connections that have not shown a certificate yet. With more, the oldest of the host that has most of
-	// them is shed: whoever opens many loses its own. See package netgroup for what a host is.
+	// maxPending is how many connections may be pending: they have not shown a certificate yet. With more, the oldest one of
+	// the host that has most of them is shed, so that a host with many loses its own. Package netgroup defines a host.
 	maxPending = 256
-	// fewPending are what a host keeps in any case that was admitted lately, as long as there are others.
+	// fewPending is how many a recently admitted host keeps, as long as other hosts have some.
 	fewPending = 8
-	// maxConnections that have, and how many of them from one host.
+	// maxConnections is how many connections may be admitted, and maxConnectionsOfHost how many from one host.
 	maxConnections       = 1024
 	maxConnectionsOfHost = 256
 )
 
-// listener bounds how many connections there are. Those that are admitted (they have proved who they are or, in maintenance mode, have
-// come through the TLS handshake) and those that are pending are counted apart, so that strangers cannot take the places of the
-// cluster's own: golang.org/x/net/netutil.LimitListener, which counts all alike, locks the administrator out for as long as 1,024 silent
-// connections are renewed.
+// listener limits the number of connections. It counts pending connections apart from those that are admitted: they have shown a
+// certificate or, in maintenance mode, finished the TLS handshake. So strangers cannot take the places of the cluster's own
+// clients. golang.org/x/net/netutil.LimitListener counts all alike, and locks the administrator out for as long as an attacker
+// renews 1,024 silent connections.
 type listener struct {
 	net.Listener
 
@@ -47,7 +47,7 @@ func newListener(l net.Listener, p *pressure) *listener {
 	}
 }
 
-// connection is one that the listener accepted.
+// connection is a connection that the listener accepted.
 type connection struct {
 	net.Conn
 
@@ -58,9 +58,9 @@ type connection struct {
 
 	// Guarded by the listener.
 	state connectionState
-	gone  func() // called when it is closed, if it was admitted
+	gone  func() // called when an admitted connection is closed
 
-	// Guarded by the pressure: it was cut off; it is closed.
+	// Guarded by the pressure: whether it was shed, and whether it is closed.
 	shed, left bool
 }
 
@@ -72,7 +72,7 @@ const (
 	closed
 )
 
-// Accept implements net.Listener. A host that comes too often is hung up on before anything is computed for it.
+// Accept implements net.Listener. A connection of a host that connects too often is closed before it costs any computation.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -82,7 +82,7 @@ func (l *listener) Accept() (net.Conn, error) {
 
 		c, out := l.accept(conn)
 		if out != nil {
-			out.Close() // nobody reads from it
+			out.Close() // nothing reads from it
 		}
 
 		if c != nil {
@@ -91,7 +91,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// accept returns the pending connection that a new one becomes, nil if it becomes none, and what is to be closed.
+// accept returns the new pending connection, nil if it is refused, and a connection to close, if any.
 func (l *listener) accept(conn net.Conn) (c *connection, out net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,8 +112,8 @@ func (l *listener) accept(conn net.Conn) (c *connection, out net.Conn) {
 	return c, nil
 }
 
-// toShed returns the oldest pending connection of the host that has most of them. Hosts that were admitted lately keep a few: who comes
-// from many networks at once shall not take the places of the cluster's own.
+// toShed returns the oldest pending connection of the host that has most of them. Recently admitted hosts keep a few, so that
+// an attacker with many networks cannot take the places of the cluster's own clients.
 func (l *listener) toShed() *connection {
 	var most, mostOfAll []*connection
 
@@ -134,10 +134,10 @@ func (l *listener) toShed() *connection {
 	return most[0]
 }
 
-// errFull is for a connection that there is no place for.
+// errFull refuses a connection over the limits.
 var errFull = errors.New("too many connections")
 
-// admit counts a connection among those admitted. It has gone called when the connection is closed.
+// admit makes a pending connection an admitted one. It calls gone when the connection is closed.
 func (c *connection) admit(gone func()) error {
 	l := c.listener
 

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// callBytes are what a call takes for itself, what the window of its stream lets through included.
+	// callBytes is the memory of a call itself, including the window of its stream.
 	callBytes = 128 << 10
-	// headerBytes of a call, about, that are read and are not part of its requests.
+	// headerBytes is about how many bytes of a call are read besides its requests.
 	headerBytes = 512
 )
 
-// load is what one connection has apid hold: calls, bytes of requests that are not complete, and bytes of answers that the caller does not
-// take. It is an estimate that only chooses whom to shed: how much memory is in use is the heap's own figure. What HTTP/2 adds to
-// requests and answers makes it drift, so each call corrects it.
+// load is what one connection makes apid hold: calls, bytes of incomplete requests, and bytes of answers that the caller has not
+// read. It is an estimate that only selects the connection to shed: the heap's own figure says how much memory is in use. The
+// overhead of HTTP/2 makes the estimate drift, so each call corrects it.
 type load struct{ calls, in, out atomic.Int64 }
 
 func (l *load) bytes() int64 {
 	return l.calls.Load()*callBytes + max(0, l.in.Load()) + max(0, l.out.Load())
 }
 
-// begin counts a call.
+// begin adds a call.
 func (l *load) begin() {
-	// Answers that wait to be read outlive their calls; less than none cannot wait.
+	// Unread answers outlive their calls, so out is kept, but a negative value is an error of the estimate.
 	l.out.Add(max(0, -l.out.Load()))
 
-	// Nor can less than nothing have come.
+	// So is a negative value of in.
 	if in := l.in.Load(); l.calls.Add(1) == 1 || in < headerBytes {
 		l.in.Add(-in)
 	} else {
@@ -54,7 +54,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// counted is a call whose frames are counted.
+// counted is a call that updates the load by its frames.
 type counted struct {
 	grpc.ServerStream
 

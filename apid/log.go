@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// What callers can cause lines of, they can cause many of. So many are written.
+// Limits of the log, as callers can cause lines in it.
 const (
 	logLinesPerSecond = 5
 	logLinesAtOnce    = 50
 )
 
-// newLog returns a log that is bounded in time; what it leaves out it counts. It is gRPC's log too.
+// newLog returns a log with a limited rate, which counts the lines that it drops. It is gRPC's log too.
 func newLog(w io.Writer) *slog.Logger {
 	h := slog.NewTextHandler(&boundedWriter{w: w, account: rate.NewLimiter(logLinesPerSecond, logLinesAtOnce)}, nil)
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(h, slog.LevelError).Writer()))
@@ -25,7 +25,7 @@ func newLog(w io.Writer) *slog.Logger {
 	return slog.New(h)
 }
 
-// boundedWriter passes so many lines on in a time. A slog handler writes each line by one call, and one at a time.
+// boundedWriter limits the rate of lines. A slog handler writes one line at a time, each in one call.
 type boundedWriter struct {
 	w       io.Writer
 	account *rate.Limiter

@@ -36,8 +36,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// controlPlane is what apid has around it on a control plane node: the state of the machine, the controllers that make
-// the certificates, machined's two sockets, and apid's own watch of the one that shows its resources.
+// controlPlane is the environment of apid on a control plane node: the machine's state, the controllers that issue the certificates,
+// machined's two sockets, and apid's watch of its resources.
 type controlPlane struct {
 	t      *testing.T
 	name   string
@@ -47,7 +47,7 @@ type controlPlane struct {
 	root   secrets.OSRootSpec
 }
 
-// startControlPlane starts one whose certificates are first those given, and then what the controllers make of them.
+// startControlPlane starts one with the given certificates, which the controllers replace later.
 func startControlPlane(t *testing.T, name string, ca *pki.CA, first time.Duration) *controlPlane {
 	t.Helper()
 
@@ -94,7 +94,7 @@ func startControlPlane(t *testing.T, name string, ca *pki.CA, first time.Duratio
 	return c
 }
 
-// certificates are those of a node that has run for a while: they end soon, and before that is their renewal.
+// certificates returns the certificates of a node that has run for a while: they are due for renewal soon.
 func (c *controlPlane) certificates(ca *pki.CA, life time.Duration) secrets.APICertsSpec {
 	sign := func(opts pki.LeafOptions) secrets.CertAndKey {
 		opts.CommonName, opts.NotBefore, opts.TTL = c.name, time.Now(), life
@@ -145,7 +145,7 @@ func (c *controlPlane) socket(g *grpc.Server) string {
 	return path
 }
 
-// serve is apid: what its process does, but for its port and how nodes are found, which have one address here.
+// serve runs apid like its process, but with another port and lookup of nodes, which have one IP address here.
 func (c *controlPlane) serve(machined, resources string) {
 	conn, err := grpc.NewClient("unix:"+resources, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *controlPlane) serve(machined, resources string) {
 	c.until("there are certificates", func() bool { return c.router.View() != nil })
 }
 
-// background runs something until the end of the test.
+// background runs fn until the end of the test.
 func (c *controlPlane) background(run func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -212,7 +212,7 @@ func (c *controlPlane) until(what string, done func() bool) {
 
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("node %s: still waiting until %s", c.name, what)
+			c.t.Fatalf("node %s: timed out waiting until %s", c.name, what)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func Main() {
 	defer stop()
 
 	if err := run(ctx, log); err != nil {
-		log.Error("apid ends", "error", err)
+		log.Error("apid failed", "error", err)
 		os.Exit(1)
 	}
 }

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// pressureBytes of heap are more than all calls need together: the largest message takes half.
+	// pressureBytes is the size of the heap above which connections are shed. Normal use stays below: the largest message takes
+	// half of it.
 	pressureBytes = 64 << 20
-	// pressureStep is how much is taken in before memory is looked at again.
+	// pressureStep is how many bytes are received before memory is checked again.
 	pressureStep = 1 << 20
-	// smallLoad is what no connection is shed for.
+	// smallLoad is the load below which no connection is shed.
 	smallLoad = 1 << 20
 )
 
-// heapBytes is how much memory is in use; a variable for tests.
+// heapBytes returns how much memory is in use. It is a variable for tests.
 var heapBytes = func() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -27,17 +28,17 @@ var heapBytes = func() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// pressure sheds connections when what all callers together have apid hold does not fit in its memory. It is driven by what comes in, not
-// by a clock: who takes in the last byte of a step looks, and meanwhile nobody takes in more than one step. So memory cannot grow
-// faster than it is looked at, and with nothing coming in nothing wakes.
+// pressure sheds connections when the load of all callers together does not fit into memory. It is driven by received bytes, not
+// by a clock: the goroutine that receives the last byte of a step checks memory, and the others receive at most one more step
+// until it is done. So memory cannot grow faster than it is checked, and an idle apid does nothing.
 type pressure struct {
 	log *slog.Logger
-	// grown is what was taken in since memory was looked at.
+	// grown is how many bytes were received since the last check.
 	grown atomic.Int64
 
-	// mu is held while memory is looked at. Who holds it takes no other lock: readers and writers wait here with theirs.
+	// mu is held during a check. No other lock may be taken with it: readers and writers wait for it while they hold theirs.
 	mu sync.Mutex
-	// calling are the connections that have called, until they are closed and their calls have ended.
+	// calling are the connections that have made a call, until they are closed and their calls have ended.
 	calling map[*connection]struct{}
 }
 
@@ -45,23 +46,23 @@ func newPressure(log *slog.Logger) *pressure {
 	return &pressure{log: log, calling: map[*connection]struct{}{}}
 }
 
-// grow counts what is taken in. It returns when there is room.
+// grow counts received bytes. It returns when there is room.
 func (p *pressure) grow(bytes int) {
 	if p.grown.Add(int64(bytes)) < pressureStep {
 		return
 	}
 
 	for _, c := range p.look() {
-		p.log.Warn("connection cut off: memory is short, and it holds most", "from", c.RemoteAddr(), "bytes", c.load.bytes())
+		p.log.Warn("connection closed: memory is short, and it holds most", "from", c.RemoteAddr(), "bytes", c.load.bytes())
 	}
 }
 
-// look returns the connections that it has shed.
+// look checks memory, and returns the connections that it has shed.
 func (p *pressure) look() []*connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	// Another may have looked meanwhile.
+	// Another goroutine may have checked first.
 	if p.grown.Load() < pressureStep {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (p *pressure) look() []*connection {
 
 	heap := heapBytes()
 
-	// What is no longer in use is no reason to shed anybody. What lies in pools goes with the second collection.
+	// Collect garbage first. Pools are freed by the second collection.
 	for range 2 {
 		if heap <= pressureBytes {
 			return nil
@@ -84,8 +85,8 @@ func (p *pressure) look() []*connection {
 	return p.shed(int64(heap))
 }
 
-// shed cuts the connections off that hold most, until the others fit in. What those hold that were cut off before counts as gone: nobody
-// else is shed for it.
+// shed closes the connections that hold most, until the rest fits. The load of connections that were shed earlier counts as
+// freed.
 func (p *pressure) shed(heap int64) (out []*connection) {
 	for c := range p.calling {
 		if c.shed {
@@ -118,7 +119,7 @@ func (p *pressure) shed(heap int64) (out []*connection) {
 	return out
 }
 
-// begin counts a call in, and returns what counts it out.
+// begin records a call, and returns the function that removes it.
 func (c *connection) begin() (end func()) {
 	p := c.listener.pressure
 

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// crowd are callers of one listener, which hold what a test says, by name and in MiB. So much memory is in use as all hold that are
-// not gone, and nothing else.
-type crowd struct {
+// callerSet are callers of one listener, each with a load that the test sets, by name and in MiB. The memory in use is the sum of the
+// loads of callers that are still connected.
+type callerSet struct {
 	*listener
 
 	t       *testing.T
@@ -40,10 +40,10 @@ func (c *callerConn) Close() error         { c.closed = true; return nil }
 func (c *callerConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 func (c *caller) cutOff() bool             { return c.Conn.(*callerConn).closed } // as made
 
-func newCrowd(t *testing.T) *crowd {
+func newCrowd(t *testing.T) *callerSet {
 	t.Helper()
 
-	p := &crowd{t: t, listener: newListener(nil, newPressure(slog.New(slog.DiscardHandler))), callers: map[string]*caller{}}
+	p := &callerSet{t: t, listener: newListener(nil, newPressure(slog.New(slog.DiscardHandler))), callers: map[string]*caller{}}
 	before := heapBytes
 	heapBytes = p.heap
 
@@ -52,7 +52,7 @@ func newCrowd(t *testing.T) *crowd {
 	return p
 }
 
-func (p *crowd) heap() (bytes uint64) {
+func (p *callerSet) heap() (bytes uint64) {
 	for _, c := range p.callers {
 		bytes += uint64(c.holds) // not negative
 	}
@@ -60,8 +60,8 @@ func (p *crowd) heap() (bytes uint64) {
 	return bytes
 }
 
-// takes has a caller take so many MiB more, by a first call if it has none.
-func (p *crowd) takes(name string, mib int64) {
+// takes adds MiB to the load of a caller, with a first call if it has none.
+func (p *callerSet) takes(name string, mib int64) {
 	p.t.Helper()
 
 	c := p.callers[name]
@@ -76,8 +76,8 @@ func (p *crowd) takes(name string, mib int64) {
 	p.pressure.grow(int(mib) << 20)
 }
 
-// out are the callers that were cut off.
-func (p *crowd) out(when string, want ...string) {
+// out returns the callers that were shed.
+func (p *callerSet) out(when string, want ...string) {
 	p.t.Helper()
 
 	var got []string
@@ -91,11 +91,11 @@ func (p *crowd) out(when string, want ...string) {
 	slices.Sort(got)
 
 	if diff := cmp.Diff(want, got); diff != "" {
-		p.t.Fatalf("%s: cut off (-want +got):\n%s", when, diff)
+		p.t.Fatalf("%s: shed (-want +got):\n%s", when, diff)
 	}
 }
 
-// TestMostIsShedFirst has two that hold much and one that holds little.
+// TestMostIsShedFirst has two callers with a large load and one with a small load.
 func TestMostIsShedFirst(t *testing.T) {
 	p := newCrowd(t)
 
@@ -107,7 +107,7 @@ func TestMostIsShedFirst(t *testing.T) {
 	p.takes("heavy", 4)
 	p.out("without", "heavier")
 
-	// What is on its way out is no reason to cut another off.
+	// A connection that is being closed does not cause another to be shed.
 	p.takes("heavy", 10)
 	p.takes("light", 1)
 	p.out("while it goes", "heavier")
@@ -125,11 +125,11 @@ func TestMostIsShedFirst(t *testing.T) {
 	p.out("when it does not", "heavier", "heavy")
 
 	if got := len(p.pressure.calling); got != 2 {
-		t.Errorf("got %d connections that call, want those that are not gone", got)
+		t.Errorf("got %d connections with calls, want only open ones", got)
 	}
 }
 
-// TestAsManyAreShedAsNeeded has memory that went short at once.
+// TestAsManyAreShedAsNeeded: memory becomes short at once.
 func TestAsManyAreShedAsNeeded(t *testing.T) {
 	p := newCrowd(t)
 
@@ -139,12 +139,12 @@ func TestAsManyAreShedAsNeeded(t *testing.T) {
 		p.callers[name].load.in.Store(mib << 20)
 	}
 
-	p.out("before anybody looks")
+	p.out("before a check")
 	p.pressure.grow(pressureStep)
 	p.out("after one look", "a", "b")
 }
 
-// TestSmallOnesStay has memory short, and nobody who holds much of it.
+// TestSmallOnesStay: memory is short, but no caller has a large load.
 func TestSmallOnesStay(t *testing.T) {
 	p := newCrowd(t)
 
@@ -153,22 +153,22 @@ func TestSmallOnesStay(t *testing.T) {
 	p.callers["a"].holds = 2 * pressureBytes
 	p.takes("b", 0)
 	p.pressure.grow(pressureStep)
-	p.out("nobody holds much")
+	p.out("no large load")
 }
 
-// TestLoad holds that what HTTP/2 adds neither adds up over many calls nor hides what a connection holds.
+// TestLoad: the overhead of HTTP/2 neither accumulates over many calls nor hides a connection's load.
 func TestLoad(t *testing.T) {
 	const message = 1000
 
 	for _, tt := range []struct {
 		name string
-		more int64 // bytes of a call that are read before it begins and are no message, and bytes that an answer has more
+		more int64 // bytes of a call that are read before its messages, and overhead of an answer
 	}{
 		{"headers", headerBytes / 2}, {"a message that is there before its call begins", -message},
 	} {
 		var l load
 
-		l.begin() // one that goes on
+		l.begin() // a call that continues
 		l.in.Store(0)
 
 		for range 10_000 {
@@ -192,7 +192,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestGrowthWaitsForTheLook has others take in more while it is decided who goes.
+// TestGrowthWaitsForTheLook: other callers send more during a check.
 func TestGrowthWaitsForTheLook(t *testing.T) {
 	p := newPressure(slog.New(slog.DiscardHandler))
 	looking, decided := make(chan struct{}), make(chan struct{})
@@ -215,7 +215,7 @@ func TestGrowthWaitsForTheLook(t *testing.T) {
 	wait.Go(func() { p.grow(pressureStep) })
 	<-looking
 
-	// Less than a step goes through.
+	// Less than a step passes.
 	p.grow(pressureStep - 1)
 
 	through := make(chan struct{}, 8)
@@ -229,7 +229,7 @@ func TestGrowthWaitsForTheLook(t *testing.T) {
 
 	select {
 	case <-through:
-		t.Error("more than a step was taken in while it was decided")
+		t.Error("more than a step was received during the check")
 	case <-time.After(50 * time.Millisecond):
 	}
 
@@ -237,6 +237,6 @@ func TestGrowthWaitsForTheLook(t *testing.T) {
 	wait.Wait()
 
 	if looks != 2 {
-		t.Errorf("got %d looks, want one of all that waited", looks)
+		t.Errorf("got %d checks, want one for all that waited", looks)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
-// from is a connection that comes from an address.
+// from is a connection from an address.
 type from struct {
 	net.Conn
 
@@ -22,7 +22,7 @@ type from struct {
 func (f *from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.AddrPortFrom(f.addr, 1)) }
 func (f *from) Close() error         { f.closed = true; return nil }
 
-// fromNetwork is the nth address of a network, or of the nth network of 64 bits in it.
+// fromNetwork returns the nth address of an IPv4 network, or of the nth /64 of an IPv6 network.
 func fromNetwork(base string, n int, networks bool) netip.Addr {
 	raw := netip.MustParseAddr(base).As16()
 
@@ -36,7 +36,7 @@ func fromNetwork(base string, n int, networks bool) netip.Addr {
 	return netip.AddrFrom16(raw)
 }
 
-// TestManyHosts has strangers come from many addresses while the administrator, who was inside before, shakes hands.
+// TestManyHosts: strangers connect from many addresses while an administrator, who was admitted before, does a handshake.
 func TestManyHosts(t *testing.T) {
 	administrator := netip.MustParseAddr("fd00::1")
 
@@ -45,9 +45,9 @@ func TestManyHosts(t *testing.T) {
 		addr func(n int) netip.Addr
 	}{
 		{"one address", func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }},
-		{"one network of 64 bits", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, false) }},
-		{"many networks of 64 bits", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, true) }},
-		{"many addresses of IPv4", func(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}) }},
+		{"one /64 network", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, false) }},
+		{"many /64 networks", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, true) }},
+		{"many IPv4 addresses", func(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newListener(nil, newPressure(nil))
@@ -67,7 +67,7 @@ func TestManyHosts(t *testing.T) {
 
 					v, out := l.accept(c)
 					if v == nil {
-						t.Fatalf("after %d strangers: the administrator is hung up on", n)
+						t.Fatalf("after %d strangers: the administrator is refused", n)
 					}
 
 					if out != nil {
@@ -93,16 +93,16 @@ func TestManyHosts(t *testing.T) {
 				}
 			}
 
-			t.Logf("of 5000 strangers at once %d may shake hands", admitted)
+			t.Logf("of 5000 strangers at once %d may do a handshake", admitted)
 
 			if admitted > handshakesOfStrangersAtOnce+handshakesOfStrangers || l.pendingCount > maxPending {
-				t.Errorf("got %d handshakes and %d that wait, want at most %d and %d", admitted, l.pendingCount, handshakesOfStrangersAtOnce, maxPending)
+				t.Errorf("got %d handshakes and %d pending, want at most %d and %d", admitted, l.pendingCount, handshakesOfStrangersAtOnce, maxPending)
 			}
 		})
 	}
 }
 
-// TestRates holds that a host has its handshakes back after a while, and that memory is bounded.
+// TestRates: the account of a host recovers after a while, and memory is bounded.
 func TestRates(t *testing.T) {
 	r, now := newRates(), time.Now()
 	one := netgroup.Of(netip.MustParseAddr("192.0.2.1"))
@@ -130,10 +130,10 @@ func TestRates(t *testing.T) {
 		t.Errorf("got %d accounts, want at most %d", len(r.hosts), maxHosts)
 	}
 
-	// Who was inside is known for a day.
+	// An admitted host stays known for a day.
 	r.entered(one, now)
 
 	if !r.known(one, now.Add(lately-time.Second)) || r.known(one, now.Add(lately)) {
-		t.Error("a host that was inside: want it known for a day")
+		t.Error("an admitted host: want it known for a day")
 	}
 }

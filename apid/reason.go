@@ -4,6 +4,7 @@ package apid
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -13,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// unreachable is the error of a call that ended without an answer of the node (empty: of machined here): which node, in
-// which step, why, and what to try. Whatever the node itself has said is passed on as it is.
+// unreachable returns the error of a call that the node (this node's machined if empty) did not answer: which node, in which
+// step, why, and what to try. An error of the node itself is returned as it is.
 func unreachable(node string, err error, header, trailer metadata.MD) error {
 	s := status.Convert(err)
 	if s.Code() != codes.Unavailable || len(trailer) > 0 || len(header) > 0 && !isTransport(s.Message()) {
@@ -24,7 +25,7 @@ func unreachable(node string, err error, header, trailer metadata.MD) error {
 	step, cause := splitCause(s.Message())
 
 	if node == "" {
-		if step == stepHandshake { // a socket has none: it let go before it spoke
+		if step == stepHandshake { // a socket has none: the connection was closed before HTTP/2 began
 			step = stepConnect
 		}
 
@@ -34,15 +35,11 @@ func unreachable(node string, err error, header, trailer metadata.MD) error {
 	return status.Errorf(codes.Unavailable, "node %s: %s: %s; %s", node, step, cause, advice(step, cause))
 }
 
-// isTransport tells the errors of gRPC's own about a connection that broke during a call.
+// isTransport reports whether a message is gRPC's own error of a connection that broke during a call.
 func isTransport(message string) bool {
-	for _, start := range []string{"error reading from server", "keepalive ping failed", "transport", "connection error", "closing transport", "the connection is draining"} {
-		if strings.HasPrefix(message, start) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc([]string{
+		"error reading from server", "keepalive ping failed", "transport", "connection error", "closing transport", "the connection is draining",
+	}, func(start string) bool { return strings.HasPrefix(message, start) })
 }
 
 // The steps of a call to a node.
@@ -52,7 +49,7 @@ const (
 	stepCall      = "call"
 )
 
-// splitCause takes apart what gRPC says: connection error: desc = "transport: Error while dialing: dial tcp …".
+// splitCause splits an error of gRPC: connection error: desc = "transport: Error while dialing: dial tcp …".
 func splitCause(message string) (step, cause string) {
 	cause = message
 
@@ -72,15 +69,15 @@ func splitCause(message string) (step, cause string) {
 	return stepCall, cause
 }
 
-// starts of the errors of a connection that is not ready yet, all that gRPC has; keep is what of them is the cause. With
-// TLS 1.3 a client learns only after its handshake that its certificate is refused: by what it reads first, or because
-// it cannot write, which has no words of gRPC's before it when the buffer is flushed.
+// starts are the prefixes of all of gRPC's errors of a connection that is not ready yet; keep is the part that belongs to the
+// cause. In TLS 1.3 a client learns only after its handshake that its certificate is refused: by its first read, or by a failed
+// write, whose error has no prefix of gRPC when the buffer is flushed.
 var starts = []struct{ text, step, keep string }{
 	{"Error while dialing: ", stepConnect, ""},
 	{"failed to set TCP_USER_TIMEOUT: ", stepConnect, ""},
 	{"authentication handshake failed: ", stepHandshake, ""},
 	{"error reading server preface: ", stepHandshake, ""},
-	{"initial http2 frame from server is not a settings frame: ", stepHandshake, "the first frame is no settings: "},
+	{"initial http2 frame from server is not a settings frame: ", stepHandshake, "the first frame is not SETTINGS: "},
 	{"failed to write client preface: ", stepHandshake, ""},
 	{"preface mismatch, ", stepHandshake, ""},
 	{"failed to write initial settings frame: ", stepHandshake, ""},
@@ -105,11 +102,11 @@ func advice(step, cause string) string {
 	case step == stepHandshake && (has("expired") || has("not yet valid")):
 		return "check the clocks of that node and of this endpoint (talosctl time)"
 	case step == stepHandshake && has("unknown authority"):
-		return "it is a machine of another cluster, or one in maintenance mode (use --insecure and its own address as the endpoint)"
+		return "it belongs to another cluster, or is in maintenance mode (use --insecure and its own address as the endpoint)"
 	case step == stepHandshake && (has("timeout") || has("deadline exceeded") || has("closed network connection")):
-		return "it takes connections and does not answer: look at its console"
+		return "it accepts connections but does not answer: look at its console"
 	case step == stepHandshake:
-		return "its API does not accept this endpoint: check that both are of one cluster and accept the same authority"
+		return "its API does not accept this endpoint: check that both belong to one cluster and accept the same authority"
 	default:
 		return "it stopped answering during the call: check that it is on, and try again"
 	}

@@ -22,13 +22,13 @@ func TestUnreachable(t *testing.T) {
 		want                string
 	}{
 		{
-			"nobody there", "10.5.0.3", `connection error: desc = "transport: Error while dialing: dial tcp 10.5.0.3:50000: i/o timeout"`, nil, nil,
+			"no answer", "10.5.0.3", `connection error: desc = "transport: Error while dialing: dial tcp 10.5.0.3:50000: i/o timeout"`, nil, nil,
 			"node 10.5.0.3: connect: dial tcp 10.5.0.3:50000: i/o timeout; check that the machine is on and that this endpoint reaches its port 50000",
 		},
 		{
 			"another cluster's", "cp-2", `connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"`, nil, nil,
-			"node cp-2: TLS handshake: tls: failed to verify certificate: x509: certificate signed by unknown authority; it is a machine of another cluster, " +
-				"or one in maintenance mode (use --insecure and its own address as the endpoint)",
+			"node cp-2: TLS handshake: tls: failed to verify certificate: x509: certificate signed by unknown authority; it belongs to another cluster, " +
+				"or is in maintenance mode (use --insecure and its own address as the endpoint)",
 		},
 		{
 			"died in a call", "cp-2", "keepalive ping failed to receive ACK within timeout", said, nil,
@@ -41,18 +41,18 @@ func TestUnreachable(t *testing.T) {
 		{
 			"hangs up", "cp-2", "write tcp a->b: write: broken pipe", nil, nil,
 			"node cp-2: TLS handshake: write tcp a->b: write: broken pipe; its API does not accept this endpoint: " +
-				"check that both are of one cluster and accept the same authority",
+				"check that both belong to one cluster and accept the same authority",
 		},
 		{
 			"slow", "cp-2", `connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`, nil, nil,
-			"node cp-2: TLS handshake: context deadline exceeded; it takes connections and does not answer: look at its console",
+			"node cp-2: TLS handshake: context deadline exceeded; it accepts connections but does not answer: look at its console",
 		},
 		{
-			"machined hangs up", "", "write unix @->/x: write: broken pipe", nil, nil,
+			"machined closes the connection", "", "write unix @->/x: write: broken pipe", nil, nil,
 			"machined of this node: connect: write unix @->/x: write: broken pipe; if it is starting or going down, try again in a moment",
 		},
-		{"the node's own word", "cp-2", "etcd has no leader", nil, said, "etcd has no leader"},
-		{"the node's own word after some answers", "cp-2", "etcd has no leader", said, nil, "etcd has no leader"},
+		{"the node's own error", "cp-2", "etcd has no leader", nil, said, "etcd has no leader"},
+		{"the node's own error after some answers", "cp-2", "etcd has no leader", said, nil, "etcd has no leader"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := unreachable(tt.node, status.Error(codes.Unavailable, tt.message), tt.header, tt.trailer)
@@ -68,7 +68,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSteps has each error of gRPC's own, by which a connection fails before it is ready or during a call.
+// TestSteps has all of gRPC's own errors of a connection, before it is ready or during a call.
 func TestSteps(t *testing.T) {
 	of := func(desc string) string { return fmt.Sprintf("connection error: desc = %q", desc) }
 
@@ -77,7 +77,7 @@ func TestSteps(t *testing.T) {
 		{of("transport: failed to set TCP_USER_TIMEOUT: error setting option on socket: x"), stepConnect, "error setting option on socket: x"},
 		{of("transport: authentication handshake failed: EOF"), stepHandshake, "EOF"},
 		{of("error reading server preface: remote error: tls: bad certificate"), stepHandshake, "remote error: tls: bad certificate"},
-		{of("initial http2 frame from server is not a settings frame: *http2.GoAwayFrame"), stepHandshake, "the first frame is no settings: *http2.GoAwayFrame"},
+		{of("initial http2 frame from server is not a settings frame: *http2.GoAwayFrame"), stepHandshake, "the first frame is not SETTINGS: *http2.GoAwayFrame"},
 		{of("transport: failed to write client preface: write tcp a->b: write: broken pipe"), stepHandshake, "write tcp a->b: write: broken pipe"},
 		{of("transport: preface mismatch, wrote 3 bytes; want 24"), stepHandshake, "wrote 3 bytes; want 24"},
 		{of("transport: failed to write initial settings frame: write tcp a->b: i/o timeout"), stepHandshake, "write tcp a->b: i/o timeout"},
@@ -104,13 +104,13 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestReasons has nodes that cannot be called, really, so that the words of gRPC which the reasons are made of are known.
+// TestReasons calls real nodes that cannot be reached, and so detects changes of gRPC's messages.
 func TestReasons(t *testing.T) {
 	ca, foreign := newCA(t), newCA(t)
 	a := startNode(t, "a", view(t, ca))
 	startNode(t, "foreign", view(t, foreign))
 
-	// It trusts nobody who calls, and is trusted.
+	// It accepts no client, and is trusted by clients.
 	picky := view(t, ca)
 	picky.CAs = view(t, foreign).CAs
 	startNode(t, "picky", picky)

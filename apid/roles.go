@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// rolesOf returns the roles of a caller: those of its certificate, or, for another apid, those it passes on.
+// rolesOf returns the roles of a caller: those of its certificate or, for another apid, those that it passes on.
 func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) {
 	id := identityOf(ctx)
 
@@ -38,19 +38,19 @@ func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) 
 	}), nil
 }
 
-// isAPID tells the certificates of other nodes' apids: only those say this and nothing else.
+// isAPID reports whether a certificate is that of another node's apid, which has the role of the impersonator and no other.
 func isAPID(leaf *x509.Certificate) bool {
 	return slices.Equal(leaf.Subject.Organization, []string{contract.RoleImpersonator})
 }
 
-// hasCertificate tells a caller who has shown one.
+// hasCertificate reports whether the caller has shown a certificate.
 func (id *identity) hasCertificate() bool { return id != nil && len(id.State.PeerCertificates) > 0 }
 
-// admitted refuses a caller who would not be let in at the moment, and returns until when one may stay who is; zero is for
-// as long as the view says so.
+// admitted refuses a caller that the view does not admit. For one that it does, until is the end of its certificate, or zero if
+// only another view can end the admission.
 //
-// A node renews the certificate that it calls others with, and goes on with what it has begun: its calls end with those of
-// its own callers, of whom it knows until when they may stay, or when its authority is no longer accepted.
+// There is no such end for another node's apid. It renews its client certificate and continues its calls on the connection: they
+// end with those of its own callers, or when its authority is no longer accepted.
 func (id *identity) admitted(view *View, now time.Time) (until time.Time, err error) {
 	switch {
 	case view.Open:
@@ -70,8 +70,8 @@ func (id *identity) admitted(view *View, now time.Time) (until time.Time, err er
 	return time.Time{}, nil
 }
 
-// check refuses a certificate that would not be let in today: connections outlive certificates, and the authorities that
-// are accepted change.
+// check refuses a certificate that would not be accepted in a new connection: connections outlive certificates, and the accepted
+// authorities change.
 func (id *identity) check(accepted *x509.CertPool, now time.Time) error {
 	chain := id.State.PeerCertificates
 
@@ -80,7 +80,7 @@ func (id *identity) check(accepted *x509.CertPool, now time.Time) error {
 	}
 
 	if accepted == nil {
-		return status.Error(codes.Unauthenticated, "this node accepts nobody at the moment, its certificates are being made: try again")
+		return status.Error(codes.Unauthenticated, "this node accepts no client at the moment, as its certificates are being issued: try again")
 	}
 
 	if id.accepted.Load() == accepted {

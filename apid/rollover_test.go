@@ -30,14 +30,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// firstLife is how long the first certificates live, those of the nodes and that of the client; half of it is their
-// renewal, and the watches have to have begun by then.
+// firstLife is how long the first certificates of the nodes and of the client are valid. They are renewed at half of it, when the
+// watches must be running.
 const firstLife = 20 * time.Second
 
-// TestWatchOutlivesItsCertificates watches two nodes, one of them through the other, while something on them changes all
-// the time and every certificate on the way is replaced, first by the clock, then by other names, then by another
-// authority. Every change is seen, once and in its order. A watch ends with the certificate that it began with, and when
-// the authority of that is no longer accepted.
+// TestWatchOutlivesItsCertificates watches two nodes, one of them through the other, while a resource changes all the time and every
+// certificate in between is replaced: by the clock, for other names, then by another authority. Every change arrives once and in
+// order. A watch ends with the certificate that it started with, and when its authority is no longer accepted.
 func TestWatchOutlivesItsCertificates(t *testing.T) {
 	ca, next := newCA(t), newCA(t)
 	began := time.Now()
@@ -52,7 +51,7 @@ func TestWatchOutlivesItsCertificates(t *testing.T) {
 		first = append(first, watchNumbers(t, old, target))
 	}
 
-	// By the clock: the controllers renew at half of the life, and the first certificates end while the watch runs.
+	// The controllers renew at half of the life, and the first certificates end while the watch runs.
 	swap(t, nodes, "by the clock", func(*controlPlane) {})
 	time.Sleep(time.Until(began.Add(firstLife + time.Second)))
 	refused(t, old, "expired")
@@ -117,7 +116,7 @@ func TestWatchOutlivesItsCertificates(t *testing.T) {
 	}
 }
 
-// swap changes what certificates are made of and waits until apid on every node shows what was made of it.
+// swap changes the source of certificates and waits until apid on every node serves the new ones.
 func swap(t *testing.T, nodes []*controlPlane, name string, change func(*controlPlane)) {
 	t.Helper()
 
@@ -135,7 +134,7 @@ func swap(t *testing.T, nodes []*controlPlane, name string, change func(*control
 			return now.Server != before[n].Server && now.Client != before[n].Client && now.CAs != before[n].CAs
 		})
 
-		// Whoever connects now is shown the new one.
+		// New connections get the new certificate.
 		conn, err := tls.Dial("tcp", n.addr, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}) // it is looked at
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +148,7 @@ func swap(t *testing.T, nodes []*controlPlane, name string, change func(*control
 	}
 }
 
-// newClient returns a client of the node that trusts some authorities and has a certificate of one.
+// newClient returns a client of the node that trusts some authorities, with a certificate of one of them.
 func newClient(t *testing.T, n *controlPlane, trusted []*pki.CA, ca *pki.CA, life time.Duration) *client.Client {
 	t.Helper()
 
@@ -196,7 +195,7 @@ func read(t *testing.T, c *client.Client, node string) error {
 	return err
 }
 
-// refused holds that a client gets no new calls, on the connection that it has, and is told why.
+// refused checks that new calls on the existing connection of a client fail with a reason.
 func refused(t *testing.T, c *client.Client, why string) {
 	t.Helper()
 
@@ -205,7 +204,7 @@ func refused(t *testing.T, c *client.Client, why string) {
 	}
 }
 
-// numbers change a resource on some nodes, again and again.
+// numbers change a resource on some nodes repeatedly.
 type numbers struct {
 	nodes   []*controlPlane
 	last    atomic.Int64
@@ -215,7 +214,7 @@ type numbers struct {
 	err     error // once done is closed
 }
 
-// startNumbers returns when the first is there.
+// startNumbers returns when the first number is written.
 func startNumbers(t *testing.T, nodes ...*controlPlane) *numbers {
 	t.Helper()
 
@@ -270,7 +269,7 @@ func (n *numbers) stop() int64 {
 	return n.last.Load()
 }
 
-// watch is what a client sees of the numbers.
+// watch is what a client receives of the numbers.
 type watch struct {
 	name string
 	seen chan int64
@@ -278,7 +277,7 @@ type watch struct {
 	err  error // once seen is closed
 }
 
-// watchNumbers returns when the watch has begun.
+// watchNumbers returns when the watch has started.
 func watchNumbers(t *testing.T, c *client.Client, node string) *watch {
 	t.Helper()
 
@@ -321,13 +320,13 @@ func watchNumbers(t *testing.T, c *client.Client, node string) *watch {
 	select {
 	case <-begun:
 	case <-time.After(time.Minute):
-		t.Fatalf("the watch %s does not begin", w.name)
+		t.Fatalf("the watch %s does not start", w.name)
 	}
 
 	return w
 }
 
-// check holds that the watch has seen every number from its first one to the last, in their order, and nothing else.
+// check checks that the watch has received every number from its first to the last, in order.
 func (w *watch) check(t *testing.T, last int64) {
 	t.Helper()
 
@@ -353,7 +352,7 @@ func (w *watch) check(t *testing.T, last int64) {
 	t.Logf("the watch %s: %d changes seen, from %d on", w.name, last-first+1, first)
 }
 
-// ended holds that the watch is over within a second, and why.
+// ended checks that the watch ends within a second, and why.
 func (w *watch) ended(t *testing.T, why string) {
 	t.Helper()
 

@@ -19,14 +19,14 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// Router passes calls on. It is the handler of every service.
+// Router forwards calls. It is the handler of every service.
 type Router struct {
 	view     atomic.Pointer[View]
 	backends *backends
 	pressure *pressure
 	callers  *callers
 	log      *slog.Logger
-	// stragglers is how long answers wait for those of other nodes.
+	// stragglers is the constant, except in tests.
 	stragglers time.Duration
 }
 
@@ -40,20 +40,20 @@ func NewRouter(log *slog.Logger, socket string) *Router {
 	return r
 }
 
-// SetView replaces what the router knows. Whoever would not be let in by it is no longer served.
+// SetView replaces the view. Callers that the new view does not admit are no longer served.
 func (r *Router) SetView(v *View) {
 	r.view.Store(v)
 	r.backends.use(v)
 	r.callers.look(v)
 }
 
-// View returns what the router knows, nil before the first SetView.
+// View returns the present view, nil before the first SetView.
 func (r *Router) View() *View { return r.view.Load() }
 
-// Close ends the connections to the backends.
+// Close closes the connections to the backends.
 func (r *Router) Close() { r.backends.close() }
 
-// bidirectional is what every call is to apid: frames both ways.
+// bidirectional describes every call: apid forwards frames in both directions.
 var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 
 // handle is the stream handler of every call.
@@ -78,7 +78,7 @@ func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 
 	defer func() { err = caller.status(err) }()
 
-	view := r.View() // there is one: without, no handshake succeeds
+	view := r.View() // not nil: without a view no handshake succeeds
 	md, _ := metadata.FromIncomingContext(in.Context())
 
 	roles, err := rolesOf(in.Context(), view, md)
@@ -106,7 +106,7 @@ func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 	}
 }
 
-// recovered makes a panic in a call that call's error: the others go on.
+// recovered turns a panic into the error of its call. Other calls continue.
 func (r *Router) recovered(err *error) {
 	if p := recover(); p != nil {
 		r.log.Error("API call panicked", "panic", p, "stack", string(debug.Stack()))
@@ -114,7 +114,7 @@ func (r *Router) recovered(err *error) {
 	}
 }
 
-// passedOn is the metadata that goes with a call; the roles are those that the caller has.
+// passedOn returns the metadata for machined, with the roles of the caller.
 func passedOn(md metadata.MD, roles []string) metadata.MD {
 	out := md.Copy()
 	for _, key := range []string{":authority", contract.KeyNode, contract.KeyNodes, contract.KeyRole} {
@@ -126,7 +126,7 @@ func passedOn(md metadata.MD, roles []string) metadata.MD {
 	return out
 }
 
-// forwarded is the metadata that goes with a call to another node, which serves it and sends it no further.
+// forwarded returns the metadata for another node, which serves the call and does not forward it.
 func forwarded(md metadata.MD, from []string) metadata.MD {
 	if len(from) == 0 {
 		from = []string{"unknown"}
@@ -138,7 +138,7 @@ func forwarded(md metadata.MD, from []string) metadata.MD {
 	return out
 }
 
-// connection returns the one to a node, and what to call when it is done with. Empty is this node.
+// connection returns the connection to a node, this one if empty, and a function to call after its use.
 func (r *Router) connection(view *View, node string) (*grpc.ClientConn, func(), error) {
 	if node == "" || view.Local(node) {
 		conn, err := r.backends.local()
@@ -154,7 +154,7 @@ func (r *Router) connection(view *View, node string) (*grpc.ClientConn, func(), 
 	return r.backends.remote(host)
 }
 
-// toOne passes a call to one backend, with header, trailer and status as they come.
+// toOne forwards a call to one backend, and its header, trailer and status back.
 func (r *Router) toOne(in grpc.ServerStream, method string, view *View, md metadata.MD, node string) error {
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(in.Context(), md))
 	defer cancel()
@@ -180,7 +180,7 @@ func (r *Router) toOne(in grpc.ServerStream, method string, view *View, md metad
 		return nil
 	}
 
-	// When the caller broke off, its own error is the cause.
+	// If the caller disconnected, its own error is the cause.
 	select {
 	case cause := <-sent:
 		if cause != nil && status.Code(err) == codes.Canceled {
@@ -189,7 +189,7 @@ func (r *Router) toOne(in grpc.ServerStream, method string, view *View, md metad
 	default:
 	}
 
-	header, _ := stream.Header() // it is the same error
+	header, _ := stream.Header() // with the same error
 
 	return unreachable(node, err, header, stream.Trailer())
 }
@@ -208,7 +208,7 @@ func forwardRequests(in grpc.ServerStream, out grpc.ClientStream) error {
 		}
 
 		if err := out.SendMsg(f); err != nil {
-			return nil // the response side has the status
+			return nil // forwardResponses gets the status
 		}
 	}
 }

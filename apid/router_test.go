@@ -45,7 +45,7 @@ func TestRouting(t *testing.T) {
 		md   []string
 		want string // the backend that answers, or a code
 	}{
-		{"nobody named", a, nil, "a"},
+		{"no node named", a, nil, "a"},
 		{"own address", a, []string{"node", "10.5.0.2"}, "a"},
 		{"own address, IPv6", a, []string{"node", "fd00::2"}, "a"},
 		{"own address, in brackets", a, []string{"node", "[fd00::2]"}, "a"},
@@ -84,8 +84,8 @@ func TestRouting(t *testing.T) {
 	}
 }
 
-// TestForwarded looks at what the second node gets of a call: the roles of the first one's caller, where it came from,
-// and nothing that would send it on.
+// TestForwarded checks the metadata that the second node gets: the roles of the first one's caller, the address that it came from, and
+// nothing that would forward it again.
 func TestForwarded(t *testing.T) {
 	ca := newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
@@ -170,7 +170,7 @@ func TestStreams(t *testing.T) {
 			}
 		}
 
-		// A caller that leaves ends the call at the backend too: TestMain sees if it did not.
+		// A caller that disconnects ends the call at the backend too: TestMain finds one that is left.
 		follow, err := client.Logs(ctx, &machine.LogsRequest{TailLines: 1, Follow: true})
 		if err != nil {
 			t.Fatal(err)
@@ -188,8 +188,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsReplaced replaces the authority of two nodes while a stream runs through one to the other: the stream ends,
-// and its connection carries no new calls.
+// TestAuthorityIsReplaced replaces the authority of two nodes while a stream runs through one to the other. The stream ends, and its
+// connection carries no new calls.
 func TestAuthorityIsReplaced(t *testing.T) {
 	ca, next := newCA(t), newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
@@ -215,7 +215,7 @@ func TestAuthorityIsReplaced(t *testing.T) {
 	}
 }
 
-// TestCertificateIsRenewed has a node get other certificates of the same authority: nobody notices.
+// TestCertificateIsRenewed: a node gets other certificates of the same authority, without effect on calls.
 func TestCertificateIsRenewed(t *testing.T) {
 	ca := newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
@@ -249,7 +249,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// TestMachinedRestarts has the backend go away and come back.
+// TestMachinedRestarts stops the backend and starts it again.
 func TestMachinedRestarts(t *testing.T) {
 	ca := newCA(t)
 	n := &node{backend: &backend{name: "a"}, socket: t.TempDir() + "/machine.sock"}

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// handshakeTimeout is for TLS and what HTTP/2 says first.
+	// handshakeTimeout is for TLS and the start of HTTP/2.
 	handshakeTimeout = 10 * time.Second
-	// pingMin is how often a client may, and another apid does, ask whether the connection is alive.
+	// pingMin is the shortest interval between keepalive pings of a client, and the interval of another apid.
 	pingMin = 10 * time.Second
-	// maxStreams that one connection may have open.
+	// maxStreams is how many calls may run on one connection.
 	maxStreams = 256
-	// maxHeader is the size of a call's metadata, in bytes.
+	// maxHeader is the largest metadata of a call, in bytes.
 	maxHeader = 64 << 10
 )
 
-// Server returns the gRPC server of the port that the world sees. Its listener should be a listener of newListener.
+// Server returns the gRPC server of the public port. Serve it on a listener of newListener.
 func (r *Router) Server() *grpc.Server {
 	return grpc.NewServer(
 		grpc.Creds(admission{log: r.log, callers: r.callers, TransportCredentials: credentials.NewTLS(&tls.Config{
@@ -37,7 +37,7 @@ func (r *Router) Server() *grpc.Server {
 		grpc.MaxRecvMsgSize(contract.MaxMessage),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxStreams),
-		// Whoever connects and says nothing is let go.
+		// Connections that send nothing are closed.
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMin / 2, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: idle}),

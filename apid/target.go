@@ -5,6 +5,7 @@ package apid
 import (
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,25 +17,24 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// maxNodes that one call can be for.
+// maxNodes is how many nodes one call can name.
 const maxNodes = 512
 
-// route says where a call goes: to this machine if it names no node, to one node, or to many whose answers are put
-// together.
+// route is where a call goes: to this machine if it names no node, to one node, or to many nodes, whose answers are combined.
 type route struct {
 	node  string
 	nodes []string
 }
 
-// routeOf decides, from the metadata of a call, where it goes.
+// routeOf returns the route of a call, by its metadata.
 func routeOf(v *View, md metadata.MD, method string) (route, error) {
 	if len(md.Get(contract.KeyProxyFrom)) > 0 {
-		return route{}, nil // it was forwarded once already
+		return route{}, nil // it was forwarded to this node
 	}
 
 	node, nodes := md.Get(contract.KeyNode), slices.Compact(slices.Sorted(slices.Values(md.Get(contract.KeyNodes))))
 
-	// A machine that does not forward serves old clients that name it, and it alone, by their key.
+	// A machine that does not forward still serves old clients, which name one node in `nodes`.
 	if !v.forwards() && len(nodes) == 1 {
 		node, nodes = nodes, nil
 	}
@@ -63,11 +63,11 @@ func routeOf(v *View, md metadata.MD, method string) (route, error) {
 
 func (v *View) many(nodes []string, method string) (route, error) {
 	if !aggregates(method) {
-		return route{}, status.Errorf(codes.InvalidArgument, "%s: its answers cannot be put together: make one call for each node, with `node` metadata", strings.TrimPrefix(method, "/"))
+		return route{}, status.Errorf(codes.InvalidArgument, "%s: its answers cannot be combined: make one call for each node, with `node` metadata", strings.TrimPrefix(method, "/"))
 	}
 
 	if len(nodes) > maxNodes {
-		return route{}, status.Errorf(codes.InvalidArgument, "one call for %d nodes: name %d at most", len(nodes), maxNodes)
+		return route{}, status.Errorf(codes.InvalidArgument, "the call names %d nodes: name at most %d", len(nodes), maxNodes)
 	}
 
 	if err := v.mayForward(strings.Join(nodes, ", ")); err != nil {
@@ -92,7 +92,7 @@ func (v *View) mayForward(nodes string) error {
 	}
 }
 
-// Local tells whether a target is this node.
+// Local reports whether a target is this node.
 func (v *View) Local(target string) bool {
 	host, err := hostOf(target)
 	if err != nil {
@@ -106,20 +106,20 @@ func (v *View) Local(target string) bool {
 	return slices.ContainsFunc(v.Hostnames, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// hostOf returns the address or name of a target. A port is allowed where it is the API's: nobody shall have this node
+// hostOf returns the address or name of a target. The only port that it accepts is the API's: a caller must not make this node
 // dial other ports.
 func hostOf(target string) (string, error) {
 	host := strings.TrimSuffix(strings.TrimPrefix(target, "["), "]")
 
 	if h, port, err := net.SplitHostPort(target); err == nil {
 		if port != strconv.Itoa(contract.APIPort) {
-			return "", status.Errorf(codes.InvalidArgument, "node %q: its API is on port %d: give its address or name alone", target, contract.APIPort)
+			return "", status.Errorf(codes.InvalidArgument, "node %q: its API is on port %d: use its address or name alone", target, contract.APIPort)
 		}
 
 		host = h
 	}
 
-	// A zone, which an address may have, is the name of a link.
+	// The zone of an address is the name of a link.
 	if addr, err := netip.ParseAddr(host); err == nil && (addr.Zone() == "" || isName(addr.Zone())) || isName(host) {
 		return host, nil
 	}
@@ -127,9 +127,7 @@ func hostOf(target string) (string, error) {
 	return "", status.Errorf(codes.InvalidArgument, "node %q is neither an address nor a name", target)
 }
 
-// isName tells a host name; what one is made of is wider than RFC 1123, as some resolvers allow underscores.
-func isName(name string) bool {
-	return len(name) > 0 && len(name) <= 253 && !strings.HasPrefix(name, ".") && strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
-	}) < 0
-}
+// isName reports whether a string is a host name. It is wider than RFC 1123: some resolvers allow underscores.
+func isName(name string) bool { return nameOfHost.MatchString(name) }
+
+var nameOfHost = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,252}$`)

@@ -36,7 +36,7 @@ func TestManyTargets(t *testing.T) {
 		{"itself", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "10.5.0.2"), 1, codes.OK},
 		{"one twice", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "a"), 1, codes.OK},
 		{"forwarded", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b", contract.KeyProxyFrom, "x"), 0, codes.OK},
-		{"answers that do not go together", "/machine.ImageService/List", v, metadata.Pairs(contract.KeyNodes, "a"), 0, codes.InvalidArgument},
+		{"answers that cannot be combined", "/machine.ImageService/List", v, metadata.Pairs(contract.KeyNodes, "a"), 0, codes.InvalidArgument},
 		{"resources", "/cosi.resource.State/Get", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b"), 0, codes.InvalidArgument},
 		{"too many", "/machine.MachineService/Version", v, tooMany, 0, codes.InvalidArgument},
 		{"of a worker", "/machine.MachineService/Version", &View{}, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b"), 0, codes.PermissionDenied},
@@ -51,7 +51,7 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
-// FuzzRoute has routing metadata of any shape: a call goes to this node, or to hosts on the API's port.
+// FuzzRoute routes any metadata: a call goes to this node, or to hosts on the port of the API.
 func FuzzRoute(f *testing.F) {
 	f.Add("10.5.0.2", "", true, false, "/machine.MachineService/Version")
 	f.Add("[fd00::2%eth0]:50000", "a,b", true, true, "/cosi.resource.State/Get")

@@ -12,14 +12,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// View is what apid knows at one moment; a value that is replaced as a whole.
+// View is the configuration of apid at one moment. It is replaced as a whole.
 type View struct {
 	// Listen address, host:port.
 	Listen string
 	// Server certificate, and the client certificate to call other nodes with (nil on a worker).
 	Server *tls.Certificate
 	Client *tls.Certificate
-	// CAs that clients' and other nodes' certificates must be signed by.
+	// CAs that must have signed the certificates of clients and other nodes.
 	CAs *x509.CertPool
 	// Open is maintenance mode: callers need no certificate and are readers.
 	Open bool
@@ -29,7 +29,7 @@ type View struct {
 	Addresses []netip.Addr
 	Hostnames []string
 
-	certs secrets.APICertsSpec // that the above were made from
+	certs secrets.APICertsSpec // the source of Server, Client and CAs
 }
 
 // errNotReady is the state before the first certificate.

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Kinds are the resources that apid reads, and all that its socket has to show.
+// Kinds returns the kinds of resources that apid reads. Its socket shows no others.
 func Kinds() []resource.Kind {
 	return []resource.Kind{
 		resource.KindOf[secrets.APICertsSpec](""),
@@ -28,12 +28,12 @@ func Kinds() []resource.Kind {
 	}
 }
 
-// registerTypes makes the types known to this process, so that they are decoded.
+// registerTypes registers the types in this process, so that it can decode them.
 func registerTypes() error {
 	return errors.Join(secrets.Register(), runtime.Register(), network.Register())
 }
 
-// watchViews sends a view at each change, once there is something to serve with.
+// watchViews sends a view at each change, starting with the first complete one.
 func watchViews(ctx context.Context, st state.State, views chan<- *View) error {
 	events := make(chan []state.Event)
 
@@ -80,8 +80,8 @@ func watchViews(ctx context.Context, st state.State, views chan<- *View) error {
 	}
 }
 
-// shut is the view between two: nobody is let in, so that a machine that leaves maintenance is never open longer than
-// it should be. There is none before the first.
+// shut returns the view while certificates change. It admits no one, so that a machine that leaves maintenance mode does not
+// stay open. It is nil before the first view.
 func (v *View) shut() *View {
 	if v == nil {
 		return nil
@@ -90,55 +90,48 @@ func (v *View) shut() *View {
 	return &View{Listen: v.Listen, NoRouting: true}
 }
 
-// readView puts a view together; nil before there is a first. Certificates that did not change keep their identity, so
-// that connections made with them are kept.
+// readView reads the view, nil before the first complete one. Unchanged certificates keep their pointers, so that connections
+// made with them are kept.
 func readView(ctx context.Context, st state.Reader, last *View) (*View, error) {
-	certs, err := typed.Find[secrets.APICertsSpec](ctx, st, "", secrets.APIID)
+	var (
+		certs     secrets.APICertsSpec
+		config    runtime.APIServiceConfigSpec
+		addresses network.NodeAddressSpec
+		hostname  network.HostnameStatusSpec
+	)
+
+	ready, err := typed.All(typed.Read(ctx, st, secrets.APIID, &certs), typed.Read(ctx, st, runtime.APIServiceConfigID, &config))
 	if err != nil {
 		return nil, err
 	}
 
-	config, err := typed.Find[runtime.APIServiceConfigSpec](ctx, st, "", runtime.APIServiceConfigID)
-	if err != nil {
-		return nil, err
-	}
-
-	if certs == nil || config == nil || certs.TypedSpec().SkipVerifyingClientCert != config.TypedSpec().SkipVerifyingClientCert {
+	if !ready || certs.SkipVerifyingClientCert != config.SkipVerifyingClientCert {
 		return last.shut(), nil
 	}
 
-	view := &View{
-		Listen:    config.TypedSpec().ListenAddress,
-		Open:      config.TypedSpec().SkipVerifyingClientCert,
-		NoRouting: config.TypedSpec().NodeRoutingDisabled,
-		certs:     *certs.TypedSpec(),
-	}
+	view := &View{Listen: config.ListenAddress, Open: config.SkipVerifyingClientCert, NoRouting: config.NodeRoutingDisabled, certs: certs}
 
-	// By content: a resource that was destroyed and made anew starts at the same version again.
+	// By content: a resource that was destroyed and created again starts at the same version.
 	if last != nil && reflect.DeepEqual(last.certs, view.certs) {
 		view.Server, view.Client, view.CAs = last.Server, last.Client, last.CAs
-	} else if err := view.load(certs.TypedSpec()); err != nil {
+	} else if err := view.load(&certs); err != nil {
 		return nil, err
 	}
 
-	if addresses, err := typed.Find[network.NodeAddressSpec](ctx, st, "", network.NodeAddressCurrentID); err != nil {
-		return nil, err
-	} else if addresses != nil {
-		for _, prefix := range addresses.TypedSpec().Addresses {
-			view.Addresses = append(view.Addresses, prefix.Addr().Unmap())
-		}
+	if f := typed.Read(ctx, st, network.NodeAddressCurrentID, &addresses); f.Err != nil {
+		return nil, f.Err
 	}
 
-	if hostname, err := typed.Find[network.HostnameStatusSpec](ctx, st, "", network.HostnameID); err != nil {
-		return nil, err
-	} else if hostname != nil {
-		view.Hostnames = []string{hostname.TypedSpec().Hostname}
-		if fqdn := hostname.TypedSpec().FQDN(); fqdn != hostname.TypedSpec().Hostname {
-			view.Hostnames = append(view.Hostnames, fqdn)
-		}
+	for _, prefix := range addresses.Addresses {
+		view.Addresses = append(view.Addresses, prefix.Addr().Unmap())
 	}
 
-	return view, nil
+	f := typed.Read(ctx, st, network.HostnameID, &hostname)
+	if f.OK {
+		view.Hostnames = hostname.DNSNames()
+	}
+
+	return view, f.Err
 }
 
 func (v *View) load(certs *secrets.APICertsSpec) error {

@@ -32,7 +32,7 @@ func issue(t *testing.T) (secrets.CertAndKey, []byte) {
 	return secrets.CertAndKey{Crt: leaf.Crt, Key: leaf.Key}, ca.PEM.Crt
 }
 
-// The certificates are made anew when a machine leaves maintenance: the resource is another one, at the same version.
+// When a machine leaves maintenance mode its certificates are issued again, in another resource at the same version.
 func TestReadViewTakesNewCertificates(t *testing.T) {
 	ctx := context.Background()
 	st := memory.New()
@@ -86,6 +86,6 @@ func TestReadViewTakesNewCertificates(t *testing.T) {
 	}
 
 	if second.Server == first.Server || second.CAs == first.CAs {
-		t.Error("apid goes on with the certificates of maintenance mode")
+		t.Error("apid still has the certificates of maintenance mode")
 	}
 }

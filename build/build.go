@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +21,18 @@ import (
 	"github.com/seed-59268b81/talos/build/program"
 )
 
-// Options of a build. The zero value builds the repository around the working directory into its out folder, quietly.
+// Options are the options of a build. With the zero value it builds the repository around the working directory into its folder
+// out, without output.
 type Options struct {
 	// Root is the repository.
 	Root string
 	// Out is the output folder.
 	Out string
-	// Locked refuses to build with packages of Debian that are not those of the lock.
+	// Locked fails the build if it cannot use the Debian packages of the lock.
 	Locked bool
-	// Uses are what else the machine's programs are needed for, besides the build and the lab.
+	// Uses are the uses of host programs to install, besides the build and the lab.
 	Uses []hosttools.Use
-	// Log is told what is built. Terminal says that it is one.
+	// Log receives the progress. Terminal means that Log is a terminal.
 	Log      io.Writer
 	Terminal bool
 	// ExtraArgs follow the default kernel arguments.
@@ -49,7 +51,7 @@ var aliases = map[string][]string{
 	artifact.TargetHostTools: {},
 }
 
-// complete fills in the defaults.
+// complete sets the defaults.
 func (o Options) complete() (Options, error) {
 	if o.Root == "" {
 		root, err := artifact.FindRoot()
@@ -60,9 +62,7 @@ func (o Options) complete() (Options, error) {
 		o.Root = root
 	}
 
-	if o.Out == "" {
-		o.Out = artifact.Of(o.Root).Out
-	}
+	o.Out = cmp.Or(o.Out, artifact.Of(o.Root).Out)
 
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -80,19 +80,19 @@ func (o Options) complete() (Options, error) {
 	return o, err
 }
 
-// Paths returns where the results are, or will be.
+// Paths returns the paths of the results.
 func (o Options) Paths() (artifact.Paths, error) {
 	o, err := o.complete()
 
 	return artifact.Paths{Out: o.Out}, err
 }
 
-// ensureTools installs programs that the machine lacks. Those of the lab belong to every build: who builds the images wants
-// to start them, and would find out twenty minutes later.
+// ensureTools installs missing programs on the host. Every build installs those of the lab too: users build images to start
+// them, and should not find out after twenty minutes that a program is missing.
 func (o Options) ensureTools(ctx context.Context) error {
 	uses := append([]hosttools.Use{hosttools.Build, hosttools.Lab}, o.Uses...)
 	if err := hosttools.Ensure(ctx, o.Log, uses...); err != nil {
-		return fmt.Errorf("prepare this machine: %w", err)
+		return fmt.Errorf("install host programs: %w", err)
 	}
 
 	return nil
@@ -109,13 +109,8 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	g := graph.New(filepath.Join(cache, "steps"), o.Out)
 	g.Slots = runtime.NumCPU()
 
-	containerImages, err := containerimage.Steps(o.Root)
-	if err != nil {
-		return nil, err
-	}
-
 	for _, s := range slices.Concat(
-		program.Steps(o.Root), fileset.Steps(o.packages), containerImages, []graph.Step{rootfsStep(o.Root)},
+		program.Steps(o.Root), fileset.Steps(o.packages), containerimage.Steps(o.Root), []graph.Step{rootfsStep(o.Root)},
 		image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs}),
 	) {
 		g.Add(s)
@@ -124,7 +119,7 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	return g, nil
 }
 
-// WriteLock brings the lock of Debian's packages up to what Debian has now.
+// WriteLock updates the lock to the newest Debian packages.
 func WriteLock(ctx context.Context, o Options) error {
 	o, err := o.complete()
 	if err != nil {
@@ -134,8 +129,8 @@ func WriteLock(ctx context.Context, o Options) error {
 	return fileset.WriteLock(ctx, o.Root, o.Log)
 }
 
-// Build brings the targets, or everything if none is named, up to date and returns where the results are. It first
-// installs programs that the machine lacks.
+// Build builds the targets, or everything if none is named, and returns the paths of the results. It first installs
+// missing programs on the host.
 func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -160,9 +155,9 @@ func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, e
 		return artifact.Paths{}, err
 	}
 
-	if len(steps) > 0 { // else only the programs were asked for
+	if len(steps) > 0 { // otherwise the target is only the host programs
 		console := graph.NewConsole(o.Log, o.Terminal)
-		_, err = g.Run(ctx, console, steps...)
+		err = g.Run(ctx, console, steps...)
 		console.Close()
 
 		err = errors.Join(err, o.packages.Report(o.Out, o.Log))
@@ -171,7 +166,7 @@ func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, e
 	return artifact.Paths{Out: o.Out}, err
 }
 
-// Expand turns targets into names of steps; none stands for all.
+// Expand returns the names of the targets' steps. No target means all.
 func Expand(targets []string) []string {
 	if len(targets) == 0 {
 		targets = []string{artifact.TargetAll}

@@ -28,7 +28,7 @@ func TestGraphIsWhole(t *testing.T) {
 	for _, s := range g.Steps() {
 		for _, need := range s.Needs {
 			if !names[need] {
-				t.Errorf("step %s needs %s, which is no step", s.Name, need)
+				t.Errorf("step %s needs %s, which does not exist", s.Name, need)
 			}
 		}
 
@@ -47,7 +47,7 @@ func TestGraphIsWhole(t *testing.T) {
 	} {
 		for _, step := range Expand([]string{target}) {
 			if !names[step] {
-				t.Errorf("target %s stands for step %s, which is none", target, step)
+				t.Errorf("target %s: there is no step %s", target, step)
 			}
 		}
 	}

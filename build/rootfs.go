@@ -13,20 +13,16 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// rootfsSources make the tree.
+// rootfsSources are the sources that build the tree.
 var rootfsSources = []string{"rootfs.go", "debian/selection.go", "graph/tree.go"}
 
-// rootfsStep lays out the third-party files of the root image.
+// rootfsStep creates the tree of third-party files for the root image.
 func rootfsStep(root string) graph.Step {
 	return graph.Step{
-		Name:  artifact.TargetRootfs,
-		About: "third-party files of the root image",
-		Needs: []string{"containerd", "runc", "cni", "flannel-cni", "host-files", "certificates"},
-		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			recipe, err := source.Of(root, rootfsSources...)
-
-			return []string{recipe}, err
-		},
+		Name:   artifact.TargetRootfs,
+		About:  "third-party files of the root image",
+		Needs:  []string{"containerd", "runc", "cni", "flannel-cni", "host-files", "certificates"},
+		Inputs: source.Inputs(root, rootfsSources),
 		Run: func(_ context.Context, w *graph.Work) error {
 			if err := debian.MergeUsr(w.Dir); err != nil {
 				return err

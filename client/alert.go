@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// alertCredentials report why a server broke the connection off. In TLS 1.3 a client has done its part of the handshake
-// before the server looks at its certificate, so a refusal meets the client while it writes, as a broken pipe.
+// alertCredentials report why a server closed the connection. In TLS 1.3 a client finishes its handshake before the server checks
+// the client's certificate, so a refusal appears as a broken pipe in a write.
 type alertCredentials struct {
 	credentials.TransportCredentials
 }
@@ -32,12 +32,12 @@ func (c alertCredentials) Clone() credentials.TransportCredentials {
 	return alertCredentials{c.TransportCredentials.Clone()}
 }
 
-// alertConn turns an error of Write into the alert which the server sent, if it did.
+// alertConn replaces an error of Write with the alert that the server sent, if any.
 type alertConn struct {
 	net.Conn
 }
 
-// alertWait is how long an alert that is on its way may take.
+// alertWait is how long to wait for an alert in transit.
 const alertWait = 100 * time.Millisecond
 
 func (c alertConn) Write(p []byte) (int, error) {
@@ -50,7 +50,7 @@ func (c alertConn) Write(p []byte) (int, error) {
 		return n, err
 	}
 
-	// The connection is lost, so what is read here is missed by nobody.
+	// The connection is lost, so its data is not needed.
 	_, alert := c.Read(make([]byte, 1))
 	if remote := (*net.OpError)(nil); errors.As(alert, &remote) && remote.Op == "remote error" {
 		return n, alert

@@ -9,8 +9,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// WithBasicAuth has every call carry a name and a password, for a gateway before the machines that asks for them. The
-// machines themselves do not look at them.
+// WithBasicAuth adds a name and a password to every call, for a gateway in front of the machines. The machines ignore them.
 func WithBasicAuth(username, password string) Option {
 	return WithDialOptions(grpc.WithPerRPCCredentials(basicAuth{basicAuthorization(username, password)}))
 }
@@ -25,7 +24,7 @@ func (a basicAuth) GetRequestMetadata(context.Context, ...string) (map[string]st
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (basicAuth) RequireTransportSecurity() bool { return true }
 
-// basicAuthorization is what HTTP sends for a name and a password (RFC 7617).
+// basicAuthorization returns the value of HTTP's Authorization header (RFC 7617).
 func basicAuthorization(username, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(username+":"+password))
 }

@@ -9,12 +9,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// bootKey of a call's metadata names an earlier boot. A node of a version that does not know it answers for the boot that
-// runs.
+// bootKey is the metadata key that selects an earlier boot. Nodes of older versions ignore it.
 const bootKey = "talos-boot"
 
-// WithBoot has Logs, LogNames and Dmesg answer for an earlier boot of the node: -1 for the one before this, and so on, as
-// the resources boots number them. 0 is the boot that runs.
+// WithBoot makes Logs, LogNames and Dmesg return an earlier boot of the node: -1 is the previous one, and so on, as the boots
+// resources number them. 0 is the current boot.
 func WithBoot(ctx context.Context, boot int) context.Context {
 	if boot == 0 {
 		return ctx

@@ -22,8 +22,7 @@ import (
 	timeapi "github.com/seed-59268b81/talos/api/time"
 )
 
-// Client is a connection to one or more endpoints. The generated clients of the services that this package wraps are
-// open to callers who need a call that it does not.
+// Client is a connection to one or more endpoints. The generated clients are exported for calls that this package does not wrap.
 type Client struct {
 	Machine     machine.MachineServiceClient
 	Cluster     cluster.ClusterServiceClient
@@ -41,7 +40,7 @@ type Client struct {
 	conn *grpc.ClientConn
 }
 
-// Option sets up a Client.
+// Option configures a Client.
 type Option func(*settings) error
 
 type settings struct {
@@ -59,7 +58,7 @@ func WithDialOptions(options ...grpc.DialOption) Option {
 }
 
 // New returns a client of the endpoints, each host, host:port or a bare IPv6 address. It connects at the first call.
-// Exactly one of WithCertificates, WithAuthority, WithTLS and WithInsecure says how it proves who it is and whom it trusts.
+// Authentication requires exactly one of WithCertificates, WithAuthority, WithTLS and WithInsecure.
 func New(endpoints []string, options ...Option) (*Client, error) {
 	if len(endpoints) == 0 {
 		return nil, errors.New("no endpoints: name one with --endpoints, or set them with: talosctl config endpoint ADDRESS")
@@ -90,8 +89,7 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
 			MinConnectTimeout: 10 * time.Second,
 		}),
-		// Servers that do not say otherwise put up with one ping in five minutes. Without any, a stream of an endpoint that
-		// is gone would wait for ever.
+		// By default servers allow one ping in five minutes. Without pings, a stream of a dead endpoint would wait for ever.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Timeout: 20 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(contract.MaxMessage), grpc.MaxCallSendMsgSize(contract.MaxMessage)),
 	}, s.dial...)
@@ -118,8 +116,8 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 	}, nil
 }
 
-// Conn is the connection, for the services which Client does not wrap.
+// Conn returns the connection, for services that Client does not wrap.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
-// Close ends the connection and every call on it.
+// Close closes the connection, which ends its calls.
 func (c *Client) Close() error { return c.conn.Close() }

@@ -186,7 +186,7 @@ func TestIdentityForLost(t *testing.T) {
 		want     string // in the error; "" for none
 	}{
 		{"lost its configuration", clienttest.StartLost(t, node, mine.Context).Endpoint, ""},
-		{"lost another cluster's", clienttest.StartLost(t, node, theirs.Context).Endpoint, "certificate"},
+		{"lost, of another cluster", clienttest.StartLost(t, node, theirs.Context).Endpoint, "certificate"},
 		{"has its configuration", mine.Endpoint, "certificate required"},
 		{"in maintenance", clienttest.StartMaintenance(t, node).Endpoint, ""},
 	} {

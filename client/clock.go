@@ -13,12 +13,8 @@ import (
 // Time compares the node's clock with the time server given, or with its own if that is "".
 func (c *Client) Time(ctx context.Context, server string) (*timeapi.Time, error) {
 	if server == "" {
-		r, err := c.Clock.Time(ctx, &emptypb.Empty{})
-
-		return unwrap("time", r, err)
+		return call(ctx, "time", c.Clock.Time, &emptypb.Empty{})
 	}
 
-	r, err := c.Clock.TimeCheck(ctx, &timeapi.TimeRequest{Server: server})
-
-	return unwrap("time of "+server, r, err)
+	return call(ctx, "time of "+server, c.Clock.TimeCheck, &timeapi.TimeRequest{Server: server})
 }

@@ -19,7 +19,7 @@ const (
 	KubernetesNamespace = "k8s.io"
 )
 
-// driver is how containers of a namespace are asked for: those of pods through the kubelet's interface.
+// driver returns the driver for a namespace: those of pods are listed through the kubelet's interface.
 func driver(namespace string) common.ContainerDriver {
 	if namespace == KubernetesNamespace {
 		return common.ContainerDriver_CRI
@@ -30,32 +30,20 @@ func driver(namespace string) common.ContainerDriver {
 
 // Containers lists the containers of a containerd namespace.
 func (c *Client) Containers(ctx context.Context, namespace string) ([]*machine.ContainerInfo, error) {
-	r, err := c.Machine.Containers(ctx, &machine.ContainersRequest{Namespace: namespace, Driver: driver(namespace)})
-	m, err := unwrap("list containers", r, err)
-
-	return m.GetContainers(), err
+	return field(ctx, "list containers", c.Machine.Containers, &machine.ContainersRequest{Namespace: namespace, Driver: driver(namespace)}, (*machine.Container).GetContainers)
 }
 
 // ContainerStats returns what the containers of a containerd namespace use.
 func (c *Client) ContainerStats(ctx context.Context, namespace string) ([]*machine.Stat, error) {
-	r, err := c.Machine.Stats(ctx, &machine.StatsRequest{Namespace: namespace, Driver: driver(namespace)})
-	m, err := unwrap("container statistics", r, err)
-
-	return m.GetStats(), err
+	return field(ctx, "container statistics", c.Machine.Stats, &machine.StatsRequest{Namespace: namespace, Driver: driver(namespace)}, (*machine.Stats).GetStats)
 }
 
 // RestartContainer restarts a container, by the id that Containers lists.
 func (c *Client) RestartContainer(ctx context.Context, namespace, id string) error {
-	r, err := c.Machine.Restart(ctx, &machine.RestartRequest{Namespace: namespace, Id: id, Driver: driver(namespace)})
-	_, err = unwrap("restart container "+id, r, err)
-
-	return err
+	return run(ctx, "restart container "+id, c.Machine.Restart, &machine.RestartRequest{Namespace: namespace, Id: id, Driver: driver(namespace)})
 }
 
 // LogNames lists the logs that Logs can show.
 func (c *Client) LogNames(ctx context.Context) ([]string, error) {
-	r, err := c.Machine.LogsContainers(ctx, &emptypb.Empty{})
-	m, err := unwrap("list logs", r, err)
-
-	return m.GetIds(), err
+	return field(ctx, "list logs", c.Machine.LogsContainers, &emptypb.Empty{}, (*machine.LogsContainer).GetIds)
 }

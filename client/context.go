@@ -13,7 +13,7 @@ import (
 // proxy. Name the node to talk to by WithNode.
 func Connect(context *talosconfig.Context, options ...Option) (*Client, error) {
 	if context.Auth.SideroV1 != nil {
-		return nil, errors.New("the context signs its calls (auth.siderov1), which this client does not: use a context with a client certificate")
+		return nil, errors.New("the context signs its calls (auth.siderov1), which this client does not support: use a context with a client certificate")
 	}
 
 	own := []Option{WithCertificates(context.CA, context.Crt, context.Key)}

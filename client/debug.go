@@ -15,18 +15,18 @@ import (
 // DebugContainer is a container that runs with the caller's terminal attached.
 type DebugContainer struct {
 	stream machine.DebugService_ContainerRunClient
-	// sending: one at a time.
+	// sending serializes sends.
 	sending sync.Mutex
 }
 
-// RunDebugContainer starts a container from an image that the node has. The end of the context ends it.
+// RunDebugContainer starts a container from an image on the node. The container ends with the context.
 func (c *Client) RunDebugContainer(ctx context.Context, spec *machine.DebugContainerRunRequestSpec) (*DebugContainer, error) {
 	stream, err := c.Debug.ContainerRun(ctx)
 	if err == nil {
 		err = stream.Send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_Spec{Spec: spec}})
 	}
 
-	// The reason why the stream ended is what Recv returns.
+	// After io.EOF, Recv returns the reason.
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("debug container: %w", err)
 	}
@@ -34,7 +34,7 @@ func (c *Client) RunDebugContainer(ctx context.Context, spec *machine.DebugConta
 	return &DebugContainer{stream: stream}, nil
 }
 
-// Resize tells the size of the terminal.
+// Resize sends the size of the terminal.
 func (d *DebugContainer) Resize(width, height int) error {
 	return d.send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_TermResize{
 		TermResize: &machine.DebugContainerTerminalResize{Width: int32(width), Height: int32(height)},
@@ -53,7 +53,7 @@ func (d *DebugContainer) send(request *machine.DebugContainerRunRequest) error {
 	return d.stream.Send(request)
 }
 
-// CloseInput says that nothing more will be typed, and no other size told.
+// CloseInput ends the input. Nothing can be sent after it.
 func (d *DebugContainer) CloseInput() error {
 	d.sending.Lock()
 	defer d.sending.Unlock()

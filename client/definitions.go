@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// definitionKind is where a machine describes its resource types.
+// definitionKind is the kind of the descriptions of resource types.
 var definitionKind = Kind{Namespace: "meta", Type: "ResourceDefinitions.meta.cosi.dev"}
 
-// Definition describes a resource type: how it is called and shown.
+// Definition describes a resource type: its names, and how it is shown.
 type Definition struct {
 	Type             string        `yaml:"type"`
 	DisplayType      string        `yaml:"displayType"`
@@ -59,7 +59,10 @@ func (c *Client) Definitions(ctx context.Context) (Definitions, error) {
 func (d Definitions) Find(name string) (Definition, error) {
 	lower := strings.ToLower(name)
 
-	var found []Definition
+	var (
+		found []Definition
+		types []string
+	)
 
 	for _, definition := range d {
 		if strings.ToLower(definition.Type) == lower {
@@ -67,7 +70,7 @@ func (d Definitions) Find(name string) (Definition, error) {
 		}
 
 		if slices.Contains(definition.AllAliases, lower) {
-			found = append(found, definition)
+			found, types = append(found, definition), append(types, definition.Type)
 		}
 	}
 
@@ -77,11 +80,6 @@ func (d Definitions) Find(name string) (Definition, error) {
 	case 0:
 		return Definition{}, fmt.Errorf("resource type %q is unknown to the node; list its types with: talosctl get rd", name)
 	default:
-		types := make([]string, len(found))
-		for i := range found {
-			types[i] = found[i].Type
-		}
-
 		slices.Sort(types)
 
 		return Definition{}, fmt.Errorf("resource type %q may mean %s; use one of these", name, strings.Join(types, " or "))

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// Describe says what the event is about and what happened to it.
+// Describe returns what the event is about, and what happened.
 func (e Event) Describe() (source, message string) {
 	switch m := e.Payload.(type) {
 	case *machine.SequenceEvent:

@@ -16,7 +16,7 @@ import (
 
 const scheme = "talos"
 
-// endpointResolver tells gRPC the fixed list of endpoints, each checked against its own name during the TLS handshake.
+// endpointResolver passes a fixed list of endpoints to gRPC. The TLS handshake checks each against its own name.
 type endpointResolver struct {
 	addresses []resolver.Address
 }

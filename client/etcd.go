@@ -14,105 +14,76 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// EtcdMembers lists the members of etcd, as the cluster has them, or as the local member does without asking the others.
+// EtcdMembers lists the members of etcd: those that the cluster agrees on or, if local, those that the node's member knows.
 func (c *Client) EtcdMembers(ctx context.Context, local bool) ([]*machine.EtcdMember, error) {
-	r, err := c.Machine.EtcdMemberList(ctx, &machine.EtcdMemberListRequest{QueryLocal: local})
-	m, err := unwrap("list etcd members", r, err)
-
-	return m.GetMembers(), err
+	return field(ctx, "list etcd members", c.Machine.EtcdMemberList, &machine.EtcdMemberListRequest{QueryLocal: local}, (*machine.EtcdMembers).GetMembers)
 }
 
 // EtcdRemoveMember removes a member from etcd, by its id.
 func (c *Client) EtcdRemoveMember(ctx context.Context, id uint64) error {
-	r, err := c.Machine.EtcdRemoveMemberByID(ctx, &machine.EtcdRemoveMemberByIDRequest{MemberId: id})
-	_, err = unwrap("remove etcd member "+FormatEtcdID(id), r, err)
-
-	return err
+	return run(ctx, "remove etcd member "+FormatEtcdID(id), c.Machine.EtcdRemoveMemberByID, &machine.EtcdRemoveMemberByIDRequest{MemberId: id})
 }
 
-// FormatEtcdID writes the id of a member as etcd does: in hex, with leading zeroes.
+// FormatEtcdID formats the id of a member as etcd does: in hex, with leading zeroes.
 func FormatEtcdID(id uint64) string { return fmt.Sprintf("%016x", id) }
 
-// EtcdLeave takes the node itself out of etcd.
+// EtcdLeave removes the node itself from etcd.
 func (c *Client) EtcdLeave(ctx context.Context) error {
-	r, err := c.Machine.EtcdLeaveCluster(ctx, &machine.EtcdLeaveClusterRequest{})
-	_, err = unwrap("leave etcd", r, err)
-
-	return err
+	return run(ctx, "leave etcd", c.Machine.EtcdLeaveCluster, &machine.EtcdLeaveClusterRequest{})
 }
 
-// EtcdForfeitLeadership has another member lead and returns its name, which is empty if the node did not lead.
+// EtcdForfeitLeadership moves the leadership to another member and returns its name, "" if the node was not the leader.
 func (c *Client) EtcdForfeitLeadership(ctx context.Context) (string, error) {
-	r, err := c.Machine.EtcdForfeitLeadership(ctx, &machine.EtcdForfeitLeadershipRequest{})
-	m, err := unwrap("forfeit etcd leadership", r, err)
-
-	return m.GetMember(), err
+	return field(ctx, "forfeit etcd leadership", c.Machine.EtcdForfeitLeadership, &machine.EtcdForfeitLeadershipRequest{}, (*machine.EtcdForfeitLeadership).GetMember)
 }
 
 // EtcdStatus returns the status of the node's member.
 func (c *Client) EtcdStatus(ctx context.Context) (*machine.EtcdMemberStatus, error) {
-	r, err := c.Machine.EtcdStatus(ctx, &emptypb.Empty{})
-	m, err := unwrap("etcd status", r, err)
-
-	return m.GetMemberStatus(), err
+	return field(ctx, "etcd status", c.Machine.EtcdStatus, &emptypb.Empty{}, (*machine.EtcdStatus).GetMemberStatus)
 }
 
 // EtcdAlarms lists the alarms that etcd has raised.
 func (c *Client) EtcdAlarms(ctx context.Context) ([]*machine.EtcdMemberAlarm, error) {
-	r, err := c.Machine.EtcdAlarmList(ctx, &emptypb.Empty{})
-	m, err := unwrap("list etcd alarms", r, err)
-
-	return m.GetMemberAlarms(), err
+	return field(ctx, "list etcd alarms", c.Machine.EtcdAlarmList, &emptypb.Empty{}, (*machine.EtcdAlarm).GetMemberAlarms)
 }
 
 // EtcdDisarmAlarms clears the alarms of etcd and returns those it cleared.
 func (c *Client) EtcdDisarmAlarms(ctx context.Context) ([]*machine.EtcdMemberAlarm, error) {
-	r, err := c.Machine.EtcdAlarmDisarm(ctx, &emptypb.Empty{})
-	m, err := unwrap("disarm etcd alarms", r, err)
-
-	return m.GetMemberAlarms(), err
+	return field(ctx, "disarm etcd alarms", c.Machine.EtcdAlarmDisarm, &emptypb.Empty{}, (*machine.EtcdAlarmDisarm).GetMemberAlarms)
 }
 
-// EtcdDefragment gives the free space inside the database of the node's member back. The member does not serve meanwhile.
+// EtcdDefragment frees unused space in the database of the node's member. The member does not serve while it runs.
 func (c *Client) EtcdDefragment(ctx context.Context) error {
-	r, err := c.Machine.EtcdDefragment(ctx, &emptypb.Empty{})
-	_, err = unwrap("defragment etcd", r, err)
-
-	return err
+	return run(ctx, "defragment etcd", c.Machine.EtcdDefragment, &emptypb.Empty{})
 }
 
-// EtcdDowngradeValidate checks whether etcd's storage can go back to a version, such as 3.5, and returns the cluster's.
+// EtcdDowngradeValidate checks whether etcd's storage can be downgraded to a version, such as 3.5, and returns the cluster's.
 func (c *Client) EtcdDowngradeValidate(ctx context.Context, version string) (clusterVersion string, err error) {
-	r, err := c.Machine.EtcdDowngradeValidate(ctx, &machine.EtcdDowngradeValidateRequest{Version: version})
-	m, err := unwrap("validate etcd downgrade", r, err)
+	m, err := call(ctx, "validate etcd downgrade", c.Machine.EtcdDowngradeValidate, &machine.EtcdDowngradeValidateRequest{Version: version})
 
 	return m.GetClusterDowngrade().GetClusterVersion(), err
 }
 
-// EtcdDowngradeEnable has etcd's storage go back to a version, and returns the cluster's.
+// EtcdDowngradeEnable starts a downgrade of etcd's storage to a version, and returns the cluster's.
 func (c *Client) EtcdDowngradeEnable(ctx context.Context, version string) (clusterVersion string, err error) {
-	r, err := c.Machine.EtcdDowngradeEnable(ctx, &machine.EtcdDowngradeEnableRequest{Version: version})
-	m, err := unwrap("enable etcd downgrade", r, err)
+	m, err := call(ctx, "enable etcd downgrade", c.Machine.EtcdDowngradeEnable, &machine.EtcdDowngradeEnableRequest{Version: version})
 
 	return m.GetClusterDowngrade().GetClusterVersion(), err
 }
 
-// EtcdDowngradeCancel ends a downgrade and returns the cluster's version.
+// EtcdDowngradeCancel cancels a downgrade and returns the cluster's version.
 func (c *Client) EtcdDowngradeCancel(ctx context.Context) (clusterVersion string, err error) {
-	r, err := c.Machine.EtcdDowngradeCancel(ctx, &emptypb.Empty{})
-	m, err := unwrap("cancel etcd downgrade", r, err)
+	m, err := call(ctx, "cancel etcd downgrade", c.Machine.EtcdDowngradeCancel, &emptypb.Empty{})
 
 	return m.GetClusterDowngrade().GetClusterVersion(), err
 }
 
 // EtcdSnapshot streams the database of etcd.
 func (c *Client) EtcdSnapshot(ctx context.Context) io.ReadCloser {
-	return newDataReader(ctx, "etcd snapshot", func(ctx context.Context) (dataStream, error) {
-		return c.Machine.EtcdSnapshot(ctx, &machine.EtcdSnapshotRequest{})
-	})
+	return newDataReader(ctx, "etcd snapshot", c.Machine.EtcdSnapshot, &machine.EtcdSnapshotRequest{})
 }
 
-// chunkSize is how much is sent in one message.
+// chunkSize is the size of a chunk, in bytes.
 const chunkSize = 64 << 10
 
 // EtcdRecover sends a snapshot to the node, for a Bootstrap with RecoverEtcd.
@@ -138,7 +109,7 @@ func (c *Client) EtcdRecover(ctx context.Context, snapshot io.Reader) error {
 	return err
 }
 
-// sendChunks sends what it reads in pieces. A receiver that has stopped listening is no error: its answer says why.
+// sendChunks sends what it reads in chunks. It returns no error if the receiver ended the stream: its answer has the reason.
 func sendChunks(r io.Reader, send func([]byte) error) error {
 	for buffer := make([]byte, chunkSize); ; {
 		n, err := io.ReadFull(r, buffer)

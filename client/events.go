@@ -8,7 +8,6 @@ import (
 	"iter"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -31,32 +30,16 @@ type Event struct {
 
 // Events streams what happens on the node, after the past events that the request asks for. It ends with the context.
 func (c *Client) Events(ctx context.Context, request *machine.EventsRequest) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		received := receive(ctx, "events", func(ctx context.Context) (grpc.ServerStreamingClient[machine.Event], error) {
-			return c.Machine.Events(ctx, request)
-		})
-
-		for m, err := range received {
-			if err == nil {
-				err = metadataError(m.GetMetadata())
-			}
-
-			// The first frame of a stream may be empty: servers send it to get the headers through.
-			if err == nil && m.GetData() == nil {
-				continue
-			}
-
-			var event Event
-
-			if err == nil {
-				event, err = decodeEvent(m)
-			}
-
-			if !yield(event, err) || err != nil {
-				return
-			}
+	return decoded(answers(receive(ctx, "events", c.Machine.Events, request)), func(m *machine.Event) (Event, bool, error) {
+		// The first frame of a stream may be empty: servers send it to get the headers through.
+		if m.GetData() == nil {
+			return Event{}, true, nil
 		}
-	}
+
+		event, err := decodeEvent(m)
+
+		return event, false, err
+	})
 }
 
 func decodeEvent(m *machine.Event) (Event, error) {

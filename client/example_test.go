@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// The client of the current context of a talosconfig, and a call for one node.
+// The client of the current context of a talosconfig, and a call to one node.
 func Example() {
 	path, err := talosconfig.Path("")
 	if err != nil {

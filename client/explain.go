@@ -5,6 +5,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// Explain turns the error of a call into a line that says what failed, and a line that says what to try, which is empty
-// if there is nothing to add.
+// Explain returns what failed in a call, and what to try, "" if there is nothing to add. Each is one line.
 func Explain(err error) (cause, try string) {
 	var failed interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &failed) {
@@ -23,17 +23,17 @@ func Explain(err error) (cause, try string) {
 	}
 
 	s := failed.GRPCStatus()
-	// What callers put before the status is the step that failed.
+	// The text before the status is the step that failed.
 	step := strings.TrimSuffix(err.Error(), s.Err().Error())
 
 	message, try := plainMessage(s), next(s)
 
-	// An endpoint that could not reach the node says what to try itself.
+	// The error of an endpoint that could not reach the node contains what to try.
 	if said := strings.LastIndex(message, "; "); said > 0 && s.Code() == codes.Unavailable && try == "" {
 		message, try = message[:said], message[said+2:]
 	}
 
-	// Nodes name the step too.
+	// Nodes may name the step too.
 	if strings.HasPrefix(message, step) {
 		step = ""
 	}
@@ -41,7 +41,7 @@ func Explain(err error) (cause, try string) {
 	return step + message, try
 }
 
-// plainMessage takes off what gRPC wraps around the error of a connection.
+// plainMessage removes what gRPC wraps around the error of a connection.
 func plainMessage(s *status.Status) string {
 	quoted, ok := strings.CutPrefix(s.Message(), "connection error: desc = ")
 	if !ok {
@@ -56,11 +56,10 @@ func plainMessage(s *status.Status) string {
 	return strings.TrimPrefix(strings.TrimPrefix(message, "transport: "), "Error while dialing: ")
 }
 
-// hints are matched in order against the message of an Unavailable status, which gRPC makes of every error of the
-// connection.
+// hints are matched in order against the message of an Unavailable status, the code of all connection errors in gRPC.
 var hints = []struct{ text, try string }{
-	{"certificate signed by unknown authority", "the machine belongs to another cluster than the talosconfig's context, or has no configuration yet, or has lost it (then: --insecure)"},
-	{"certificate required", "the machine wants a client certificate: use a talosconfig of its cluster, instead of --insecure; if it has lost its configuration, both"},
+	{"certificate signed by unknown authority", "the machine belongs to another cluster than the talosconfig's context, or has no configuration yet, or has lost it (then use --insecure)"},
+	{"certificate required", "the machine requires a client certificate: use a talosconfig of its cluster instead of --insecure; if it has lost its configuration, use both"},
 	{"bad certificate", "the machine does not accept the talosconfig's certificate: check that it is of this cluster and has not expired"},
 	{"unknown certificate authority", "the machine does not accept the talosconfig's certificate: check that it is of this cluster"},
 	{"expired", "fetch a new talosconfig, and check the clocks of this computer and of the machine"},
@@ -72,19 +71,13 @@ var hints = []struct{ text, try string }{
 	{"", "check that the machine is up and reachable, and that the endpoint is right (talosctl config info)"},
 }
 
-// isTransport tells the errors of a connection from those of which a server says that something is not available.
+// isTransport reports whether a message is that of a connection error, not of a server to which something is unavailable.
 func isTransport(message string) bool {
-	for _, start := range []string{
+	return slices.ContainsFunc([]string{
 		"connection error", "last connection error", "error reading from server", "keepalive ping failed", "transport", "closing transport",
 		"the connection is draining", "name resolver error", "no children to pick from", "dial ", "i/o timeout",
-		"remote error: ", "write tcp ", // of the connection's writer, which puts nothing before them
-	} {
-		if strings.HasPrefix(message, start) {
-			return true
-		}
-	}
-
-	return false
+		"remote error: ", "write tcp ", // of gRPC's writer, which adds no prefix
+	}, func(start string) bool { return strings.HasPrefix(message, start) })
 }
 
 func next(s *status.Status) string {
@@ -104,14 +97,14 @@ func next(s *status.Status) string {
 	case codes.PermissionDenied:
 		return "the talosconfig's certificate lacks the role for this (talosctl config info shows its roles), or the node does not forward calls"
 	case codes.Unimplemented:
-		// A call that the node knows says itself what to do in its place.
+		// If the node knows the call, its error says what to do instead.
 		if !strings.HasPrefix(s.Message(), "unknown ") && !strings.HasSuffix(s.Message(), " not implemented") {
 			return ""
 		}
 
 		return "the node's version does not have this call; compare with: talosctl version"
 	case codes.ResourceExhausted:
-		// Whoever else uses this code says itself what there is too much of.
+		// Other errors with this code name the limit themselves.
 		if strings.Contains(s.Message(), "larger than max") {
 			return fmt.Sprintf("the message is larger than the API allows (%d MiB)", contract.MaxMessage>>20)
 		}

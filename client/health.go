@@ -6,31 +6,15 @@ import (
 	"context"
 	"iter"
 
-	"google.golang.org/grpc"
-
 	"github.com/seed-59268b81/talos/api/cluster"
 )
 
-// HealthCheck has the node check its cluster and streams what it waits for. The stream ends without an error when the
-// cluster is healthy.
+// HealthCheck makes the node check its cluster, and streams the conditions that it waits for. The stream ends without an error
+// when the cluster is healthy.
 func (c *Client) HealthCheck(ctx context.Context, request *cluster.HealthCheckRequest) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		received := receive(ctx, "health check", func(ctx context.Context) (grpc.ServerStreamingClient[cluster.HealthCheckProgress], error) {
-			return c.Cluster.HealthCheck(ctx, request)
-		})
+	received := answers(receive(ctx, "health check", c.Cluster.HealthCheck, request))
 
-		for m, err := range received {
-			if err == nil {
-				err = metadataError(m.GetMetadata())
-			}
-
-			if err == nil && m.GetMessage() == "" {
-				continue
-			}
-
-			if !yield(m.GetMessage(), err) || err != nil {
-				return
-			}
-		}
-	}
+	return decoded(received, func(m *cluster.HealthCheckProgress) (string, bool, error) {
+		return m.GetMessage(), m.GetMessage() == "", nil
+	})
 }

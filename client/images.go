@@ -8,24 +8,18 @@ import (
 	"io"
 	"iter"
 
-	"google.golang.org/grpc"
-
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
 // ImagesOf lists the images that a node has in a containerd instance.
 func (c *Client) ImagesOf(ctx context.Context, instance *common.ContainerdInstance) iter.Seq2[*machine.ImageServiceListResponse, error] {
-	return receive(ctx, "list images", func(ctx context.Context) (grpc.ServerStreamingClient[machine.ImageServiceListResponse], error) {
-		return c.Images.List(ctx, &machine.ImageServiceListRequest{Containerd: instance})
-	})
+	return receive(ctx, "list images", c.Images.List, &machine.ImageServiceListRequest{Containerd: instance})
 }
 
-// PullImage has the node pull an image and streams the progress of its layers. The last message has the image's name.
+// PullImage makes the node pull an image, and streams the progress of its layers. The last message has the image's name.
 func (c *Client) PullImage(ctx context.Context, instance *common.ContainerdInstance, reference string) iter.Seq2[*machine.ImageServicePullResponse, error] {
-	return receive(ctx, "pull "+reference, func(ctx context.Context) (grpc.ServerStreamingClient[machine.ImageServicePullResponse], error) {
-		return c.Images.Pull(ctx, &machine.ImageServicePullRequest{Containerd: instance, ImageRef: reference})
-	})
+	return receive(ctx, "pull "+reference, c.Images.Pull, &machine.ImageServicePullRequest{Containerd: instance, ImageRef: reference})
 }
 
 // RemoveImage removes an image by its reference.

@@ -12,8 +12,5 @@ import (
 
 // ControllerDependencies returns the edges of the graph of controllers and resource types.
 func (c *Client) ControllerDependencies(ctx context.Context) ([]*inspect.ControllerDependencyEdge, error) {
-	r, err := c.Inspect.ControllerRuntimeDependencies(ctx, &emptypb.Empty{})
-	m, err := unwrap("controller dependencies", r, err)
-
-	return m.GetEdges(), err
+	return field(ctx, "controller dependencies", c.Inspect.ControllerRuntimeDependencies, &emptypb.Empty{}, (*inspect.ControllerRuntimeDependency).GetEdges)
 }

@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/protobuf/types/known/emptypb"
+
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// Kubeconfig returns a kubeconfig with a new admin certificate, YAML. Only control plane nodes have it to give.
+// Kubeconfig returns a kubeconfig with a new admin certificate, YAML. Only control plane nodes issue it.
 func (c *Client) Kubeconfig(ctx context.Context) ([]byte, error) {
-	stream := c.kubeconfigArchive(ctx)
+	stream := newDataReader(ctx, "kubeconfig", c.Machine.Kubeconfig, &emptypb.Empty{})
 	defer stream.Close()
 
 	return unpackKubeconfig(stream)
@@ -30,7 +32,7 @@ func unpackKubeconfig(r io.Reader) ([]byte, error) {
 	for archive := tar.NewReader(unzipped); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("unpack kubeconfig: the archive holds no file named kubeconfig")
+			return nil, errors.New("unpack kubeconfig: the archive contains no file named kubeconfig")
 		}
 
 		if err != nil {

@@ -7,62 +7,38 @@ import (
 	"fmt"
 	"iter"
 
-	"google.golang.org/grpc"
-
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
 // Rollback boots the previous version of the operating system.
 func (c *Client) Rollback(ctx context.Context) error {
-	r, err := c.Machine.Rollback(ctx, &machine.RollbackRequest{})
-	_, err = unwrap("rollback", r, err)
-
-	return err
+	return run(ctx, "rollback", c.Machine.Rollback, &machine.RollbackRequest{})
 }
 
 // Reset wipes the node and returns the actor id of the events of the reset.
 func (c *Client) Reset(ctx context.Context, request *machine.ResetRequest) (actorID string, err error) {
-	r, err := c.Machine.Reset(ctx, request)
-	m, err := unwrap("reset", r, err)
-
-	return m.GetActorId(), err
+	return field(ctx, "reset", c.Machine.Reset, request, (*machine.Reset).GetActorId)
 }
 
-// Upgrade writes another version of the operating system, from an installer image that the node has, and streams what
-// the installer says. The node has to be rebooted into it then.
+// Upgrade installs another version of the operating system from an installer image on the node, and streams the installer's
+// output. The node must be rebooted afterwards.
 func (c *Client) Upgrade(ctx context.Context, instance *common.ContainerdInstance, image string) iter.Seq2[string, error] {
-	const call = "upgrade"
+	request := &machine.LifecycleServiceUpgradeRequest{Containerd: instance, Source: &machine.InstallArtifactsSource{ImageName: image}}
 
-	return func(yield func(string, error) bool) {
-		received := receive(ctx, call, func(ctx context.Context) (grpc.ServerStreamingClient[machine.LifecycleServiceUpgradeResponse], error) {
-			return c.Lifecycle.Upgrade(ctx, &machine.LifecycleServiceUpgradeRequest{
-				Containerd: instance, Source: &machine.InstallArtifactsSource{ImageName: image},
-			})
-		})
+	return decoded(receive(ctx, "upgrade", c.Lifecycle.Upgrade, request), func(m *machine.LifecycleServiceUpgradeResponse) (string, bool, error) {
+		message := m.GetProgress().GetMessage()
 
-		for m, err := range received {
-			if code := m.GetProgress().GetExitCode(); err == nil && code != 0 {
-				err = fmt.Errorf("%s: the installer failed with exit status %d", call, code)
-			}
-
-			message := m.GetProgress().GetMessage()
-			if err == nil && message == "" {
-				continue
-			}
-
-			if !yield(message, err) || err != nil {
-				return
-			}
+		if code := m.GetProgress().GetExitCode(); code != 0 {
+			return message, false, fmt.Errorf("upgrade: the installer failed with exit status %d", code)
 		}
-	}
+
+		return message, message == "", nil
+	})
 }
 
-// LegacyUpgrade pulls, installs and reboots in one call, as nodes without the lifecycle service do. It returns the
-// actor id of the events of the upgrade.
+// LegacyUpgrade pulls, installs and reboots in one call, for nodes without the lifecycle service. It returns the actor id of the
+// events of the upgrade.
 func (c *Client) LegacyUpgrade(ctx context.Context, request *machine.UpgradeRequest) (actorID string, err error) {
-	r, err := c.Machine.Upgrade(ctx, request) // older nodes have no other
-	m, err := unwrap("upgrade", r, err)
-
-	return m.GetActorId(), err
+	return field(ctx, "upgrade", c.Machine.Upgrade, request, (*machine.Upgrade).GetActorId) // older nodes have no other
 }

@@ -11,15 +11,10 @@ import (
 
 // Netstat lists sockets.
 func (c *Client) Netstat(ctx context.Context, request *machine.NetstatRequest) ([]*machine.ConnectRecord, error) {
-	r, err := c.Machine.Netstat(ctx, request)
-	m, err := unwrap("list sockets", r, err)
-
-	return m.GetConnectrecord(), err
+	return field(ctx, "list sockets", c.Machine.Netstat, request, (*machine.Netstat).GetConnectrecord)
 }
 
 // PacketCapture streams the packets of a link as a pcap file, until the context ends.
 func (c *Client) PacketCapture(ctx context.Context, request *machine.PacketCaptureRequest) io.ReadCloser {
-	return newDataReader(ctx, "packet capture on "+request.GetInterface(), func(ctx context.Context) (dataStream, error) {
-		return c.Machine.PacketCapture(ctx, request)
-	})
+	return newDataReader(ctx, "packet capture on "+request.GetInterface(), c.Machine.PacketCapture, request)
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// WithNode has calls made with the context served by that node: the endpoint forwards them. Without it the endpoint
-// serves them itself.
+// WithNode returns a context whose calls the endpoint forwards to the node. Without it the endpoint serves them itself.
 func WithNode(ctx context.Context, node string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	md = md.Copy() // never nil

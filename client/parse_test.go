@@ -170,7 +170,7 @@ func TestExplain(t *testing.T) {
 		cause, try string
 	}{
 		{name: "no status", err: fmt.Errorf("read: %w", net.ErrClosed), cause: "read: use of closed network connection"},
-		{name: "node's own words", err: fmt.Errorf("bootstrap: %w", status.Error(codes.FailedPrecondition, "a worker has no etcd")), cause: "bootstrap: a worker has no etcd"},
+		{name: "node's own text", err: fmt.Errorf("bootstrap: %w", status.Error(codes.FailedPrecondition, "a worker has no etcd")), cause: "bootstrap: a worker has no etcd"},
 		{
 			name:  "handshake",
 			err:   fmt.Errorf("version: %w", status.Error(codes.Unavailable, `connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"`)),
@@ -191,7 +191,7 @@ func TestExplain(t *testing.T) {
 			err:   status.Error(codes.ResourceExhausted, "grpc: received message larger than max (33554433 vs. 33554432)"),
 			cause: "grpc: received message larger than max (33554433 vs. 33554432)", try: "32 MiB",
 		},
-		{name: "too much of something else", err: status.Error(codes.ResourceExhausted, "packet capture: 8 are under way already"), cause: "packet capture: 8 are under way already"},
+		{name: "too much of something else", err: status.Error(codes.ResourceExhausted, "packet capture: 8 are running already"), cause: "packet capture: 8 are running already"},
 		{name: "refused while writing", err: status.Error(codes.Unavailable, "remote error: tls: unknown certificate authority"), cause: "remote error: tls: unknown certificate authority", try: "does not accept the talosconfig's certificate"},
 		{name: "silence", err: status.Error(codes.Unavailable, "i/o timeout"), cause: "i/o timeout", try: "up and reachable"},
 	} {

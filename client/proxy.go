@@ -18,14 +18,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// connectTimeout bounds what a proxy may take to reach an endpoint.
+// connectTimeout is how long a proxy may take to reach an endpoint.
 const connectTimeout = 20 * time.Second
 
-// maxConnectResponse is the most that is read of a proxy's answer to CONNECT, in bytes.
+// maxConnectResponse is the largest answer of a proxy to CONNECT, in bytes.
 const maxConnectResponse = 64 << 10
 
-// WithProxy has the client reach its endpoints through a proxy, http://, https:// or socks5://[NAME:PASSWORD@]HOST[:PORT].
-// TLS goes through it from end to end, and the proxy resolves the endpoints' names.
+// WithProxy connects to the endpoints through a proxy, http://, https:// or socks5://[NAME:PASSWORD@]HOST[:PORT]. TLS is end to
+// end, and the proxy resolves the endpoints' names.
 func WithProxy(address string) Option {
 	return func(s *settings) error {
 		dial, err := proxyDialer(address)
@@ -49,7 +49,7 @@ func WithProxy(address string) Option {
 	}
 }
 
-// CheckProxy tells what is wrong with the address of a proxy.
+// CheckProxy checks the address of a proxy.
 func CheckProxy(address string) error {
 	_, err := proxyDialer(address)
 
@@ -65,7 +65,7 @@ type namedDialer struct {
 func proxyDialer(address string) (d namedDialer, err error) {
 	d.url, err = url.Parse(address)
 	if err != nil {
-		// What url.Parse says repeats the address, with its password.
+		// The error of url.Parse contains the address with its password.
 		return d, errors.New("the proxy's address is not a URL: want http://, https:// or socks5://HOST:PORT")
 	}
 
@@ -82,7 +82,7 @@ func proxyDialer(address string) (d namedDialer, err error) {
 		var dialer proxy.Dialer
 
 		if dialer, err = proxy.FromURL(d.url, proxy.Direct); err == nil {
-			d.ContextDialer = dialer.(proxy.ContextDialer) // golang.org/x/net/proxy promises it
+			d.ContextDialer = dialer.(proxy.ContextDialer) // golang.org/x/net/proxy guarantees it
 		}
 	default:
 		err = fmt.Errorf("proxy %q: scheme %q is not one of http, https and socks5", d.url.Redacted(), d.url.Scheme)
@@ -99,7 +99,7 @@ func hostPort(u *url.URL, port string) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// connectDialer has an HTTP proxy open a tunnel (RFC 9110, section 9.3.6).
+// connectDialer opens tunnels through an HTTP proxy (RFC 9110, section 9.3.6).
 type connectDialer struct {
 	proxy   *url.URL
 	address string
@@ -112,7 +112,7 @@ func (d connectDialer) DialContext(ctx context.Context, network, endpoint string
 		return nil, err
 	}
 
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // it is given up
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // it is abandoned
 
 	err = d.connect(conn, endpoint)
 	if !stop() {
@@ -120,7 +120,7 @@ func (d connectDialer) DialContext(ctx context.Context, network, endpoint string
 	}
 
 	if err != nil {
-		conn.Close() // nothing was said over it yet
+		conn.Close() // nothing was sent over it yet
 
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (d connectDialer) connect(conn net.Conn, endpoint string) error {
 		return fmt.Errorf("it answered %s", response.Status)
 	}
 
-	// A server of TLS speaks second, so that a byte more than the answer is none of its.
+	// A TLS server does not speak first, so further bytes cannot come from the endpoint.
 	if n := reader.Buffered(); n > 0 {
 		return fmt.Errorf("it sent %d bytes after its answer", n)
 	}

@@ -35,7 +35,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestSOCKS has the proxy be told the endpoint's name (RFC 1928, section 4), not an address that it has here.
+// TestSOCKS: the proxy gets the endpoint's name (RFC 1928, section 4), not an address.
 func TestSOCKS(t *testing.T) {
 	s := clienttest.Start(t, map[string]*clienttest.Node{"": {Version: &machine.VersionInfo{Tag: "v0"}}})
 
@@ -75,7 +75,7 @@ func TestSOCKS(t *testing.T) {
 
 	s.Context.ProxyURL, s.Context.Endpoints = "socks5://"+proxy, []string{asked}
 
-	// The machine has no certificate of that name: that it is looked at shows that the tunnel stands.
+	// The machine has no certificate of that name: the error shows that the tunnel works.
 	if _, err := connect(t, s).Version(t.Context()); err == nil || !strings.Contains(err.Error(), "wanted to match "+asked) {
 		t.Errorf("got %v", err)
 	}
@@ -91,9 +91,9 @@ func TestProxyFails(t *testing.T) {
 	}{
 		{"refuses", says("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"), "it answered 403 Forbidden"},
 		{"wants a password", says("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"), "it answered 407 Proxy Authentication Required"},
-		{"is no proxy", says("SSH-2.0-x\r\n"), "read its answer: malformed HTTP response"},
+		{"is not a proxy", says("SSH-2.0-x\r\n"), "read its answer: malformed HTTP response"},
 		{"never ends its answer", says("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), "read its answer: "},
-		{"goes away", says(""), "read its answer: "},
+		{"closes the connection", says(""), "read its answer: "},
 		{"speaks first", says("HTTP/1.1 200 OK\r\n\r\nhello"), "it sent 5 bytes after its answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -109,14 +109,14 @@ func TestProxyFails(t *testing.T) {
 
 func says(text string) func(net.Conn) {
 	return func(conn net.Conn) {
-		// Without it read, the answer would be lost with the connection.
+		// If it were not read, the answer would be lost with the connection.
 		if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
 			conn.Write([]byte(text)) // the client may have heard enough
 		}
 	}
 }
 
-// listen has a function deal with every connection to the address.
+// listen calls a function for every connection to the address.
 func listen(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 
@@ -165,7 +165,7 @@ func TestProxyAddress(t *testing.T) {
 	}
 }
 
-// TestBasicAuth is of a gateway which asks for a name and a password, and for no certificate.
+// TestBasicAuth has a gateway that requires a name and a password, but no certificate.
 func TestBasicAuth(t *testing.T) {
 	var got []string
 

@@ -13,14 +13,16 @@ import (
 )
 
 // receive yields the messages of a server stream until it ends; an error is the last thing it yields.
-func receive[M any](ctx context.Context, call string, open func(context.Context) (grpc.ServerStreamingClient[M], error)) iter.Seq2[*M, error] {
+func receive[Q, M any](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error), request Q,
+) iter.Seq2[*M, error] {
 	return func(yield func(*M, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 
-		stream, err := open(ctx)
+		stream, err := method(ctx, request)
 		if err != nil {
-			yield(nil, fmt.Errorf("%s: %w", call, err))
+			yield(nil, fmt.Errorf("%s: %w", name, err))
 
 			return
 		}
@@ -32,7 +34,7 @@ func receive[M any](ctx context.Context, call string, open func(context.Context)
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				yield(nil, fmt.Errorf("%s: %w", call, err))
+				yield(nil, fmt.Errorf("%s: %w", name, err))
 
 				return
 			case !yield(m, nil):
@@ -42,20 +44,34 @@ func receive[M any](ctx context.Context, call string, open func(context.Context)
 	}
 }
 
-// answers is receive for messages in which an aggregating server may put the error of a node.
-func answers[M any, P interface {
-	*M
-	answer
-}](ctx context.Context, call string, open func(context.Context) (grpc.ServerStreamingClient[M], error)) iter.Seq2[*M, error] {
-	return func(yield func(*M, error) bool) {
-		for m, err := range receive(ctx, call, open) {
+// decoded yields what decode returns for each message that it does not skip; an error is the last thing it yields.
+func decoded[M, V any](messages iter.Seq2[*M, error], decode func(*M) (v V, skip bool, err error)) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		for m, err := range messages {
+			var (
+				v    V
+				skip bool
+			)
+
 			if err == nil {
-				err = metadataError(P(m).GetMetadata())
+				v, skip, err = decode(m)
 			}
 
-			if !yield(m, err) || err != nil {
+			if skip && err == nil {
+				continue
+			}
+
+			if !yield(v, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// answers checks messages in which an aggregating server may put the error of a node.
+func answers[M any, P interface {
+	*M
+	answer
+}](messages iter.Seq2[*M, error]) iter.Seq2[*M, error] {
+	return decoded(messages, func(m *M) (*M, bool, error) { return m, false, metadataError(P(m).GetMetadata()) })
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"iter"
 
-	"google.golang.org/grpc"
-
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
@@ -22,7 +20,7 @@ type Kind struct {
 
 func (k Kind) String() string { return k.Type + " in namespace " + k.Namespace }
 
-// Resource returns one resource as it is on the wire: metadata, and the spec as YAML.
+// Resource returns one resource: metadata, and the spec as YAML.
 func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosiapi.Resource, error) {
 	r, err := c.State.Get(ctx, &cosiapi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: id})
 	if err != nil {
@@ -34,26 +32,16 @@ func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosiapi.R
 
 // Resources streams the resources of a kind.
 func (c *Client) Resources(ctx context.Context, kind Kind) iter.Seq2[*cosiapi.Resource, error] {
-	return func(yield func(*cosiapi.Resource, error) bool) {
-		received := receive(ctx, "list "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosiapi.ListResponse], error) {
-			return c.State.List(ctx, &cosiapi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
-		})
+	received := receive(ctx, "list "+kind.String(), c.State.List, &cosiapi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
 
-		for m, err := range received {
-			if err == nil {
-				err = checkResource(m.GetResource())
-			}
-
-			if !yield(m.GetResource(), err) || err != nil {
-				return
-			}
-		}
-	}
+	return decoded(received, func(m *cosiapi.ListResponse) (*cosiapi.Resource, bool, error) {
+		return m.GetResource(), false, checkResource(m.GetResource())
+	})
 }
 
-// WatchResources streams the resources of a kind as they are and then every change, until the context ends. An id
-// other than "" narrows it to one resource. An event of type BOOTSTRAPPED, which has no resource, ends what was there
-// at the start; a watch of one resource has none.
+// WatchResources streams the resources of a kind and then every change, until the context ends. An id other than "" selects one
+// resource. An event of type BOOTSTRAPPED, which has no resource, marks the end of the initial resources; a watch of one
+// resource has none.
 func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.Seq2[*cosiapi.Event, error] {
 	request := &cosiapi.WatchRequest{Namespace: kind.Namespace, Type: kind.Type, ApiVersion: 1, Options: &cosiapi.WatchOptions{BootstrapContents: id == ""}}
 	if id != "" {
@@ -61,9 +49,7 @@ func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.
 	}
 
 	return func(yield func(*cosiapi.Event, error) bool) {
-		received := receive(ctx, "watch "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosiapi.WatchResponse], error) {
-			return c.State.Watch(ctx, request)
-		})
+		received := receive(ctx, "watch "+kind.String(), c.State.Watch, request)
 
 		for m, err := range received {
 			if err != nil {
@@ -72,7 +58,7 @@ func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.
 				return
 			}
 
-			// The first message of a watch only says that it has begun and may hold no event.
+			// The first message of a watch may contain no event.
 			for _, event := range m.GetEvent() {
 				err := checkEvent(event)
 				if err != nil {

@@ -12,60 +12,40 @@ import (
 
 // Processes lists the node's processes.
 func (c *Client) Processes(ctx context.Context) ([]*machine.ProcessInfo, error) {
-	r, err := c.Machine.Processes(ctx, &emptypb.Empty{})
-	m, err := unwrap("list processes", r, err)
-
-	return m.GetProcesses(), err
+	return field(ctx, "list processes", c.Machine.Processes, &emptypb.Empty{}, (*machine.Process).GetProcesses)
 }
 
 // LoadAvg returns the load averages.
 func (c *Client) LoadAvg(ctx context.Context) (*machine.LoadAvg, error) {
-	r, err := c.Machine.LoadAvg(ctx, &emptypb.Empty{})
-
-	return unwrap("load average", r, err)
+	return call(ctx, "load average", c.Machine.LoadAvg, &emptypb.Empty{})
 }
 
 // SystemStat returns /proc/stat.
 func (c *Client) SystemStat(ctx context.Context) (*machine.SystemStat, error) {
-	r, err := c.Machine.SystemStat(ctx, &emptypb.Empty{})
-
-	return unwrap("system statistics", r, err)
+	return call(ctx, "system statistics", c.Machine.SystemStat, &emptypb.Empty{})
 }
 
 // CPUInfo returns /proc/cpuinfo.
 func (c *Client) CPUInfo(ctx context.Context) ([]*machine.CPUInfo, error) {
-	r, err := c.Machine.CPUInfo(ctx, &emptypb.Empty{})
-	m, err := unwrap("CPU information", r, err)
-
-	return m.GetCpuInfo(), err
+	return field(ctx, "CPU information", c.Machine.CPUInfo, &emptypb.Empty{}, (*machine.CPUsInfo).GetCpuInfo)
 }
 
 // CPUFreqStats returns the frequency of each CPU, in kHz.
 func (c *Client) CPUFreqStats(ctx context.Context) ([]*machine.CPUFreqStats, error) {
-	r, err := c.Machine.CPUFreqStats(ctx, &emptypb.Empty{})
-	m, err := unwrap("CPU frequencies", r, err)
-
-	return m.GetCpuFreqStats(), err
+	return field(ctx, "CPU frequencies", c.Machine.CPUFreqStats, &emptypb.Empty{}, (*machine.CPUsFreqStats).GetCpuFreqStats)
 }
 
 // DiskStats returns /proc/diskstats.
 func (c *Client) DiskStats(ctx context.Context) (*machine.DiskStats, error) {
-	r, err := c.Machine.DiskStats(ctx, &emptypb.Empty{})
-
-	return unwrap("disk statistics", r, err)
+	return call(ctx, "disk statistics", c.Machine.DiskStats, &emptypb.Empty{})
 }
 
 // NetworkDeviceStats returns /proc/net/dev.
 func (c *Client) NetworkDeviceStats(ctx context.Context) (*machine.NetworkDeviceStats, error) {
-	r, err := c.Machine.NetworkDeviceStats(ctx, &emptypb.Empty{})
-
-	return unwrap("network statistics", r, err)
+	return call(ctx, "network statistics", c.Machine.NetworkDeviceStats, &emptypb.Empty{})
 }
 
 // Hostname returns the node's hostname.
 func (c *Client) Hostname(ctx context.Context) (string, error) {
-	r, err := c.Machine.Hostname(ctx, &emptypb.Empty{})
-	m, err := unwrap("hostname", r, err)
-
-	return m.GetHostname(), err
+	return field(ctx, "hostname", c.Machine.Hostname, &emptypb.Empty{}, (*machine.Hostname).GetHostname)
 }

@@ -11,20 +11,14 @@ import (
 	"github.com/seed-59268b81/talos/api/storage"
 )
 
-// Disks lists the node's disks. The Disks resources tell more.
+// Disks lists the node's disks. The Disks resources have more details.
 func (c *Client) Disks(ctx context.Context) ([]*storage.Disk, error) {
-	r, err := c.Storage.Disks(ctx, &emptypb.Empty{})
-	m, err := unwrap("list disks", r, err)
-
-	return m.GetDisks(), err
+	return field(ctx, "list disks", c.Storage.Disks, &emptypb.Empty{}, (*storage.Disks).GetDisks)
 }
 
 // WipeDevices wipes block devices that nothing uses.
 func (c *Client) WipeDevices(ctx context.Context, devices ...*storage.BlockDeviceWipeDescriptor) error {
-	r, err := c.Storage.BlockDeviceWipe(ctx, &storage.BlockDeviceWipeRequest{Devices: devices})
-	_, err = unwrap("wipe", r, err)
-
-	return err
+	return run(ctx, "wipe", c.Storage.BlockDeviceWipe, &storage.BlockDeviceWipeRequest{Devices: devices})
 }
 
 // RemoveLogicalVolume removes a logical volume of LVM.
@@ -41,14 +35,14 @@ func (c *Client) RemoveVolumeGroup(ctx context.Context, group string) error {
 	return named("remove volume group "+group, err)
 }
 
-// RemovePhysicalVolume has LVM forget a device.
+// RemovePhysicalVolume removes LVM's data from a device.
 func (c *Client) RemovePhysicalVolume(ctx context.Context, device string) error {
 	_, err := c.LVM.PhysicalVolumeRemove(ctx, &machine.LVMServicePhysicalVolumeRemoveRequest{Device: device})
 
 	return named("remove physical volume "+device, err)
 }
 
-// DestroyArray stops a RAID array and has its devices forget it.
+// DestroyArray stops a RAID array and removes its data from its devices.
 func (c *Client) DestroyArray(ctx context.Context, device string) error {
 	_, err := c.MD.Destroy(ctx, &machine.MDDestroyRequest{Device: device})
 
@@ -57,16 +51,10 @@ func (c *Client) DestroyArray(ctx context.Context, device string) error {
 
 // WriteMeta sets a tag of the META partition.
 func (c *Client) WriteMeta(ctx context.Context, key uint8, value []byte) error {
-	r, err := c.Machine.MetaWrite(ctx, &machine.MetaWriteRequest{Key: uint32(key), Value: value})
-	_, err = unwrap("write META", r, err)
-
-	return err
+	return run(ctx, "write META", c.Machine.MetaWrite, &machine.MetaWriteRequest{Key: uint32(key), Value: value})
 }
 
 // DeleteMeta removes a tag of the META partition.
 func (c *Client) DeleteMeta(ctx context.Context, key uint8) error {
-	r, err := c.Machine.MetaDelete(ctx, &machine.MetaDeleteRequest{Key: uint32(key)})
-	_, err = unwrap("delete META", r, err)
-
-	return err
+	return run(ctx, "delete META", c.Machine.MetaDelete, &machine.MetaDeleteRequest{Key: uint32(key)})
 }

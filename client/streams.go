@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
@@ -17,23 +16,12 @@ import (
 
 // Logs streams the log of a service or container.
 func (c *Client) Logs(ctx context.Context, request *machine.LogsRequest) io.ReadCloser {
-	return newDataReader(ctx, "logs of "+request.GetId(), func(ctx context.Context) (dataStream, error) {
-		return c.Machine.Logs(ctx, request)
-	})
+	return newDataReader(ctx, "logs of "+request.GetId(), c.Machine.Logs, request)
 }
 
-// Dmesg streams the kernel log. With follow it does not end, and with tail it leaves out what is already there.
+// Dmesg streams the kernel log. With follow it does not end, and with tail it leaves out existing messages.
 func (c *Client) Dmesg(ctx context.Context, follow, tail bool) io.ReadCloser {
-	return newDataReader(ctx, "dmesg", func(ctx context.Context) (dataStream, error) {
-		return c.Machine.Dmesg(ctx, &machine.DmesgRequest{Follow: follow, Tail: tail})
-	})
-}
-
-// kubeconfigArchive streams the tar.gz which holds the kubeconfig.
-func (c *Client) kubeconfigArchive(ctx context.Context) io.ReadCloser {
-	return newDataReader(ctx, "kubeconfig", func(ctx context.Context) (dataStream, error) {
-		return c.Machine.Kubeconfig(ctx, &emptypb.Empty{})
-	})
+	return newDataReader(ctx, "dmesg", c.Machine.Dmesg, &machine.DmesgRequest{Follow: follow, Tail: tail})
 }
 
 type dataStream = grpc.ServerStreamingClient[common.Data]
@@ -41,23 +29,24 @@ type dataStream = grpc.ServerStreamingClient[common.Data]
 // dataReader reads the bytes of a stream of chunks. The call is made at the first Read, and Close ends it.
 type dataReader struct {
 	call   string
-	ctx    context.Context
 	cancel context.CancelFunc
-	open   func(context.Context) (dataStream, error)
+	open   func() (dataStream, error)
 	stream dataStream
 	rest   []byte
 }
 
-func newDataReader(ctx context.Context, call string, open func(context.Context) (dataStream, error)) *dataReader {
+func newDataReader[Q any](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (dataStream, error), request Q,
+) *dataReader {
 	ctx, cancel := context.WithCancel(ctx)
 
-	return &dataReader{call: call, ctx: ctx, cancel: cancel, open: open}
+	return &dataReader{call: name, cancel: cancel, open: func() (dataStream, error) { return method(ctx, request) }}
 }
 
 // Read implements io.Reader.
 func (r *dataReader) Read(p []byte) (int, error) {
 	if r.stream == nil {
-		stream, err := r.open(r.ctx)
+		stream, err := r.open()
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", r.call, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// WithCertificates makes the client trust servers signed by ca and show crt, whose organizations are its roles. All
+// WithCertificates makes the client trust servers signed by ca, and authenticate with crt, whose organizations are its roles. All
 // three are PEM.
 func WithCertificates(ca, crt, key []byte) Option {
 	return func(s *settings) error {
@@ -28,7 +28,7 @@ func WithCertificates(ca, crt, key []byte) Option {
 
 		pair, err := tls.X509KeyPair(crt, key)
 		if err != nil {
-			return fmt.Errorf("the talosconfig's crt and key do not go together: %w", err)
+			return fmt.Errorf("the talosconfig's crt and key do not belong together: %w", err)
 		}
 
 		s.tls = &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
@@ -37,8 +37,8 @@ func WithCertificates(ca, crt, key []byte) Option {
 	}
 }
 
-// WithAuthority makes the client trust servers signed by ca, PEM, or by an authority of this computer's if it is empty. The
-// client shows no certificate: it is for a gateway before the machines, see WithBasicAuth.
+// WithAuthority makes the client trust servers signed by ca, PEM, or by an authority of this computer if it is empty. The client
+// shows no certificate: it is for a gateway in front of the machines, see WithBasicAuth.
 func WithAuthority(ca []byte) Option {
 	return func(s *settings) (err error) {
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS13}
@@ -54,13 +54,13 @@ func WithAuthority(ca []byte) Option {
 func authority(ca []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the talosconfig's ca holds no PEM certificate: fetch a new talosconfig or check that the file is whole")
+		return nil, errors.New("the talosconfig's ca contains no PEM certificate: fetch a new talosconfig or check that the file is complete")
 	}
 
 	return pool, nil
 }
 
-// WithTLS sets the whole TLS configuration.
+// WithTLS sets the TLS configuration.
 func WithTLS(config *tls.Config) Option {
 	return func(s *settings) error {
 		s.tls = config
@@ -69,11 +69,12 @@ func WithTLS(config *tls.Config) Option {
 	}
 }
 
-// WithInsecure is for a machine in maintenance: it has no identity yet and asks for none. If fingerprints are given,
-// the server's certificate must match one of them: the SHA-256 of the certificate or of its public key
+// WithInsecure is for a machine in maintenance mode, which has no identity yet and requires no client certificate. If
+// fingerprints are given, the server's certificate must match one of them: the SHA-256 of the certificate or of its public key
 // (SubjectPublicKeyInfo), in hex with or without colons, or in base64.
 //
-// A machine that has lost its configuration has no identity any more, and asks for its administrators' (WithIdentity).
+// A machine that has lost its configuration has no identity either, but requires the certificate of an administrator
+// (WithIdentity).
 func WithInsecure(fingerprints ...string) Option {
 	return func(s *settings) error {
 		var want [][]byte
@@ -97,18 +98,18 @@ func WithInsecure(fingerprints ...string) Option {
 	}
 }
 
-// WithIdentity, after WithInsecure, shows a certificate to a machine that has lost its configuration and knows who its
-// administrators were. It is not shown to others: neither to a machine in maintenance, which asks for none, nor to one that has
-// its configuration, which --insecure is not for.
+// WithIdentity, after WithInsecure, shows a certificate to a machine that has lost its configuration, and still knows its
+// administrators. It is not shown to other machines: one in maintenance mode requires none, and --insecure is not for a
+// configured one.
 func WithIdentity(crt, key []byte) Option {
 	return func(s *settings) error {
 		pair, err := tls.X509KeyPair(crt, key)
 		if err != nil {
-			return fmt.Errorf("the talosconfig's crt and key do not go together: %w", err)
+			return fmt.Errorf("the talosconfig's crt and key do not belong together: %w", err)
 		}
 
 		var (
-			lost  atomic.Bool // of the last server
+			lost  atomic.Bool // whether the last server has lost its configuration
 			check = s.tls.VerifyConnection
 		)
 
@@ -122,7 +123,7 @@ func WithIdentity(crt, key []byte) Option {
 			return check(state)
 		}
 
-		// It is called when the server's certificate was looked at.
+		// It is called after VerifyConnection.
 		s.tls.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			if !lost.Load() || request.SupportsCertificate(&pair) != nil {
 				return &tls.Certificate{}, nil
@@ -156,5 +157,5 @@ func checkFingerprint(state tls.ConnectionState, want [][]byte) error {
 		return nil
 	}
 
-	return fmt.Errorf("the server's certificate has fingerprint %x, which is not among those given", whole)
+	return fmt.Errorf("the server's certificate has fingerprint %x, which is not one of those given", whole)
 }

@@ -3,26 +3,28 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
 )
 
-// answer is one node's part of a unary reply.
+// answer is the part of one node in a unary reply.
 type answer interface {
 	GetMetadata() *common.Metadata
 }
 
-// reply is what every classic unary call returns: the answers of the nodes it went to.
+// reply is the reply of a unary call: the answers of its nodes.
 type reply[A answer] interface {
 	GetMessages() []A
 }
 
-// unwrap takes the one answer out of a reply.
+// unwrap returns the only answer of a reply.
 func unwrap[A answer, R reply[A]](call string, r R, err error) (A, error) {
 	var none A
 
@@ -42,6 +44,33 @@ func unwrap[A answer, R reply[A]](call string, r R, err error) (A, error) {
 	return messages[0], nil
 }
 
+// call makes a unary call and returns the only answer of its reply.
+func call[Q any, A answer, R reply[A]](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (R, error), request Q,
+) (A, error) {
+	r, err := method(ctx, request)
+
+	return unwrap(name, r, err)
+}
+
+// run is call for a method with an empty answer.
+func run[Q any, A answer, R reply[A]](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (R, error), request Q,
+) error {
+	_, err := call(ctx, name, method, request)
+
+	return err
+}
+
+// field is call for one field of the answer.
+func field[Q, V any, A answer, R reply[A]](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (R, error), request Q, get func(A) V,
+) (V, error) {
+	m, err := call(ctx, name, method, request)
+
+	return get(m), err
+}
+
 // named puts the name of the call in front of its error.
 func named(call string, err error) error {
 	if err != nil {
@@ -53,7 +82,7 @@ func named(call string, err error) error {
 
 var errEmpty = errors.New("the answer is empty: the server speaks another version of the API")
 
-// metadataError is the error of a node in an aggregated answer, which older servers send to calls for one node too.
+// metadataError returns the error of a node in a combined answer, which older servers send for calls to one node too.
 func metadataError(md *common.Metadata) error {
 	if s := md.GetStatus(); s.GetCode() != 0 {
 		return status.FromProto(s).Err()

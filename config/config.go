@@ -13,14 +13,13 @@ type Config struct {
 	documents []Document
 }
 
-// Bytes is the text that the configuration was decoded from. It must not be changed.
+// Bytes returns the text that the configuration was decoded from. The caller must not change it.
 func (c *Config) Bytes() []byte { return c.text }
 
-// Documents lists the documents in the order of the text.
+// Documents returns the documents in the order of the text.
 func (c *Config) Documents() []Document { return c.documents }
 
-// Find returns the first document of a type; nil when there is none. What reads a configuration to carry it out reads
-// config/view instead.
+// Find returns the first document of a type, or nil. Code that applies a configuration uses config/view instead.
 func Find[T Document](c *Config) (zero T) {
 	if c == nil {
 		return zero

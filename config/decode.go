@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// Decode reads a configuration strictly. The text is copied.
+// Decode decodes a configuration strictly. It copies the text.
 func Decode(text []byte) (*Config, error) {
 	parts, err := Split(text)
 	if err != nil {
@@ -37,7 +37,7 @@ func Decode(text []byte) (*Config, error) {
 		if first := seen[id]; first != nil {
 			problems = append(problems, strict.Problem{
 				Document: document.Kind(), Line: part.Node.Line, Column: part.Node.Column,
-				Text: fmt.Sprintf("the document stands twice, first on line %d: merge the two or give them different names", first.Line),
+				Text: fmt.Sprintf("duplicate document, first on line %d: merge the two or give them different names", first.Line),
 			})
 		}
 
@@ -46,16 +46,16 @@ func Decode(text []byte) (*Config, error) {
 	}
 
 	if err := problems.Err(); err != nil {
-		return nil, fmt.Errorf("decoding the machine configuration: %w", err)
+		return nil, fmt.Errorf("decode machine configuration: %w", err)
 	}
 
 	return cfg, nil
 }
 
-// DecodeForBoot is Decode for a configuration that a machine boots with: other documents alone are not enough.
+// DecodeForBoot is Decode for a configuration that a machine boots with: it requires the main document.
 func DecodeForBoot(text []byte) (*Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("it is empty")
+		return nil, errors.New("the configuration is empty")
 	}
 
 	cfg, err := Decode(text)
@@ -64,7 +64,7 @@ func DecodeForBoot(text []byte) (*Config, error) {
 	}
 
 	if Find[*v1alpha1.Config](cfg) == nil {
-		return nil, errors.New("it has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
+		return nil, errors.New("the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot without it")
 	}
 
 	return cfg, nil
@@ -82,7 +82,7 @@ func DecodePart(part Part) (Document, strict.Problems) {
 		if main.Version != "" && main.Version != v1alpha1.Version {
 			problems = append(problems, strict.Problem{
 				Path: "version", Line: part.Node.Line, Column: part.Node.Column,
-				Text: fmt.Sprintf("there is no version %q: want %s", main.Version, v1alpha1.Version),
+				Text: fmt.Sprintf("unknown version %q: want %s", main.Version, v1alpha1.Version),
 			})
 		}
 	}

@@ -26,7 +26,7 @@ func TestDecodeExamples(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(text, cfg.Bytes()); diff != "" {
-		t.Errorf("the text is not kept: %s", diff)
+		t.Errorf("text (-want +got):\n%s", diff)
 	}
 
 	main := config.Find[*v1alpha1.Config](cfg)
@@ -90,15 +90,15 @@ func TestDecodeProblems(t *testing.T) {
 		{"bad base64", "machine:\n  ca:\n    crt: '%%%'\n", []string{"machine.ca.crt", "not base64"}},
 		{"bad endpoint", "cluster:\n  controlPlane:\n    endpoint: 10.5.0.2:6443\n", []string{"cluster.controlPlane.endpoint", "URL"}},
 		{"bad machine type", "machine:\n  type: master\n", []string{"machine.type", "want controlplane or worker"}},
-		{"key twice", "machine:\n  type: worker\n  type: worker\n", []string{"line 3:3", "stands twice, first on line 2"}},
+		{"key twice", "machine:\n  type: worker\n  type: worker\n", []string{"line 3:3", "duplicate key, first on line 2"}},
 		{"bad version", "version: v2\nmachine: {}\n", []string{"version", `"v2"`}},
-		{"document twice", "machine: {}\n---\nmachine: {}\n", []string{"stands twice, first on line 1", "line 3"}},
-		{"kind twice", "apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\n---\napiVersion: v1alpha1\nkind: HostnameConfig\n", []string{"HostnameConfig document", "stands twice"}},
+		{"document twice", "machine: {}\n---\nmachine: {}\n", []string{"duplicate document, first on line 1", "line 3"}},
+		{"kind twice", "apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\n---\napiVersion: v1alpha1\nkind: HostnameConfig\n", []string{"HostnameConfig document", "duplicate"}},
 		{"unknown kind", "apiVersion: v1alpha1\nkind: HostnamConfig\n", []string{"line 2", `"HostnamConfig"`, `did you mean "HostnameConfig"`}},
 		{"Kubernetes object", "apiVersion: v1\nkind: Pod\n", []string{`"Pod"`, "needs apiVersion: v1alpha1"}},
 		{"no kind", "apiVersion: v1alpha1\nauto: off\n", []string{"neither a kind nor"}},
 		{"unknown key in a kind", "apiVersion: v1alpha1\nkind: HostnameConfig\nhostnme: a\n", []string{"HostnameConfig document, line 3:1", `did you mean "hostname"?`}},
-		{"an alias that holds itself", "machine:\n  kubelet:\n    extraConfig: &a\n      b: *a\n", []string{"line 4:7", "nests or repeats too much"}},
+		{"an alias that contains itself", "machine:\n  kubelet:\n    extraConfig: &a\n      b: *a\n", []string{"line 4:7", "nests or repeats too much"}},
 		{"infinite number", "machine:\n  kubelet:\n    extraConfig:\n      a: .inf\n", []string{"JSON", "quote it"}},
 		{"several problems", "machine:\n  tipe: worker\n  token: []\n", []string{"2 problems", "machine.tipe", "machine.token"}},
 	} {
@@ -191,7 +191,7 @@ machine:
 	}
 }
 
-// A few bytes of aliases stand for billions of values: the decoder must give up early.
+// A few bytes of aliases expand to billions of values: the decoder must stop early.
 func TestDecodeAliasBomb(t *testing.T) {
 	var b strings.Builder
 
@@ -238,7 +238,7 @@ func FuzzDecode(f *testing.F) {
 		cfg, err := config.Decode(text)
 		if err != nil {
 			if err.Error() == "" {
-				t.Error("an error without words")
+				t.Error("got an error without a message")
 			}
 
 			return
@@ -246,11 +246,11 @@ func FuzzDecode(f *testing.F) {
 
 		again, err := config.Encode(cfg.Documents()...)
 		if err != nil {
-			t.Fatalf("encoding what was decoded: %v", err)
+			t.Fatalf("encode: %v", err)
 		}
 
 		if _, err := config.Decode(again); err != nil {
-			t.Fatalf("decoding what was encoded: %v\n%s", err, again)
+			t.Fatalf("decode again: %v\n%s", err, again)
 		}
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// indent is the number of spaces a level, as existing configurations have it.
+// indent is the number of spaces per level in existing configurations.
 const indent = 4
 
-// Encode writes documents as one text. A document may be a struct or a *yaml.Node.
+// Encode encodes documents as one text. A document is a struct or a *yaml.Node.
 func Encode[T any](documents ...T) ([]byte, error) {
 	var out bytes.Buffer
 
@@ -21,12 +21,12 @@ func Encode[T any](documents ...T) ([]byte, error) {
 
 	for i, document := range documents {
 		if err := encoder.Encode(document); err != nil {
-			return nil, fmt.Errorf("encoding document %d of a machine configuration: %w", i+1, err)
+			return nil, fmt.Errorf("encode machine configuration: document %d: %w", i+1, err)
 		}
 	}
 
 	if err := encoder.Close(); err != nil {
-		return nil, fmt.Errorf("encoding a machine configuration: %w", err)
+		return nil, fmt.Errorf("encode machine configuration: %w", err)
 	}
 
 	return out.Bytes(), nil

@@ -59,5 +59,5 @@ func NewDocument(kind string) Document {
 	return nil
 }
 
-// mainKeys are the keys by which a document without a kind is known to be the main one.
+// mainKeys identify the main document, which has no kind.
 var mainKeys = []string{"version", "machine", "cluster", "debug", "persist"}

@@ -16,10 +16,10 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// MaxSize bounds the text of a configuration, in bytes. Real ones have some kilobytes, with manifests some hundred.
+// MaxSize is the maximum size of a configuration's text in bytes. Real ones have some kilobytes, or some hundred with manifests.
 const MaxSize = 1 << 20
 
-// Part is one document before it is decoded: its node, and which document it is.
+// Part is one document before it is decoded: its node and its identity.
 type Part struct {
 	Node *yaml.Node // a mapping
 	Kind string     // "" for the main document
@@ -27,22 +27,22 @@ type Part struct {
 }
 
 // ErrEmpty is returned for a text without any document.
-var ErrEmpty = errors.New("the machine configuration is empty: it needs one document at least (make one with \"talosctl gen config\")")
+var ErrEmpty = errors.New("the machine configuration is empty: it needs at least one document (generate one with \"talosctl gen config\")")
 
-// Split reads a text into its documents and tells what each is. Empty documents are left out.
+// Split parses a text into its documents and identifies each. It skips empty documents.
 func Split(text []byte) (parts []Part, err error) {
 	if len(text) > MaxSize {
-		return nil, fmt.Errorf("the machine configuration has %d bytes, more than the %d that are allowed", len(text), MaxSize)
+		return nil, fmt.Errorf("the machine configuration has %d bytes: want at most %d", len(text), MaxSize)
 	}
 
 	if values := atMostValues(text); values > maxValues {
-		return nil, fmt.Errorf("the machine configuration has up to %d values, more than the %d that are allowed", values, maxValues)
+		return nil, fmt.Errorf("the machine configuration has up to %d values: want at most %d", values, maxValues)
 	}
 
-	// The YAML library is not ours, and this text comes from the network.
+	// The text comes from the network, and the YAML library may panic.
 	defer func() {
 		if r := recover(); r != nil {
-			parts, err = nil, fmt.Errorf("the machine configuration is not YAML: the reader gave up: %v", r)
+			parts, err = nil, fmt.Errorf("the machine configuration is not YAML: the parser panicked: %v", r)
 		}
 	}()
 
@@ -74,7 +74,7 @@ func Split(text []byte) (parts []Part, err error) {
 			continue
 		}
 
-		// Comments before the first key and after the last belong to the document node.
+		// The parser attaches comments before the first key and after the last to the document node.
 		joinComment(&node.HeadComment, document.HeadComment)
 		joinComment(&node.FootComment, document.FootComment)
 
@@ -98,7 +98,7 @@ func joinComment(to *string, comment string) {
 	}
 }
 
-// identify tells which document a node is.
+// identify returns the identity of a document.
 func identify(node *yaml.Node) (Part, *strict.Problem) {
 	problem := func(at *yaml.Node, path, format string, args ...any) *strict.Problem {
 		return &strict.Problem{Path: path, Line: at.Line, Column: at.Column, Text: fmt.Sprintf(format, args...)}
@@ -128,12 +128,11 @@ func identify(node *yaml.Node) (Part, *strict.Problem) {
 	case kind == nil && main:
 		return Part{Node: node}, nil
 	case kind == nil:
-		return Part{}, problem(node, "", "the document has neither a kind nor a machine or cluster key: it is not known what it is")
+		return Part{}, problem(node, "", "the document has neither a kind nor a machine or cluster key: add one of them")
 	case version == nil || version.Value != v1alpha1.Version:
 		return Part{}, problem(kind, "apiVersion", "a document of kind %q needs apiVersion: %s", kind.Value, v1alpha1.Version)
 	case NewDocument(kind.Value) == nil:
-		return Part{}, problem(kind, "kind", "there is no document of kind %q%s: see docs/configuration.md for all kinds", kind.Value,
-			didYouMean(kind.Value))
+		return Part{}, problem(kind, "kind", "unknown kind %q%s: docs/configuration.md has all kinds", kind.Value, didYouMean(kind.Value))
 	default:
 		part := Part{Node: node, Kind: kind.Value}
 

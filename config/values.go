@@ -7,27 +7,26 @@ import (
 	"regexp"
 )
 
-// maxValues of a configuration. With each of them a process grows by some 1.4 KiB while it reads the configuration, and what
-// reads it is process 1. Real configurations have some hundred values.
+// maxValues is the maximum number of values in a configuration. Each takes about 1.4 KiB of process 1 while it parses the
+// configuration. Real configurations have some hundred values.
 const maxValues = 20_000
 
-// breaks end a line for the library as "\n" does: carriage return, next line, line separator, paragraph separator.
+// breaks are the other line breaks of the YAML library: carriage return, next line, line separator, paragraph separator.
 const breaks = "\r\u0085\u2028\u2029"
 
-// blockScalar is a line after which a text follows that is indented by more than its key: "  - contents: |".
+// blockScalar matches the first line of a block scalar, such as "  - contents: |". Its text is indented by more than its key.
 var blockScalar = regexp.MustCompile(`^( *(?:- +)*)[A-Za-z0-9_./-]+: +[|>][+-]?[ \t]*$`)
 
-// atMostValues returns a number that the values of a YAML text do not exceed, keys included. It is for texts that must not
-// be given to the library, which keeps all that it has read: a mebibyte of "a,a," becomes more than half a gibibyte there.
+// atMostValues returns an upper bound of the number of keys and values in a YAML text. The YAML library keeps everything that it
+// parses: a mebibyte of "a,a," becomes more than half a gibibyte there. So the bound must be known before the library gets the text.
 //
-// A value begins at the start of a line, after one of the marks that have one follow, or after a key's colon. What looks
-// like that within quotes is counted too. What is within block scalars is not, as long as no bracket or quote before is left
-// open, so that the line that begins one is what it seems.
+// A value begins at the start of a line, after certain marks, and after a key's colon. Marks within quotes count too. Marks within
+// block scalars do not count, unless a bracket or quote before is open: then a line only looks like the start of a block scalar.
 func atMostValues(text []byte) int {
 	var (
 		count = 1
 		clear = true
-		// within is how far lines are indented that are part of a block scalar, 0 if there is none.
+		// within is the minimum indentation of the current block scalar, 0 outside of one.
 		within = 0
 	)
 
@@ -56,19 +55,19 @@ func atMostValues(text []byte) int {
 	return count
 }
 
-// marks of a line that a value may follow.
+// marks returns twice the number of marks in a line that a value may follow.
 func marks(line []byte) int {
 	count := 0
 
 	for i, c := range line {
 		switch c {
-		case ',', '[', '{', '\r', 0xc2, 0xe2: // a key without a value has one; the last two begin the other breaks
+		case ',', '[', '{', '\r', 0xc2, 0xe2: // a key without a value has an empty one; the last two bytes begin the other breaks
 			count += 2
-		case '-', '?': // both may lack what they are for
+		case '-', '?': // the value of either may be missing
 			if i+1 == len(line) || line[i+1] <= ' ' || line[i+1] >= 0x80 {
 				count += 2
 			}
-		case ':': // both its key and its value may be missing; within a word it is a part of that
+		case ':': // its key and its value may be missing; a colon within a word is a part of the word
 			if i+1 == len(line) || !isWord(line[i+1]) || i > 0 && (line[i-1] == '"' || line[i-1] == '\'') {
 				count += 2
 			}

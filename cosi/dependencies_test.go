@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDependencies: whoever imports the core gets neither a metrics library nor one for traces with it, and none of the
-// operating system around it. Clients of etcd are for those who import package etcd.
+// TestDependencies: the core depends on no metrics or tracing library, and on no package of the operating system. Only
+// package etcd depends on the client of etcd.
 func TestDependencies(t *testing.T) {
 	const module = "github.com/seed-59268b81/talos/"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cosi is the root of a library for programs that are made of state and of loops that keep it true: typed
-// resources in a store, and controllers, each of which reads some and owns others. It knows nothing of operating
-// systems; the one around it is built on it, and so can any control plane be.
+// Package cosi is the root of a library for programs that consist of state and of control loops: typed resources in a
+// store, and controllers, each of which reads some resources and owns others. The library knows nothing about operating
+// systems. The operating system around it is built on it; any other control plane can be too.
 //
 //	resource    the model: a spec that is a plain struct, with an identity, version, owner, phase, finalizers, labels
 //	state       the contract of a store: read, write, watch, tear down
@@ -11,17 +11,17 @@
 //	etcd        a store in etcd, shared by processes on many machines
 //	namespaced  one store made of several, by namespace
 //	remote      a store in another process, over gRPC; server is its other end
-//	access      a rule before a store
+//	access      a rule in front of a store
 //	typed       reads and writes by Go type
 //	controller  the contract of controllers
 //	runtime     runs controllers: wakes them, watches what they touch, restarts them
-//	transform   controllers out of one pure function
+//	transform   controllers from one pure function
 //	cositest    tests of controllers
 //	cosiprom    metrics for Prometheus; cosiotel: traces for OpenTelemetry. The rest does not depend on them
 //	introspect  the counters of controllers as resources
 //	meta        resources that describe types, namespaces and failing controllers, for clients
 //	conformance the tests that every store passes
-//	mutation    finds, in tests, who writes into versions that readers share
+//	mutation    finds, in tests, code that writes into versions that readers share
 //
 // # In five minutes
 //
@@ -36,13 +36,13 @@
 //
 //	func (CertificateSpec) Definition() *resource.Definition { return certificateDefinition }
 //
-// A program whose resources come from outside, out of a file, etcd or another process, makes its types known at the start,
-// before it opens a store:
+// A program whose resources come from outside (a file, etcd or another process) registers its types at the start, before
+// it opens a store:
 //
 //	err := resource.Register[CertificateSpec]()
 //
-// What is read is immutable and shared: a Get copies nothing. What is changed is changed in a function that gets a
-// private copy, and nothing is stored, and nobody woken, when nothing changed:
+// Resources that are read are immutable and shared: a Get copies nothing. A change is made by a function that gets a
+// private copy. When the function changes nothing, nothing is stored and no controller is woken:
 //
 //	err := typed.Modify(ctx, st, "", "example.org", func(c *CertificateSpec) error {
 //		if time.Until(c.Expires) < 30*24*time.Hour {
@@ -51,9 +51,9 @@
 //		return nil
 //	})
 //
-// A resource has one owner, the controller that made it, and nobody else may write it. Who depends on it holds a
-// finalizer; who wants it gone tears it down, and destroys it when the last finalizer is gone.
+// A resource has one owner, the controller that created it; only the owner may write it. A controller that depends on the
+// resource adds a finalizer. The owner tears the resource down, and destroys it when the last finalizer is removed.
 //
-// README.md has a whole program. The examples below, and those of the packages, show the rest. The order in which things happen is written nowhere: it emerges, because a
-// controller acts when its inputs are there.
+// README.md has a whole program. The examples below, and those of the packages, show the rest. No code defines the order
+// in which controllers run: each acts when its inputs exist.
 package cosi

@@ -24,12 +24,12 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// HostSpec is what somebody wants: a name.
+// HostSpec is a host with the requested name.
 type HostSpec struct {
 	Name string `yaml:"name" protobuf:"1"`
 }
 
-// GreetingSpec is what a controller makes of it.
+// GreetingSpec is the output of a controller for a host.
 type GreetingSpec struct {
 	Text string `yaml:"text" protobuf:"1"`
 }
@@ -48,7 +48,7 @@ func check(err error) {
 	}
 }
 
-// A store, and what happens to a resource in it.
+// A store, and the life of a resource in it.
 func Example_state() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -59,7 +59,7 @@ func Example_state() {
 	check(st.WatchKind(ctx, resource.KindOf[HostSpec](""), events))
 
 	check(typed.Set(ctx, st, "", "web", HostSpec{Name: "www"}))
-	check(typed.Set(ctx, st, "", "web", HostSpec{Name: "www"})) // changes nothing: no event
+	check(typed.Set(ctx, st, "", "web", HostSpec{Name: "www"})) // changes nothing, so there is no event
 	check(typed.Set(ctx, st, "", "web", HostSpec{Name: "web"}))
 
 	host, err := typed.Get[HostSpec](ctx, st, "", "web")
@@ -76,7 +76,7 @@ func Example_state() {
 	// destroyed Hosts.example.org(default/web@2) web
 }
 
-// A controller that is one function. Its output follows its input, and goes with it.
+// A controller that is one function. Its output follows its input, and is destroyed with it.
 func Example_controller() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

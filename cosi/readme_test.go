@@ -28,7 +28,7 @@ func program(t *testing.T) string {
 		t.Fatal("README.md has no program")
 	}
 
-	// Below this directory, so that it is of this module, in one whose name go list does not see.
+	// The directory is below this one, to be in this module, and has a name that go list ignores.
 	dir, err := os.MkdirTemp(".", "_readme")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func program(t *testing.T) string {
 	return binary
 }
 
-// TestReadme runs the README's program three times on one store: it makes the page, changes it, and removes it.
+// TestReadme runs the README's program three times on one store: it creates the page, changes it, and removes it.
 func TestReadme(t *testing.T) {
 	binary, dir := program(t), t.TempDir()
 	page := filepath.Join(dir, "index.html")

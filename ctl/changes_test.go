@@ -53,7 +53,7 @@ func TestPatch(t *testing.T) {
 		{name: "the next boot's", args: []string{"mc", "-p", "machine: {token: b}"}, want: "type: worker"},
 		{name: "the active one", args: []string{"mc", "v1alpha1", "-p", "machine: {token: b}"}, want: "type: controlplane"},
 		{name: "no change", args: []string{"mc", "-p", "machine: {token: a}"}, stderr: "changes nothing, nothing was sent"},
-		{name: "no patch", args: []string{"mc"}, exit: 1, stderr: "there is nothing to change"},
+		{name: "no patch", args: []string{"mc"}, exit: 1, stderr: "no patch: set one with --patch"},
 		{name: "type", args: []string{"members", "-p", "{}"}, exit: 1, stderr: "only machineconfig can"},
 		{name: "id", args: []string{"mc", "maintenance", "-p", "a: b"}, exit: 1, stderr: "want v1alpha1 or persistent"},
 		{name: "wrong", args: []string{"mc", "-p", "machine: {x: y}"}, exit: 1, stderr: "machine.x: unknown key"},
@@ -88,7 +88,7 @@ func TestPatchMode(t *testing.T) {
 	}
 }
 
-// editor writes a script that stands for an editor, and makes it the one in use.
+// editor writes a script and sets it as the editor.
 func editor(t *testing.T, script string) {
 	t.Helper()
 
@@ -114,12 +114,12 @@ func TestEdit(t *testing.T) {
 		{name: "editor failed", script: `exit 3`, exit: 1, stderr: "exit status 3; set $EDITOR"},
 		{
 			name: "mended", stderr: "WARNING",
-			script: `if grep -q 'The node refused it' "$2"; then sed -i 's/^version: v9/version: v1alpha1/' "$2"; else sed -i 's/^version: v1alpha1/version: v9/' "$2"; fi`,
+			script: `if grep -q 'The node rejected it' "$2"; then sed -i 's/^version: v9/version: v1alpha1/' "$2"; else sed -i 's/^version: v1alpha1/version: v9/' "$2"; fi`,
 			want:   nodeConfig,
 		},
 		{
 			name: "given up", exit: 1, stderr: "version is not v1alpha1",
-			script: `if ! grep -q 'The node refused it' "$2"; then sed -i 's/^version: v1alpha1/version: v9/' "$2"; fi`,
+			script: `if ! grep -q 'The node rejected it' "$2"; then sed -i 's/^version: v1alpha1/version: v9/' "$2"; fi`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestEditKeeps: what was written is not lost when it cannot be sent.
+// TestEditKeeps: an edited file is kept if it cannot be sent.
 func TestEditKeeps(t *testing.T) {
 	s, node := startConfigured(t)
 	node.Scripts[machineService+"ApplyConfiguration"] = clienttest.Script{Err: status.Error(codes.Unavailable, "the node is gone")}
@@ -151,8 +151,8 @@ func TestEditKeeps(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 
-	_, path, _ := strings.Cut(r.stderr, "what was edited is kept in ")
-	path, _, _ = strings.Cut(path, ": ")
+	_, path, _ := strings.Cut(r.stderr, "(kept in ")
+	path, _, _ = strings.Cut(path, "): ")
 
 	if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(got), "token: b") {
 		t.Errorf("got %q, %v, want what was edited", got, err)

@@ -14,7 +14,7 @@ import (
 
 func TestCompletion(t *testing.T) {
 	for _, tt := range []struct {
-		args []string // the last is the word that is being typed
+		args []string // the last is being typed
 		want []string // are offered
 		not  []string
 	}{
@@ -45,7 +45,7 @@ func TestCompletion(t *testing.T) {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			useContext(t, startCluster(t))
 
-			// On a busy machine a node may take longer than a shell waits.
+			// On a busy machine a node may take longer than the timeout of a completion.
 			r := runRoot(t.Context(), newRoot(&session.Session{CompletionTimeout: time.Minute}), append([]string{"__complete"}, tt.args...)...)
 			offered := strings.Split(r.stdout, "\n")
 
@@ -64,7 +64,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionOfDeadNode: a shell gets nothing, soon, and no error between its words.
+// TestCompletionOfDeadNode: a completion returns nothing after its timeout, without an error message.
 func TestCompletionOfDeadNode(t *testing.T) {
 	hanging := newNode("172.20.0.2")
 	hanging.Scripts[machineService+"Containers"] = clienttest.Script{Hang: true}

@@ -62,10 +62,10 @@ func TestConfigNew(t *testing.T) {
 	}
 
 	if r := talosctl(t, s, args...); r.exit != 1 || !strings.Contains(r.stderr, "exists") {
-		t.Errorf("over a file that is there: got %+v", r)
+		t.Errorf("over an existing file: got %+v", r)
 	}
 
-	if r := talosctl(t, s, "config", "new", path+"2", "--crt-ttl", "-1h"); r.exit != 1 || !strings.Contains(r.stderr, "valid for some time") {
+	if r := talosctl(t, s, "config", "new", path+"2", "--crt-ttl", "-1h"); r.exit != 1 || !strings.Contains(r.stderr, "want a positive time") {
 		t.Errorf("without a lifetime: got %+v", r)
 	}
 

@@ -34,7 +34,7 @@ func (s *kubeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	content, _ := io.ReadAll(r.Body) // then it is not what is wanted
+	content, _ := io.ReadAll(r.Body) // a failure shows as another body
 
 	if r.Method != http.MethodGet {
 		s.calls = append(s.calls, r.Method+" "+r.URL.Path)
@@ -57,7 +57,8 @@ func (s *kubeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRebootDrained also shows that the API is reached as the user's kubeconfig says: the endpoint in the node's is nowhere.
+// TestRebootDrained also shows that the API is reached through the user's kubeconfig: the endpoint in the node's kubeconfig does not
+// exist.
 func TestRebootDrained(t *testing.T) {
 	const (
 		patch = "PATCH /api/v1/nodes/n1"
@@ -86,11 +87,11 @@ func TestRebootDrained(t *testing.T) {
 		},
 		{
 			name: "one after the other", server: &kubeServer{}, args: []string{"-n", "172.20.0.2,172.20.0.9,172.20.0.3"}, calls: []string{patch, evict, patch}, exit: 1,
-			stderr: []string{first + "node n1 is ready", "172.20.0.9", "172.20.0.3: left alone, since 172.20.0.9 failed"},
+			stderr: []string{first + "node n1 is ready", "172.20.0.9", "172.20.0.3: not rebooted, since 172.20.0.9 failed"},
 		},
 		{
 			name: "no time", server: &kubeServer{stuck: true}, args: []string{"--drain-timeout", "1s"}, calls: []string{patch, evict, patch}, exit: 1,
-			stderr: []string{first + "drain: the time of --drain-timeout is over with pods left: pod default/web: it was evicted"},
+			stderr: []string{first + "drain: timed out (--drain-timeout) with pods left: pod default/web: it was evicted"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

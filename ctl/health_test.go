@@ -23,7 +23,7 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// sent is a resource as machines send it.
+// sent returns a resource as machines send it.
 func sent[S resource.Spec](t *testing.T, id string, spec S) *cosiapi.Resource {
 	t.Helper()
 
@@ -41,7 +41,7 @@ func sent[S resource.Spec](t *testing.T, id string, spec S) *cosiapi.Resource {
 	return out
 }
 
-// healthyNode has what a healthy machine has.
+// healthyNode returns a node with the resources of a healthy machine.
 func healthyNode(t *testing.T, name string, controlPlane bool) *clienttest.Node {
 	t.Helper()
 
@@ -81,7 +81,7 @@ func healthyNode(t *testing.T, name string, controlPlane bool) *clienttest.Node 
 	return n
 }
 
-// healthyKubernetes is the API of a cluster with one control plane node, n1, and a worker, n2.
+// healthyKubernetes returns the API of a cluster with a control plane node n1 and a worker n2.
 func healthyKubernetes(w http.ResponseWriter, r *http.Request) {
 	const (
 		ready = `"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}`

@@ -16,9 +16,9 @@ import (
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// TestDeadNodeDelaysNobody: while a node does not answer, the answers of the others are printed, long before it is given
-// up. How long rows wait for each other is for TestRowsWaitAMoment, which has a clock of its own.
-func TestDeadNodeDelaysNobody(t *testing.T) {
+// TestDeadNodeDelaysNoOther: the answers of the other nodes are printed long before the call of a dead node times out.
+// TestRowsWaitAMoment tests how long rows wait for each other, with a fake clock.
+func TestDeadNodeDelaysNoOther(t *testing.T) {
 	hanging := newNode("172.20.0.4")
 	for _, method := range []string{"Memory", "Mounts", "Logs", "List", "ServiceList"} {
 		hanging.Scripts[machineService+method] = clienttest.Script{Hang: true}
@@ -50,7 +50,7 @@ func TestDeadNodeDelaysNobody(t *testing.T) {
 		{"logs kubelet", false},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second) // a node is given up after 30
+			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second) // the call of a node times out after 30
 			defer cancel()
 
 			// The interrupt comes when both living nodes have answered.
@@ -84,14 +84,14 @@ func TestDeadNodeDelaysNobody(t *testing.T) {
 				t.Errorf("got\n%s\nwant the answers of both living nodes", &stdout)
 			}
 
-			if tt.table && writes == 1 { // on a busy machine one of them may be late
+			if tt.table && writes == 1 { // on a busy machine one answer may be late
 				checkAligned(t, stdout.String())
 			}
 		})
 	}
 }
 
-// checkAligned holds that a table has its nodes in the order that they were asked in.
+// checkAligned checks that the rows of a table are in the order of the nodes, and aligned.
 func checkAligned(t *testing.T, table string) {
 	t.Helper()
 
@@ -113,7 +113,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestWatchOutlivesFailures: of a table that is shown again and again, a node that is dead does not end that of the others.
+// TestWatchOutlivesFailures: a dead node does not end a watched table.
 func TestWatchOutlivesFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "talosconfig")
 	if err := saveContext(path, startCluster(t)); err != nil {
@@ -140,7 +140,7 @@ func TestWatchOutlivesFailures(t *testing.T) {
 	}
 }
 
-// TestFailuresComeLast: every failure is said once, with the node, after the answers; any of them makes the exit status 1.
+// TestFailuresComeLast: each failure is printed once, with its node, after the answers. A failure makes the exit status 1.
 func TestFailuresComeLast(t *testing.T) {
 	s := startCluster(t)
 
@@ -162,7 +162,7 @@ func TestFailuresComeLast(t *testing.T) {
 	}
 }
 
-// TestEndpointsFailOver: an endpoint that refuses, and one that does not speak, are passed by.
+// TestEndpointsFailOver: the client skips an endpoint that refuses connections, and one that does not answer.
 func TestEndpointsFailOver(t *testing.T) {
 	s := startCluster(t)
 
@@ -181,12 +181,12 @@ func TestEndpointsFailOver(t *testing.T) {
 		}
 	}
 
-	if r := talosctl(t, s, "memory"); r.exit != 1 || !strings.Contains(r.stderr, "say which to work on with --nodes") {
+	if r := talosctl(t, s, "memory"); r.exit != 1 || !strings.Contains(r.stderr, "name them with --nodes") {
 		t.Errorf("without nodes: got %+v", r)
 	}
 }
 
-// TestEndpointsShareTheLoad: calls go round the endpoints.
+// TestEndpointsShareTheLoad: calls are distributed over the endpoints.
 func TestEndpointsShareTheLoad(t *testing.T) {
 	names := []string{"172.20.0.2", "172.20.0.3", "172.20.0.4", "172.20.0.5", "172.20.0.6", "172.20.0.7"}
 
@@ -214,7 +214,7 @@ func TestEndpointsShareTheLoad(t *testing.T) {
 		return count
 	}
 
-	// The calls of one run may all find the endpoint only that was reached first.
+	// All calls of one run may go to the endpoint that was connected first.
 	for runs := 1; served(first) == 0 || served(second) == 0; runs++ {
 		if r := talosctl(t, ca, "memory", "-n", strings.Join(names, ",")); r.exit != 0 || runs > 100 {
 			t.Fatalf("after %d runs: got %+v, %d and %d calls by endpoint, want both to serve some", runs, r, served(first), served(second))

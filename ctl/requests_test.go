@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// compact is the text of a message with one space between its fields: the library's has one or two, at random.
+// compact returns the text of a message with one space between its fields. The library prints one or two, at random.
 func compact(m proto.Message) string {
 	text, err := prototext.MarshalOptions{}.Marshal(m)
 	if err != nil {
@@ -23,7 +23,7 @@ func compact(m proto.Message) string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// TestRequests: what flags and arguments become on the wire.
+// TestRequests: the requests of flags and arguments.
 func TestRequests(t *testing.T) {
 	for _, tt := range []struct {
 		args         []string
@@ -80,7 +80,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestEtcdRemoveHexHostname: a hostname that could be an id is a hostname.
+// TestEtcdRemoveHexHostname: a hostname that could be an id is taken as a hostname.
 func TestEtcdRemoveHexHostname(t *testing.T) {
 	s, node := startNode(t, machineService+"EtcdMemberList", clienttest.Answer(&machine.EtcdMemberListResponse{
 		Messages: []*machine.EtcdMembers{{Members: []*machine.EtcdMember{{Id: 1, Hostname: "cafe"}, {Id: 0xcafe, Hostname: "other"}}}},
@@ -94,7 +94,7 @@ func TestEtcdRemoveHexHostname(t *testing.T) {
 	}
 }
 
-// TestRefused: what would do something else than its user thinks is not done.
+// TestRefused: arguments that contradict each other are errors.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -102,7 +102,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{[]string{"etcd", "defrag", "-n", "172.20.0.2,172.20.0.3"}, "works on one node, and there are 2"},
 		{[]string{"etcd", "leave", "-n", "172.20.0.2,172.20.0.3"}, "works on one node, and there are 2"},
-		{[]string{"service", "kubelet", "restart", "-o", "json", "-n", "172.20.0.2"}, "has no other form than a table"},
+		{[]string{"service", "kubelet", "restart", "-o", "json", "-n", "172.20.0.2"}, "is printed as a table only"},
 	} {
 		if r := talosctl(t, startCluster(t), tt.args...); r.exit != 1 || !strings.Contains(r.stderr, tt.want) {
 			t.Errorf("%v: got %+v, want %q", tt.args, r, tt.want)
@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestServiceStatusOutput: the long form of the question heeds --output too.
+// TestServiceStatusOutput: service ID status obeys --output too.
 func TestServiceStatusOutput(t *testing.T) {
 	for _, args := range [][]string{{"service", "kubelet"}, {"service", "kubelet", "status"}} {
 		r := talosctl(t, startCluster(t), append(args, "-o", "jsonpath={.node} {.id} {.state}", "-n", "172.20.0.2")...)
@@ -120,7 +120,7 @@ func TestServiceStatusOutput(t *testing.T) {
 	}
 }
 
-// TestContainersOfAPod come after it, also where the name of another pod begins like its own.
+// TestContainersOfAPod: the containers of a pod follow it, even if the name of another pod begins with its name.
 func TestContainersOfAPod(t *testing.T) {
 	s, _ := startNode(t, machineService+"Containers", clienttest.Answer(&machine.ContainersResponse{
 		Messages: []*machine.Container{{Containers: []*machine.ContainerInfo{

@@ -41,18 +41,20 @@ type group struct {
 	commands []*cobra.Command
 }
 
-// groups are the commands by what they are for, as the help lists them.
+// groups returns the commands as the help lists them, by purpose.
 func groups(s *session.Session, local []*cobra.Command) []group {
 	return []group{
-		{"Look at the nodes", slices.Concat(
-			capture.Commands(s), cgroups.Commands(s), dashboard.Commands(s), explain.Commands(s), filesystem.Commands(s),
-			get.Commands(s), logs.Commands(s), observe.Commands(s),
-			// The first finds out whether a node answers at all.
-			support.Commands(s, get.Files, observe.Files, filesystem.Files, logs.Files, etcdcmd.Files),
+		{"Observe the nodes", slices.Concat(
+			filesystem.Commands(s), get.Commands(s), logs.Commands(s), observe.Commands(s),
+			[]*cobra.Command{
+				capture.Command(s), cgroups.Command(s), dashboard.Command(s), explain.Command(s),
+				// get.Files is first: it finds out whether the node answers at all.
+				support.Command(s, get.Files, observe.Files, filesystem.Files, logs.Files, etcdcmd.Files),
+			},
 		)},
 		{"Configure the nodes", configure.Commands(s)},
-		{"Begin, restart and end", lifecycle.Commands(s)},
-		{"etcd, Kubernetes and images", slices.Concat(etcdcmd.Commands(s), imagecmd.Commands(s), kubecmd.Commands(s))},
+		{"Start, restart and stop the nodes", lifecycle.Commands(s)},
+		{"etcd, Kubernetes and images", []*cobra.Command{etcdcmd.Command(s), imagecmd.Command(s), imagecmd.DebugCommand(s), kubecmd.Command(s)}},
 		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), local)},
 	}
 }
@@ -60,20 +62,20 @@ func groups(s *session.Session, local []*cobra.Command) []group {
 // withoutNode is the group of the commands that need no node.
 const withoutNode = "Prepare, without a node"
 
-// New returns the command talosctl. The program adds the commands that only it has: cluster, which needs the lab.
+// New returns the command talosctl, with further commands: the program adds cluster, which needs the lab.
 func New(local ...*cobra.Command) *cobra.Command { return newRoot(&session.Session{}, local...) }
 
 func newRoot(s *session.Session, local ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "talosctl",
 		Short: "Drive and observe Talos machines through their API",
-		// Errors are printed by Run, once, with what to try next.
+		// Run prints errors, once and with what to try next.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 	}
 
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return session.UsageError(cmd, "%s", err) })
+	root.SetFlagErrorFunc(session.FlagError)
 	root.SetCompletionCommandGroupID(withoutNode)
 
 	for _, g := range groups(s, local) {
@@ -88,8 +90,7 @@ func newRoot(s *session.Session, local ...*cobra.Command) *cobra.Command {
 	return root
 }
 
-// Run runs the command and returns the exit status, having printed what went wrong to stderr. The end of ctx interrupts
-// it.
+// Run runs the command, prints its errors to stderr and returns the exit status. The end of ctx interrupts the command.
 func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	root.SetErr(stderr)
 

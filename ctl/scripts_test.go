@@ -25,7 +25,7 @@ var noon = timestamppb.New(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 const machineService = "machine.MachineService/"
 
-// scripts are what a node of a test answers to calls that need no state.
+// scripts are the answers of a test node to calls that need no state.
 func scripts() map[string]clienttest.Script {
 	all := map[string]clienttest.Script{
 		"storage.StorageService/Disks": clienttest.Answer(&storage.DisksResponse{Messages: []*storage.Disks{{Disks: []*storage.Disk{
@@ -102,7 +102,7 @@ func machineScripts() map[string]clienttest.Script {
 		"Rollback":  clienttest.Answer(&machine.RollbackResponse{Messages: []*machine.Rollback{{}}}),
 		"MetaWrite": clienttest.Answer(&machine.MetaWriteResponse{Messages: []*machine.MetaWrite{{}}}),
 		"MetaDelete": clienttest.Answer(&machine.MetaDeleteResponse{Messages: []*machine.MetaDelete{{
-			Metadata: &common.Metadata{Error: "key 0x0b is not set"}, // as older servers say it
+			Metadata: &common.Metadata{Error: "key 0x0b is not set"}, // as older servers report it
 		}}}),
 		"Upgrade": {Err: status.Error(codes.Unimplemented, "upgrades are not there yet")},
 		"Reset":   clienttest.Answer(&machine.ResetResponse{Messages: []*machine.Reset{{ActorId: "actor-reset"}}}),
@@ -156,7 +156,7 @@ func etcdScripts() map[string]clienttest.Script {
 	}
 }
 
-// etcdSnapshot is a database with a checksum behind it.
+// etcdSnapshot returns a database with its checksum at the end.
 func etcdSnapshot() []byte {
 	database := []byte(strings.Repeat("a page of a database ", 512))
 	sum := sha256.Sum256(database)

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// archiveOf is a tar.gz of files, as Copy sends it.
+// archiveOf returns a tar.gz archive of files, as Copy sends it.
 func archiveOf(t *testing.T, files ...string) clienttest.Script {
 	t.Helper()
 
@@ -104,8 +104,8 @@ func TestEtcdSnapshot(t *testing.T) {
 		stderr  string
 	}{
 		{name: "whole", content: whole, stderr: "(11 kB)\n"},
-		{name: "cut", content: whole[:len(whole)-10], stderr: "error: 172.20.0.2: save etcd snapshot: it is not whole"},
-		{name: "damaged", content: damaged, stderr: "its checksum is another"},
+		{name: "cut", content: whole[:len(whole)-10], stderr: "error: 172.20.0.2: save etcd snapshot: it is incomplete"},
+		{name: "damaged", content: damaged, stderr: "its checksum does not match"},
 		{name: "lost", content: whole[:1000], err: status.Error(codes.Unavailable, "the node is gone"), stderr: "the node is gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestSupport(t *testing.T) {
 	}
 
 	if r := talosctl(t, s, "support", "-O", path, "-n", "172.20.0.2"); r.exit != 1 || !strings.Contains(r.stderr, "exists") || strings.Contains(r.stderr, "saved") {
-		t.Errorf("over a file that is there: got %+v", r)
+		t.Errorf("over an existing file: got %+v", r)
 	}
 
 	none := filepath.Join(t.TempDir(), "none.zip")
@@ -291,7 +291,7 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-// TestSupportNames: what a node calls its types does not lead out of the bundle.
+// TestSupportNames: names of types cannot create files outside the bundle.
 func TestSupportNames(t *testing.T) {
 	node := newNode("172.20.0.2")
 	node.Resources = append(node.Resources, definition("../../../evil.dev", "Evil", "evil", "evil", ""))

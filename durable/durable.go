@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package durable replaces files. Whoever reads one, or a power cut at any moment, finds the old content or the new one, whole;
-// when a replacement has returned, the next boot finds the new one. The rule, which stands here only: write beside the file, sync
-// it, rename it over the file, sync the folder.
+// Package durable replaces files atomically. A reader finds the complete old or new content at any time, also after a power cut.
+// After a replacement has returned, the next boot finds the new content. The steps, which are in this package only: write a file
+// beside the old one, sync it, rename it over the old one, sync the folder.
 //
-// Two writers of one file in one process must take turns; other processes need not. What a power cut leaves beside the file is
-// replaced the next time. google/renameio was looked at: it syncs no folder, gives each leftover another name, and has no
-// replacement of files on Windows.
+// Two writers of one file in one process must take turns; different processes need not. A file that a power cut leaves behind is
+// replaced by the next write. google/renameio was rejected: it does not sync the folder, gives each leftover another name, and
+// cannot replace files on Windows.
 package durable
 
 import (
@@ -17,32 +17,32 @@ import (
 	"strconv"
 )
 
-// Disk is what a replacement does to a file system; a test cuts the power between any two of these.
+// Disk has the operations of a replacement. A test cuts the power between any two of them.
 type Disk interface {
-	// WriteSynced writes a new file and returns when its content is on the disk.
+	// WriteSynced writes a new file and returns when its content is on disk.
 	WriteSynced(path string, content []byte, mode fs.FileMode) error
 	Rename(from, to string) error
-	// SyncDir returns when the names in a folder are on the disk.
+	// SyncDir returns when the names in a folder are on disk.
 	SyncDir(path string) error
 }
 
 // Files are the real disk.
 type Files struct {
-	// Volatile files do not wait for the disk: they lie on tmpfs, or are made again at the next boot.
+	// Volatile files are not synced: they are on tmpfs, or are created again at the next boot.
 	Volatile bool
 }
 
-// Write replaces a file by one with this content and, less the umask, this mode.
+// Write replaces a file with the content and, less the umask, the mode.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	return WriteTo(Files{}, path, content, mode)
 }
 
-// WriteTo is Write on a disk.
+// WriteTo is Write on the given disk.
 func WriteTo(d Disk, path string, content []byte, mode fs.FileMode) error {
 	return replace(d, path, func(next string) error { return d.WriteSynced(next, content, mode) })
 }
 
-// Replace replaces a file by what fill writes, which may also set its owner. When fill fails, the file stays as it is.
+// Replace replaces a file with what fill writes. fill may also set the owner. When fill fails, the old file stays.
 func Replace(path string, mode fs.FileMode, fill func(*os.File) error) error {
 	return Files{}.Replace(path, mode, fill)
 }
@@ -53,7 +53,7 @@ func (d Files) Replace(path string, mode fs.FileMode, fill func(*os.File) error)
 }
 
 func replace(d Disk, path string, write func(next string) error) error {
-	// The number keeps two commands of a user apart; process 1 has the same one at each boot.
+	// The process id separates commands that run at the same time. Process 1 has the same one at each boot.
 	next := beside(path, strconv.Itoa(os.Getpid()))
 
 	if err := write(next); err != nil {
@@ -76,7 +76,7 @@ func (d Files) WriteSynced(path string, content []byte, mode fs.FileMode) error 
 	})
 }
 
-// write leaves no file when it fails.
+// write writes a new file, and removes it on error.
 func (d Files) write(path string, mode fs.FileMode, fill func(*os.File) error) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -117,18 +117,17 @@ func (d Files) SyncDir(path string) error {
 	return SyncDir(path)
 }
 
-// beside is the name of the file that is to replace another. Programs that watch a folder leave names with a dot alone.
+// beside returns the path of the new file beside the old one. Programs that watch a folder ignore names with a leading dot.
 func beside(path, process string) string {
 	dir, name := filepath.Split(path)
 
 	return filepath.Join(dir, "."+name+"."+process+".new")
 }
 
-// Leftovers are what processes that were killed have left beside a file.
+// Leftovers returns the files that killed processes have left beside a file.
 func Leftovers(path string) ([]string, error) { return filepath.Glob(beside(path, "*")) }
 
-// Target is the file that a symbolic link leads to; any other path is its own. A link that a user made stays one when its target is
-// replaced.
+// Target returns the file that a symbolic link leads to, and any other path as it is. Replace the target to keep a user's link.
 func Target(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target

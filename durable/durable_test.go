@@ -19,7 +19,7 @@ var (
 	errFill     = errors.New("half of it")
 )
 
-// cutDisk is a disk of which, at a power cut, only what was synced is left. It is cut after a number of operations.
+// cutDisk is a disk whose power is cut after a number of operations. Only synced data survives.
 type cutDisk struct {
 	left         int
 	now, durable map[string]string
@@ -82,7 +82,7 @@ func (d *cutDisk) SyncDir(string) error {
 	return nil
 }
 
-// A power cut after any operation leaves the old text or the new one, and a replacement that has returned leaves the new one alone.
+// A power cut after any operation leaves the old or the new text, and after a completed replacement the new one.
 func TestWriteSurvivesPowerCuts(t *testing.T) {
 	const path, before, after = "/state/x.yaml", "old", "new, and longer"
 
@@ -91,21 +91,21 @@ func TestWriteSurvivesPowerCuts(t *testing.T) {
 
 		err := durable.WriteTo(d, path, []byte(after), 0o600)
 		if got := d.durable[path]; got != after && (err == nil || got != before) {
-			t.Errorf("cut after %d: got %q on the disk and error %v, want %q or, with an error, %q", cut, got, err, after, before)
+			t.Errorf("power cut after %d: got %q on disk and error %v, want %q or, with an error, %q", cut, got, err, after, before)
 		}
 
 		if (err == nil) != (cut == 3) {
-			t.Errorf("cut after %d: got error %v", cut, err)
+			t.Errorf("power cut after %d: got error %v", cut, err)
 		}
 
-		// What the cut left is not in the way.
+		// The leftover of the cut does not block the next write.
 		d = newCutDisk(d.durable, 3)
 		if err := durable.WriteTo(d, path, []byte(after), 0o600); err != nil {
-			t.Errorf("after the cut: %v", err)
+			t.Errorf("after the power cut: %v", err)
 		}
 
 		if diff := cmp.Diff(map[string]string{path: after}, d.durable); diff != "" {
-			t.Errorf("after the cut (-want +got):\n%s", diff)
+			t.Errorf("after the power cut (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -165,10 +165,10 @@ func TestReplace(t *testing.T) {
 	}
 
 	if err := durable.Write(filepath.Join(dir, "none", "x"), nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no folder: got %v, want that there is none", err)
+		t.Errorf("no folder: got %v, want ErrNotExist", err)
 	}
 
-	// A folder is in the way of the rename; what was to replace it is removed.
+	// A folder blocks the rename; the new file is removed.
 	path = filepath.Join(dir, "folder")
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// SyncDir returns when the names in a folder are on the disk: after a file was made, renamed or removed. A file system that cannot
-// do that for folders, as some of networks and of virtual machines' hosts, is not asked more of.
+// SyncDir returns when the names in a folder are on disk: call it after a file was created, renamed or removed. It does nothing on
+// a file system that cannot sync folders, as some network and shared file systems.
 func SyncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

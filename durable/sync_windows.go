@@ -2,5 +2,5 @@
 
 package durable
 
-// SyncDir has nothing to do: Windows opens no folder to sync it, and NTFS keeps a journal of names.
+// SyncDir does nothing: Windows cannot sync folders, and NTFS journals names.
 func SyncDir(string) error { return nil }

@@ -4,19 +4,19 @@ package health
 
 import "github.com/seed-59268b81/talos/config/view"
 
-// Source is what the checks look at.
+// Source is what the checks read.
 type Source struct {
-	// Machines are those that are asked for themselves, of which one is a control plane node: the cluster's, or the one that
-	// makes the checks.
+	// Machines are those whose own state is checked: all of the cluster, or the control plane node that runs the checks. One of them is a
+	// control plane node.
 	Machines   []Machine
 	Etcd       Etcd
 	Kubernetes Kubernetes
 
-	// ControlPlaneNodes and WorkerNodes are addresses that the caller expects; empty means those that Kubernetes knows.
+	// ControlPlaneNodes and WorkerNodes are the addresses that the caller expects; if empty, those that Kubernetes knows.
 	ControlPlaneNodes, WorkerNodes []string
 }
 
-// Checks are those of a cluster, in the order in which one comes up.
+// Checks returns the checks of a cluster, in the order in which a cluster starts.
 func (s *Source) Checks() []Check {
 	const (
 		services = "see: talosctl services, talosctl logs "

@@ -21,7 +21,7 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// cluster is a healthy cluster of one node, as plain values for a test to spoil.
+// cluster is a healthy cluster of one node, as plain values that a test changes.
 type cluster struct {
 	t *testing.T
 
@@ -67,7 +67,7 @@ func drop[S resource.Spec](c *cluster, id string) {
 	}
 }
 
-// configure has the machine have a configuration.
+// configure sets the machine's configuration.
 func (c *cluster) configure(text string) {
 	c.t.Helper()
 
@@ -121,7 +121,7 @@ func TestChecks(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(*cluster)
-		// check that fails, with a part of its error; the rest pass. Empty: all pass.
+		// check is the one that fails, want a part of its error; the others pass. Empty: all pass.
 		check, want string
 	}{
 		{"a healthy node", func(*cluster) {}, "", ""},
@@ -132,7 +132,7 @@ func TestChecks(t *testing.T) {
 
 		{"etcd not there", func(c *cluster) { drop[serviceres.ServiceSpec](c, "etcd") }, "etcd to be healthy", "service etcd is not there yet"},
 		{"etcd stopped", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{}) }, "etcd to be healthy", "not running"},
-		{"etcd sick", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{Running: true}) }, "etcd to be healthy", "running but not healthy"},
+		{"etcd is unhealthy", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{Running: true}) }, "etcd to be healthy", "running but not healthy"},
 		{"etcd without a check is up", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{Running: true, Unknown: true}) }, "", ""},
 		{"members disagree", func(c *cluster) {
 			c.members["https://10.5.0.2:2379"] = append(slices.Clone(c.members[""]), health.Member{Name: "gone"})
@@ -156,7 +156,7 @@ func TestChecks(t *testing.T) {
 			drop[block.SystemDiskSpec](c, block.SystemDiskID)
 			set(c, runtime.PlatformDisks, runtime.PlatformConditionSpec{})
 		}, "", ""},
-		{"kubelet sick", func(c *cluster) { set(c, "kubelet", serviceres.ServiceSpec{Running: true}) }, "kubelet to be healthy", "service kubelet"},
+		{"kubelet is unhealthy", func(c *cluster) { set(c, "kubelet", serviceres.ServiceSpec{Running: true}) }, "kubelet to be healthy", "service kubelet"},
 		{"booting", func(c *cluster) {
 			set(c, runtime.MachineStatusID, runtime.MachineStatusSpec{Stage: runtime.StageBooting, Status: runtime.MachineStatusStatus{
 				UnmetConditions: []runtime.UnmetCondition{{Name: "time", Reason: "time is not synced"}},
@@ -181,7 +181,7 @@ func TestChecks(t *testing.T) {
 				drop[k8s.StaticPodSpec](c, app)
 			}
 		}, "all control plane static pods to be running", "no static pods are rendered yet"},
-		{"a component not ready", func(c *cluster) { c.pods["kube-scheduler"][0].Ready = false }, "all control plane components to be ready", "pod kube-scheduler-cp-1 is not ready (Running)"},
+		{"a component is not ready", func(c *cluster) { c.pods["kube-scheduler"][0].Ready = false }, "all control plane components to be ready", "pod kube-scheduler-cp-1 is not ready (Running)"},
 		{"a component missing", func(c *cluster) { c.pods["kube-scheduler"] = nil }, "all control plane components to be ready", "node cp-1 has no pod of kube-scheduler"},
 		{"a worker runs no component", func(c *cluster) { c.nodes = append(c.nodes, worker) }, "", ""},
 		{"node not ready", func(c *cluster) {
@@ -193,7 +193,7 @@ func TestChecks(t *testing.T) {
 			c.configure("cluster: {proxy: {disabled: true}}")
 		}, "kube-proxy to report ready", health.ErrSkip.Error()},
 		{"half of coredns", func(c *cluster) { c.work["deployments/coredns"].Ready = 1 }, "coredns to report ready", "coredns: 1 of 2 pods are ready"},
-		{"coredns wants nobody", func(c *cluster) { *c.work["deployments/coredns"] = health.Workload{} }, "coredns to report ready", "0 of 0"},
+		{"coredns wants no pods", func(c *cluster) { *c.work["deployments/coredns"] = health.Workload{} }, "coredns to report ready", "0 of 0"},
 		{"cordoned", func(c *cluster) { c.nodes[0].Unschedulable = true }, "all k8s nodes to report schedulable", "node cp-1 is cordoned"},
 	}
 
@@ -227,7 +227,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestChecksOfMachines has the checks ask a worker too, of which less is wanted.
+// TestChecksOfMachines also runs the checks of a worker, which are fewer.
 func TestChecksOfMachines(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -278,7 +278,7 @@ func TestChecksOfMachines(t *testing.T) {
 	}
 }
 
-// TestChecksReportErrors has every source fail: no check may pass, and none may lose the cause.
+// TestChecksReportErrors checks that, when every source fails, no check passes, and each reports the cause.
 func TestChecksReportErrors(t *testing.T) {
 	c := newCluster(t)
 	c.err = errors.New("out of reach")

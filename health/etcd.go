@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Member of etcd as one of them knows it.
+// Member is a member of etcd, as one of the members lists it.
 type Member struct {
 	ID   uint64
 	Name string
@@ -21,7 +21,7 @@ type Member struct {
 	Learner              bool
 }
 
-// Etcd lists the members as the one at the endpoint knows them, without asking others; an empty endpoint is this node's.
+// Etcd lists the members that the member at the endpoint knows, without a request to others; an empty endpoint is this node's.
 type Etcd interface {
 	Members(ctx context.Context, endpoint string) ([]Member, error)
 }
@@ -65,7 +65,7 @@ func names(members []Member) string {
 	return "[" + strings.Join(out, " ") + "]"
 }
 
-// etcdOnControlPlanes compares the members' addresses with those of the control plane nodes, both ways.
+// etcdOnControlPlanes checks that each member is on a control plane node, and that each control plane node has a member.
 func (s *Source) etcdOnControlPlanes(ctx context.Context) error {
 	members, err := s.Etcd.Members(ctx, "")
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Source) etcdOnControlPlanes(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// at tells whether one of the member's peer URLs is at one of the addresses.
+// at reports whether one of the member's peer URLs has one of the addresses.
 func (m Member) at(addresses []string) bool {
 	return slices.ContainsFunc(m.PeerURLs, func(text string) bool {
 		u, err := url.Parse(text)

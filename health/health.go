@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health waits until a cluster is healthy. It is a list of checks, made one after another: each is tried until
-// it passes, and says what it waits for in a line whenever that changes, in the words that users of `talosctl health`
-// know.
+// Package health waits until a cluster is healthy. It runs a list of checks, one after another. Each is tried until it passes, and reports
+// what it waits for in a line whenever that changes, as users of `talosctl health` know it.
 //
 //	waiting for etcd to be healthy: ...
 //	waiting for etcd to be healthy: OK
 //
-// A check is a function of what machines know (their resources, etcd, the Kubernetes API), so each is tested on plain
-// values. A control plane node makes them of the whole cluster where etcd and Kubernetes see it, and of itself for the rest;
-// talosctl, which reaches every machine, of each of them.
+// A check is a function of resources, etcd's members and the Kubernetes API, so each is tested with plain values. A control plane node checks
+// the whole cluster as far as etcd and Kubernetes know it, and otherwise itself; talosctl, which connects to every machine, checks each of
+// them.
 package health
 
 import (
@@ -19,13 +18,13 @@ import (
 	"time"
 )
 
-// Check is one thing that a healthy cluster has.
+// Check is one property of a healthy cluster.
 type Check struct {
 	// Name continues "waiting for", as in "etcd to be healthy".
 	Name string
-	// Try names what to do next when the check does not pass.
+	// Try is what the user can do next when the check does not pass.
 	Try string
-	// Run returns what is missing, nil when nothing is, or ErrSkip.
+	// Run returns what is missing, nil if nothing is, or ErrSkip.
 	Run func(ctx context.Context) error
 }
 
@@ -34,7 +33,7 @@ var ErrSkip = errors.New("not configured")
 
 const (
 	interval = time.Second
-	// attempt is the time that one try may take.
+	// attempt is the timeout of one try.
 	attempt = 15 * time.Second
 )
 
@@ -53,8 +52,7 @@ func (f *Failure) Error() string {
 // Unwrap implements error.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Wait makes the checks in order until all have passed or ctx is done; then the error is a *Failure. The error of
-// progress ends it at once.
+// Wait runs the checks in order until all have passed or ctx is done; then the error is a *Failure. An error of progress ends it at once.
 func Wait(ctx context.Context, node string, checks []Check, progress func(line string) error) error {
 	start := time.Now()
 
@@ -90,8 +88,8 @@ func wait(ctx context.Context, check Check, progress func(string) error) error {
 		return err
 	}
 
-	// last is the cause that a person can use; the one of a try that was cut short by the end of the time is not.
-	last := errors.New("there was no time to look")
+	// last is the cause that is reported: the error of a try that the end of ctx interrupted says nothing.
+	last := errors.New("there was no time to check")
 
 	for {
 		err := try(ctx, check)

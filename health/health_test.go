@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/health"
 )
 
-// script is a check that gives the errors one after another, the last for ever.
+// script returns a check that returns the errors one after another, and then always the last.
 func script(name string, results ...error) health.Check {
 	return health.Check{Name: name, Try: "see: talosctl services", Run: func(context.Context) error {
 		err := results[0]
@@ -42,7 +42,7 @@ func TestWait(t *testing.T) {
 		{"all pass at once", time.Minute, []health.Check{script("a", nil), script("b", nil)}, []string{
 			"waiting for a: ...", "waiting for a: OK", "waiting for b: ...", "waiting for b: OK",
 		}, ""},
-		{"a cause is said once", time.Minute, []health.Check{script("a", refused, refused, two, two, two, nil)}, []string{
+		{"a cause is reported once", time.Minute, []health.Check{script("a", refused, refused, two, two, two, nil)}, []string{
 			"waiting for a: ...", "waiting for a: connection refused", "waiting for a: 2 of 3 are there", "waiting for a: OK",
 		}, ""},
 		{"one does not apply", time.Minute, []health.Check{script("a", health.ErrSkip), script("b", nil)}, []string{
@@ -83,8 +83,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitForHangingCheck has a check that answers nothing: it is cut off and tried again, and what it said before stays
-// the cause.
+// TestWaitForHangingCheck checks that a check that hangs is stopped and tried again, and that its error before stays the cause.
 func TestWaitForHangingCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -30,22 +30,22 @@ type Pod struct {
 	Ready bool
 }
 
-// Workload is a DaemonSet or Deployment: how many pods it wants and has ready. It is nil where there is none.
+// Workload is a DaemonSet or Deployment: the number of pods that it wants, and of those that are ready.
 type Workload struct{ Wanted, Ready int }
 
-// Kubernetes is what is asked of its API.
+// Kubernetes is the part of its API that the checks use.
 type Kubernetes interface {
 	Nodes(ctx context.Context) ([]Node, error)
-	// Pods of the namespace kube-system with a label, k8s-app=NAME.
+	// Pods of the namespace kube-system with the label k8s-app=NAME.
 	Pods(ctx context.Context, app string) ([]Pod, error)
-	// Workload of the namespace kube-system: its plural kind and name.
+	// Workload of the namespace kube-system, by its plural kind and name; nil if it does not exist.
 	Workload(ctx context.Context, kind, name string) (*Workload, error)
 }
 
 // components are the static pods of each control plane node, by their k8s-app labels.
 var components = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// controlPlanes are the nodes that the caller named, or those that Kubernetes knows.
+// controlPlanes returns the nodes that the caller named, or those that Kubernetes knows.
 func (s *Source) controlPlanes(ctx context.Context) ([]Node, error) {
 	if len(s.ControlPlaneNodes) > 0 {
 		var nodes []Node
@@ -69,7 +69,7 @@ func (s *Source) controlPlanes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// nodesReported wants a Node of every machine, and at every address that the caller named.
+// nodesReported checks that every machine has a Node, and that every address that the caller named is a Node's.
 func (s *Source) nodesReported(ctx context.Context) error {
 	nodes, err := s.Kubernetes.Nodes(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Source) everyNode(ctx context.Context, check func(Node) error) error {
 	return errors.Join(errs...)
 }
 
-// componentsReady wants each component ready on each control plane node.
+// componentsReady checks that each component is ready on each control plane node.
 func (s *Source) componentsReady(ctx context.Context) error {
 	nodes, err := s.Kubernetes.Nodes(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Source) componentsReady(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// workload is a check that all pods of one are ready; it is skipped where the configuration disables it.
+// workload returns a check that all pods of a workload are ready. It is skipped when the configuration disables the workload.
 func (s *Source) workload(kind, name string, disabled func(*view.Config) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		config, err := s.config(ctx)

@@ -9,10 +9,9 @@ import (
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
-// KubernetesAPI asks a real API server.
+// KubernetesAPI is the API of a real API server.
 type KubernetesAPI struct {
-	// Get reads the object at a path into a value, by the names of the API, whose case does not matter; or tells that there is
-	// none.
+	// Get decodes the object at a path into a value, and reports whether it exists. The case of field names does not matter.
 	Get func(ctx context.Context, path string, into any) (found bool, err error)
 }
 
@@ -112,7 +111,7 @@ func (k KubernetesAPI) Workload(ctx context.Context, kind, name string) (*Worklo
 		out.Wanted = *w.Spec.Replicas
 	}
 
-	// The counts of an earlier generation say nothing about this one.
+	// The counts are of an earlier generation.
 	if w.Status.ObservedGeneration < w.Metadata.Generation {
 		out.Ready = 0
 	}
@@ -120,7 +119,7 @@ func (k KubernetesAPI) Workload(ctx context.Context, kind, name string) (*Worklo
 	return out, nil
 }
 
-// ready reads the condition of that name; reason is what to say when there is none.
+// ready returns the status and message of the condition Ready; false and reason if there is none.
 func ready(conditions []condition, reason string) (bool, string) {
 	for _, c := range conditions {
 		if c.Type == "Ready" {

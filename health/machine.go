@@ -3,6 +3,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,25 +20,25 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// Machine is one that is asked for itself.
+// Machine is a machine whose own state is checked.
 type Machine struct {
-	// Name is what causes begin with, empty where there is one machine only.
+	// Name is the prefix of errors; empty if there is one machine only.
 	Name         string
 	ControlPlane bool
 
 	State state.Reader
-	// Memory is what the machine has, in bytes.
+	// Memory returns the size of the machine's memory, in bytes.
 	Memory func(ctx context.Context) (uint64, error)
 }
 
-// The least that a machine works with, in bytes.
+// Minimum sizes, in bytes.
 const (
 	minMemoryControlPlane = 2 << 30
 	minMemoryWorker       = 1 << 30
 	minDisk               = 6 << 30
 )
 
-// onAll makes a check of every machine, of all at once.
+// onAll returns a check of all machines at the same time.
 func (s *Source) onAll(check func(context.Context, Machine) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		checked := make([]<-chan error, len(s.Machines))
@@ -56,7 +57,7 @@ func (s *Source) onAll(check func(context.Context, Machine) error) func(context.
 	}
 }
 
-// onControlPlanes is onAll for control plane nodes.
+// onControlPlanes is onAll for the control plane nodes.
 func (s *Source) onControlPlanes(check func(context.Context, Machine) error) func(context.Context) error {
 	return s.onAll(func(ctx context.Context, m Machine) error {
 		if !m.ControlPlane {
@@ -67,7 +68,7 @@ func (s *Source) onControlPlanes(check func(context.Context, Machine) error) fun
 	})
 }
 
-// config is that of a control plane node, which has what is said of the cluster.
+// config returns the configuration of a control plane node, which has the settings of the cluster.
 func (s *Source) config(ctx context.Context) (*view.Config, error) {
 	for _, m := range s.Machines {
 		if !m.ControlPlane {
@@ -87,7 +88,7 @@ func (s *Source) config(ctx context.Context) (*view.Config, error) {
 	return nil, errors.New("no control plane node has a configuration yet")
 }
 
-// service is a check that a service is up.
+// service returns a check that a service is up.
 func service(id string) func(context.Context, Machine) error {
 	return func(ctx context.Context, m Machine) error {
 		svc, err := typed.Find[serviceres.ServiceSpec](ctx, m.State, "", id)
@@ -118,7 +119,7 @@ func memorySize(ctx context.Context, m Machine) error {
 		kind, least = "a control plane node", minMemoryControlPlane
 	}
 
-	// A kernel keeps a part of the memory to itself.
+	// A kernel reserves a part of the memory.
 	if total < least-least/8 {
 		return fmt.Errorf("the machine has %d MiB of memory, %s needs %d MiB", total>>20, kind, least>>20)
 	}
@@ -133,7 +134,7 @@ func diskSize(ctx context.Context, m Machine) error {
 	}
 
 	if system == nil {
-		// A container has none.
+		// A container has no system disk.
 		shared, err := typed.Find[runtime.PlatformConditionSpec](ctx, m.State, "", runtime.PlatformDisks)
 		if err != nil || shared != nil {
 			return err
@@ -183,7 +184,7 @@ func bootFinished(ctx context.Context, m Machine) error {
 	return fmt.Errorf("the machine is %s (%s)", spec.Stage, strings.Join(unmet, "; "))
 }
 
-// staticPodsRunning wants a running pod of each that this node should run, by the kubelet's own word.
+// staticPodsRunning checks that the kubelet reports each static pod of this node as running.
 func staticPodsRunning(ctx context.Context, m Machine) error {
 	wanted, err := typed.List[k8s.StaticPodSpec](ctx, m.State, "")
 	if err != nil {
@@ -244,15 +245,11 @@ func (m Machine) staticPodPhase(ctx context.Context, id string) (string, error) 
 	return phase, nil
 }
 
-// podName is NAMESPACE/NAME of a static pod.
+// podName returns NAMESPACE/NAME of a static pod.
 func podName(pod map[string]any) string {
 	metadata, _ := pod["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 
-	if namespace == "" {
-		namespace = "default"
-	}
-
-	return namespace + "/" + name
+	return cmp.Or(namespace, "default") + "/" + name
 }

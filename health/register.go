@@ -13,7 +13,7 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// Register makes the types that the checks read known to a process that has them from other machines.
+// Register registers the types that the checks read, in a process that reads them from other machines.
 func Register() error {
 	return errors.Join(
 		resource.Register[block.DiskSpec](), resource.Register[block.SystemDiskSpec](),

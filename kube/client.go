@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is a small client of the Kubernetes API over HTTP, for the controllers of a node, the checks of a cluster's health and
-// talosctl: get, list, watch, apply, patch, delete, and what they share of nodes and pods (cordon, evict, drain). Objects are maps, or
-// values of the caller that hold what it looks at.
+// Package kube is a small client of the Kubernetes API over HTTP, for the controllers of a node, the health checks of a cluster and talosctl:
+// get, list, watch, apply, patch and delete, and operations on nodes and pods (cordon, evict, drain). Objects are maps, or values of the
+// caller with the fields that it reads.
 //
-// client-go was rejected for its weight: its dynamic client, with discovery and the machinery of kubeconfigs, adds some ten megabytes to
-// a program whose whole budget is thirty, for a handful of requests; its typed clients and kubectl's drain add the types of every API.
+// client-go was rejected for its size. Its dynamic client, with discovery and kubeconfigs, adds some ten megabytes to a program whose budget
+// is thirty, for a handful of requests. Its typed clients and kubectl's drain add the types of every API.
 package kube
 
 import (
@@ -25,13 +25,10 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Object is a Kubernetes object.
-type Object = map[string]any
-
 const (
-	// requestTimeout bounds every request but a watch.
+	// requestTimeout is the timeout of every request but a watch.
 	requestTimeout = 30 * time.Second
-	// maxAnswer bounds what is read of one answer.
+	// maxAnswer is the size limit of an answer.
 	maxAnswer = 64 << 20
 )
 
@@ -51,7 +48,7 @@ type Client struct {
 	resources map[string]map[string]Resource // group version → kind → resource
 }
 
-// New connects by a kubeconfig.
+// New returns a client for a kubeconfig.
 func New(config kubeconfig.Config) (*Client, error) {
 	pool, err := pki.Pool(config.CA)
 	if err != nil {
@@ -61,7 +58,7 @@ func New(config kubeconfig.Config) (*Client, error) {
 	transport := &http.Transport{
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: config.TLSServerName},
 		TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: 90 * time.Second,
-		// As client-go has it: a connection whose other end is gone is noticed long before TCP gives up.
+		// As in client-go: a dead connection is found long before TCP times out.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 
@@ -86,7 +83,7 @@ func New(config kubeconfig.Config) (*Client, error) {
 	return &Client{
 		server: strings.TrimSuffix(config.Server, "/"),
 		token:  config.Token,
-		// An API server redirects nobody, and nobody else gets its client's certificate.
+		// An API server does not redirect, and another server must not get the client's certificate.
 		http: &http.Client{
 			Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -94,7 +91,7 @@ func New(config kubeconfig.Config) (*Client, error) {
 	}, nil
 }
 
-// NewFromText connects by the text of a kubeconfig.
+// NewFromText returns a client for the text of a kubeconfig.
 func NewFromText(text []byte) (*Client, error) {
 	config, err := kubeconfig.Parse(text)
 	if err != nil {
@@ -112,7 +109,7 @@ func (c *Client) Get(ctx context.Context, path string) (Object, error) {
 	return c.object(ctx, http.MethodGet, path, "", nil)
 }
 
-// Find reads one object or a list into a value, or reports that there is none.
+// Find decodes one object or a list into a value, and reports whether it exists.
 func (c *Client) Find(ctx context.Context, path string, into any) (found bool, err error) {
 	err = c.do(ctx, http.MethodGet, path, "", nil, into)
 	if IsNotFound(err) {
@@ -137,21 +134,20 @@ func (c *Client) Apply(ctx context.Context, path, manager string, object Object)
 	return c.object(ctx, http.MethodPatch, path+"?force=true&fieldManager="+url.QueryEscape(manager), applyContent, object)
 }
 
-// ApplyUncontested is a server-side apply that takes no field from another manager: it fails, and Conflicts returns the fields that it
-// was about.
+// ApplyUncontested is a server-side apply that fails when it would change fields of another manager. Conflicts returns these fields.
 func (c *Client) ApplyUncontested(ctx context.Context, path, manager string, object Object) (Object, error) {
 	return c.object(ctx, http.MethodPatch, path+"?fieldManager="+url.QueryEscape(manager), applyContent, object)
 }
 
-// Delete deletes an object, and in the background what it owns, if it is the one with this UID.
+// Delete deletes the object with this UID, and in the background the objects that it owns.
 func (c *Client) Delete(ctx context.Context, path, uid string) error {
 	return c.do(ctx, http.MethodDelete, path, jsonContent, Object{
 		"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions": Object{"uid": uid},
 	}, nil)
 }
 
-// Ready returns nil when the API server reports that it is ready: its roles and namespaces are there. Checks that are excluded
-// (names as in /readyz?verbose) may still fail.
+// Ready returns nil when the API server reports that it is ready: its roles and namespaces exist. Excluded checks (names as in /readyz?verbose)
+// may fail.
 func (c *Client) Ready(ctx context.Context, exclude ...string) error {
 	path := "/readyz"
 	if len(exclude) > 0 {
@@ -169,7 +165,7 @@ func (c *Client) object(ctx context.Context, method, path, contentType string, b
 	return out, err
 }
 
-// do sends a request, whose body is JSON unless it is nil, and decodes the answer into a value unless that is nil.
+// do sends a request, with body as JSON unless it is nil, and decodes the answer into a value unless that is nil.
 func (c *Client) do(ctx context.Context, method, path, contentType string, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -222,7 +218,7 @@ func (c *Client) send(ctx context.Context, method, path, contentType string, bod
 
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("Kubernetes API: %w", err) // with method and URL
+		return nil, fmt.Errorf("Kubernetes API: %w", err) // which has the method and the URL
 	}
 
 	if response.StatusCode/100 == 2 {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// serve starts an API server of which handler is the whole.
+// serve starts an API server with this handler.
 func serve(t *testing.T, handler http.HandlerFunc) *kube.Client {
 	t.Helper()
 
@@ -117,7 +117,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestProxy holds that a server is reached through the proxy that the kubeconfig names.
+// TestProxy checks that connections go through the proxy of the kubeconfig.
 func TestProxy(t *testing.T) {
 	asked := make(chan string, 1)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +154,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestConflicts holds that an apply which takes nothing from others says so, and whose fields it found.
+// TestConflicts checks that ApplyUncontested does not force, and that Conflicts returns the fields.
 func TestConflicts(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "fieldManager=me" || r.Header.Get("Content-Type") != "application/apply-patch+yaml" {
@@ -178,12 +178,12 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestDelete holds that only the object that was looked at is deleted.
+// TestDelete checks that only the object with the UID is deleted.
 func TestDelete(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodDelete || !strings.Contains(string(body), `"preconditions":{"uid":"abc"}`) {
-			t.Errorf("got %s %s, want a deletion of the one with the UID", r.Method, body)
+			t.Errorf("got %s %s, want a deletion of the object with the UID", r.Method, body)
 		}
 
 		fmt.Fprint(w, "{}")
@@ -215,12 +215,12 @@ func TestPathOf(t *testing.T) {
 		want    string
 		unknown bool
 	}{
-		"in a namespace":         {object: object("v1", "Pod", "kube-system", "x"), want: "/api/v1/namespaces/kube-system/pods/x"},
-		"in the default one":     {object: object("apps/v1", "Deployment", "", "x"), want: "/apis/apps/v1/namespaces/default/deployments/x"},
-		"of the cluster":         {object: object("v1", "Namespace", "ignored", "x"), want: "/api/v1/namespaces/x"},
-		"a name that needs care": {object: object("v1", "Namespace", "", "a/../b"), want: "/api/v1/namespaces/a%2F..%2Fb"},
-		"an unknown kind":        {object: object("v1", "Thing", "", "x"), unknown: true},
-		"an unknown group":       {object: object("example.org/v1", "Thing", "", "x"), unknown: true},
+		"in a namespace":                 {object: object("v1", "Pod", "kube-system", "x"), want: "/api/v1/namespaces/kube-system/pods/x"},
+		"in the default one":             {object: object("apps/v1", "Deployment", "", "x"), want: "/apis/apps/v1/namespaces/default/deployments/x"},
+		"of the cluster":                 {object: object("v1", "Namespace", "ignored", "x"), want: "/api/v1/namespaces/x"},
+		"a name with special characters": {object: object("v1", "Namespace", "", "a/../b"), want: "/api/v1/namespaces/a%2F..%2Fb"},
+		"an unknown kind":                {object: object("v1", "Thing", "", "x"), unknown: true},
+		"an unknown group":               {object: object("example.org/v1", "Thing", "", "x"), unknown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := client.PathOf(t.Context(), test.object)
@@ -233,7 +233,7 @@ func TestPathOf(t *testing.T) {
 	before := asked
 
 	if _, err := client.PathOf(t.Context(), object("v1", "Pod", "", "y")); err != nil || asked != before {
-		t.Errorf("a kind that is known: asked %d times more (%v), want none", asked-before, err)
+		t.Errorf("a known kind: got %d more requests (%v), want none", asked-before, err)
 	}
 
 	if _, err := client.PathOf(t.Context(), object("v1", "Pod", "", "")); err == nil || !strings.Contains(err.Error(), "metadata.name") {
@@ -289,7 +289,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestRedirects has an API server send its client elsewhere: it does not go.
+// TestRedirects checks that the client does not follow a redirect of an API server.
 func TestRedirects(t *testing.T) {
 	gone := false
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -20,8 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// apiServer has the pods of one node, and answers each eviction with the next status of its pod, 201 when there is none:
-// such a pod is gone when it was listed once more.
+// apiServer has the pods of one node. It answers each eviction with the next status of its pod, and then 201: such a pod is listed once more.
 type apiServer struct {
 	mu       sync.Mutex
 	pods     []string          // JSON
@@ -43,7 +42,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/eviction"):
 		s.evict(w, r)
 	case r.Method == http.MethodPatch:
-		content, _ := io.ReadAll(r.Body) // then it is not what is wanted
+		content, _ := io.ReadAll(r.Body) // an empty body fails the test
 		s.patches[r.Header.Get("Content-Type")+" "+r.URL.Path] = string(content)
 		io.WriteString(w, "{}")
 	default:
@@ -86,7 +85,7 @@ func nameOf(text string) string {
 	var p struct{ Metadata struct{ Name string } }
 
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		panic(err) // The pods of a test can be read.
+		panic(err) // The pods of a test can be decoded.
 	}
 
 	return p.Metadata.Name
@@ -96,7 +95,7 @@ func podText(name, more string) string {
 	return `{"metadata": {"namespace": "default", "name": "` + name + `", "uid": "uid-` + name + `"` + more + `}}`
 }
 
-// serve answers without a network, so that the time of a test can be synctest's.
+// serve answers without a network, for synctest.
 func serve(t *testing.T, handler http.Handler) *Client {
 	t.Helper()
 

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// statusError is an answer that is not a success: the Status of a Kubernetes API, or what came from something in between.
+// statusError is an answer that is not a success: a Status of the Kubernetes API, or the text of a proxy.
 type statusError struct {
 	code            int
 	Reason, Message string
 	Details         struct{ Causes []Cause }
 }
 
-// Cause is one of what an answer says was wrong.
+// Cause is one reason in an answer that is not a success.
 type Cause struct{ Reason, Message, Field string }
 
 func statusOf(response *http.Response) *statusError {
 	status := &statusError{code: response.StatusCode}
 
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // the code says enough
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // the code is enough
 	if json.Unmarshal(text, status) != nil || status.Message == "" {
 		status.Message = fmt.Sprintf("%.200s", strings.TrimSpace(string(text)))
 	}
@@ -46,7 +46,7 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// brief leaves the request out of the error of one, for those who say themselves what it was for.
+// brief removes the request from its error, for a caller that adds its own context.
 func brief(err error) error {
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status
@@ -55,7 +55,7 @@ func brief(err error) error {
 	return err
 }
 
-// code is the status that the server answered with, 0 where it did not.
+// code returns the HTTP status of an answer, 0 if there was none.
 func code(err error) int {
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.code
@@ -67,13 +67,13 @@ func code(err error) int {
 // IsNotFound reports whether the object (or its type) does not exist.
 func IsNotFound(err error) bool { return code(err) == http.StatusNotFound }
 
-// IsConflict reports whether the object has changed meanwhile, or exists already.
+// IsConflict reports whether another client has changed the object, or it exists already.
 func IsConflict(err error) bool { return code(err) == http.StatusConflict }
 
-// IsForbidden reports whether the caller may not do what it asked for.
+// IsForbidden reports whether the client is not allowed to make the request.
 func IsForbidden(err error) bool { return code(err) == http.StatusForbidden }
 
-// Conflicts returns the fields that an apply would have taken from other managers; none for an error of another kind.
+// Conflicts returns the fields of other managers that an apply would have changed; none for another error.
 func Conflicts(err error) []Cause {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok {

@@ -11,33 +11,18 @@ import (
 	"strings"
 )
 
-// Nodes are the nodes of a cluster.
-type Nodes struct {
-	Items []Node `json:"items"`
-}
+// Nodes is a list of nodes.
+type Nodes struct{ Items []Node }
 
-// Node is what is looked at of one node.
+// Node is the part of a node that is read. The API's names of fields differ only in their case.
 type Node struct {
-	Metadata struct {
-		Name string `json:"name"`
-	} `json:"metadata"`
-	Spec struct {
-		Unschedulable bool `json:"unschedulable"`
-	} `json:"spec"`
-	Status struct {
-		Addresses []struct {
-			Type    string `json:"type"`
-			Address string `json:"address"`
-		} `json:"addresses"`
-		Conditions []struct {
-			Type    string `json:"type"`
-			Status  string `json:"status"`
-			Message string `json:"message"`
-		} `json:"conditions"`
-		NodeInfo struct {
-			BootID string `json:"bootID"`
-		} `json:"nodeInfo"`
-	} `json:"status"`
+	Metadata struct{ Name string }
+	Spec     struct{ Unschedulable bool }
+	Status   struct {
+		Addresses  []struct{ Type, Address string }
+		Conditions []struct{ Type, Status, Message string }
+		NodeInfo   struct{ BootID string }
+	}
 }
 
 // Nodes lists the nodes.
@@ -64,7 +49,7 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	return &node, nil
 }
 
-// SetSchedulable lets pods be scheduled to the node, or no more (which is to cordon it).
+// SetSchedulable allows pods to be scheduled to the node, or forbids it (cordons the node).
 func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bool) error {
 	patch := Object{"spec": Object{"unschedulable": !schedulable}}
 
@@ -75,7 +60,7 @@ func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bo
 	return nil
 }
 
-// Ready tells which of the wanted nodes, by their internal addresses, are not ready.
+// Ready returns an error that names the wanted nodes, by internal address, that are not ready.
 func (l *Nodes) Ready(wanted []string) error {
 	var missing []string
 
@@ -104,7 +89,7 @@ func (l *Nodes) ready(address string) error {
 	return fmt.Errorf("node %s is not registered", address)
 }
 
-// Ready tells why the node is not ready.
+// Ready returns why the node is not ready.
 func (n *Node) Ready() error {
 	for _, condition := range n.Status.Conditions {
 		switch {
@@ -116,5 +101,5 @@ func (n *Node) Ready() error {
 		}
 	}
 
-	return fmt.Errorf("node %s has not said that it is ready", n.Metadata.Name)
+	return fmt.Errorf("node %s has no condition Ready", n.Metadata.Name)
 }

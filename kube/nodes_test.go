@@ -30,7 +30,7 @@ func TestNodesReady(t *testing.T) {
 	}{
 		{[]string{"10.5.0.2"}, "<nil>"},
 		{[]string{"10.5.0.2", "10.5.0.3"}, "node b is not ready: no network"},
-		{[]string{"10.5.0.4", "10.5.0.9"}, "node c has not said that it is ready; node 10.5.0.9 is not registered"},
+		{[]string{"10.5.0.4", "10.5.0.9"}, "node c has no condition Ready; node 10.5.0.9 is not registered"},
 	}
 
 	for _, tt := range tests {

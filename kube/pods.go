@@ -9,40 +9,36 @@ import (
 	"net/url"
 )
 
-// MirrorAnnotation is on what stands for a static pod, which only its node can end.
+// MirrorAnnotation is on a mirror pod, which represents a static pod. Only its node can end it.
 const MirrorAnnotation = "kubernetes.io/config.mirror"
 
-// Pod is what is looked at of a pod.
+// Pod is the part of a pod that is read. The API's names of fields differ only in their case.
 type Pod struct {
 	Metadata struct {
-		Namespace       string            `json:"namespace"`
-		Name            string            `json:"name"`
-		UID             string            `json:"uid"`
-		Annotations     map[string]string `json:"annotations"`
-		OwnerReferences []struct {
-			Kind       string `json:"kind"`
-			Controller bool   `json:"controller"`
-		} `json:"ownerReferences"`
-	} `json:"metadata"`
-	Status struct {
-		Phase string `json:"phase"`
-	} `json:"status"`
+		Namespace, Name, UID string
+		Annotations          map[string]string
+		OwnerReferences      []struct {
+			Kind       string
+			Controller bool
+		}
+	}
+	Status struct{ Phase string }
 }
 
 // String names the pod.
 func (p *Pod) String() string { return p.Metadata.Namespace + "/" + p.Metadata.Name }
 
-// Static reports whether the pod stands for a static one.
+// Static reports whether the pod is the mirror pod of a static pod.
 func (p *Pod) Static() bool {
 	_, static := p.Metadata.Annotations[MirrorAnnotation]
 
 	return static
 }
 
-// Ended reports whether all its containers have ended for good.
+// Ended reports whether its containers have ended and are not started again.
 func (p *Pod) Ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
-// Controller is the kind of what creates the pod again when it is deleted; empty for none.
+// Controller returns the kind of the object that recreates the pod when it is deleted; empty for none.
 func (p *Pod) Controller() string {
 	for _, owner := range p.Metadata.OwnerReferences {
 		if owner.Controller {
@@ -55,9 +51,7 @@ func (p *Pod) Controller() string {
 
 // Pods lists the pods of a node.
 func (c *Client) Pods(ctx context.Context, node string) ([]Pod, error) {
-	var list struct {
-		Items []Pod `json:"items"`
-	}
+	var list struct{ Items []Pod }
 
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + node}}
 
@@ -68,8 +62,8 @@ func (c *Client) Pods(ctx context.Context, node string) ([]Pod, error) {
 	return list.Items, nil
 }
 
-// Evict asks for a pod to be ended, unless a budget (PodDisruptionBudget) keeps it. It is IsNotFound or IsConflict when the pod has gone
-// already; another may have its name by then.
+// Evict requests the eviction of a pod, which a PodDisruptionBudget may refuse. The error is IsNotFound or IsConflict when the pod has left
+// already; another pod may have its name then.
 func (c *Client) Evict(ctx context.Context, p *Pod) error {
 	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", url.PathEscape(p.Metadata.Namespace), url.PathEscape(p.Metadata.Name))
 

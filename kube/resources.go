@@ -3,22 +3,23 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 )
 
-// Resource is how the objects of a kind are addressed.
+// Resource says how the objects of a kind are addressed.
 type Resource struct {
 	Name       string
 	Namespaced bool
 }
 
-// ErrUnknownKind is the cause when the API server has no such kind (yet: a CustomResourceDefinition may bring it).
+// ErrUnknownKind is the cause when the API server does not have the kind. A CustomResourceDefinition may add it later.
 var ErrUnknownKind = errors.New("the API server does not know the kind")
 
-// ResourceOf asks the API server how a kind is addressed; the answer is kept.
+// ResourceOf asks the API server how a kind is addressed, and caches the answer.
 func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resource, error) {
 	c.mu.Lock()
 	resource, ok := c.resources[apiVersion][kind]
@@ -39,16 +40,12 @@ func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resou
 
 	kinds := map[string]Resource{}
 
-	items, _ := list["resources"].([]any)
-	for _, item := range items {
-		r, _ := item.(Object)
-		name, _ := r["name"].(string)
-		of, _ := r["kind"].(string)
-		namespaced, _ := r["namespaced"].(bool)
+	for _, r := range Items(list, "resources") {
+		of := At[string](r, "kind")
 
-		// Parts of objects (pods/status) are listed under the kind too, after the objects themselves.
+		// Subresources (pods/status) are listed with the same kind, after the objects themselves.
 		if _, known := kinds[of]; !known {
-			kinds[of] = Resource{Name: name, Namespaced: namespaced}
+			kinds[of] = Resource{Name: At[string](r, "name"), Namespaced: At[bool](r, "namespaced")}
 		}
 	}
 
@@ -63,7 +60,7 @@ func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resou
 	return resource, nil
 }
 
-// PathOf is the path of an object; its namespace defaults to default.
+// PathOf returns the path of an object. Without a namespace it is in default.
 func (c *Client) PathOf(ctx context.Context, object Object) (string, error) {
 	apiVersion, kind, namespace, name := Identity(object)
 	if apiVersion == "" || kind == "" || name == "" {
@@ -78,25 +75,10 @@ func (c *Client) PathOf(ctx context.Context, object Object) (string, error) {
 	path := groupPath(apiVersion)
 
 	if resource.Namespaced {
-		if namespace == "" {
-			namespace = "default"
-		}
-
-		path += "/namespaces/" + url.PathEscape(namespace)
+		path += "/namespaces/" + url.PathEscape(cmp.Or(namespace, "default"))
 	}
 
 	return path + "/" + resource.Name + "/" + url.PathEscape(name), nil
-}
-
-// Identity is what names an object.
-func Identity(object Object) (apiVersion, kind, namespace, name string) {
-	apiVersion, _ = object["apiVersion"].(string)
-	kind, _ = object["kind"].(string)
-	metadata, _ := object["metadata"].(Object)
-	namespace, _ = metadata["namespace"].(string)
-	name, _ = metadata["name"].(string)
-
-	return apiVersion, kind, namespace, name
 }
 
 func groupPath(apiVersion string) string {

@@ -22,15 +22,14 @@ type Event struct {
 	Object Object
 }
 
-// watchFor is how long the server keeps one watch open; then it is begun anew, from the list.
+// watchFor is how long the server keeps one watch open.
 const watchFor = 10 * time.Minute
 
-// pageSize is how many objects of a list are in memory at once.
+// pageSize is the number of objects of a list in memory at a time.
 const pageSize = 100
 
-// Watch lists a collection under a selector and follows its changes, until ctx is done or the server ends it; nil then.
-// fn is called for each object of the list (as ADDED), once with an empty Type when the list is through, and for each
-// change.
+// Watch lists a collection with a selector and follows its changes, until ctx is done or the server ends the watch; then it returns nil. It calls
+// fn for each object of the list (as ADDED), once with an empty Type at the end of the list, and for each change.
 func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(Event) error) error {
 	query := url.Values{}
 	if fieldSelector != "" {
@@ -73,7 +72,7 @@ func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(
 		}
 
 		if event.Type == "ERROR" {
-			return nil // the version is too old: begin anew
+			return nil // the version is too old: the caller lists again
 		}
 
 		if err := fn(event); err != nil {
@@ -82,7 +81,7 @@ func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(
 	}
 }
 
-// list calls fn for each object of a collection, and returns the version that it has. It reads a page at a time.
+// list calls fn for each object of a collection, and returns the collection's version. It reads one page at a time.
 func (c *Client) list(ctx context.Context, path string, query url.Values, fn func(Event) error) (version string, err error) {
 	query = maps.Clone(query)
 	query.Set("limit", strconv.Itoa(pageSize))
@@ -93,20 +92,15 @@ func (c *Client) list(ctx context.Context, path string, query url.Values, fn fun
 			return "", err
 		}
 
-		items, _ := list["items"].([]any)
-		for _, item := range items {
-			object, _ := item.(Object)
+		for _, object := range Items(list, "items") {
 			if err := fn(Event{Type: "ADDED", Object: object}); err != nil {
 				return "", err
 			}
 		}
 
-		metadata, _ := list["metadata"].(Object)
-		version, _ = metadata["resourceVersion"].(string)
-		next, _ := metadata["continue"].(string)
-
+		next := At[string](list, "metadata", "continue")
 		if next == "" {
-			return version, nil
+			return At[string](list, "metadata", "resourceVersion"), nil
 		}
 
 		query.Set("continue", next)

@@ -32,7 +32,7 @@ func guestRoot(t *testing.T) lab.Image {
 		}
 	}
 
-	// The guest writes its resolver there.
+	// The guest writes its resolv.conf there.
 	if err := os.Symlink("run", filepath.Join(root, "etc")); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func guestRoot(t *testing.T) lab.Image {
 	return lab.Image{Root: root}
 }
 
-// TestTwoContainers walks through what a lab is for, with containers.
+// TestTwoContainers tests the functions of a lab with containers.
 func TestTwoContainers(t *testing.T) {
 	image := guestRoot(t)
 	dir := filepath.Join(t.TempDir(), "demo")
@@ -76,7 +76,7 @@ func TestTwoContainers(t *testing.T) {
 	evidence.OnFailure(t, filepath.Join("..", "out"), evidence.Machines{Dir: dir})
 
 	if status, err := l.Status(t.Context()); err != nil || status.Accel != "" || !strings.HasPrefix(status.Containers, "this computer's kernel, as root") {
-		t.Errorf("got %+v, %v, want what containers run with, and no accelerator", status, err)
+		t.Errorf("got %+v, %v, want a description of the containers, and no accelerator", status, err)
 	}
 
 	one, two := l.Node(0), l.Node(1)
@@ -121,7 +121,7 @@ func testConfined(t *testing.T, n *lab.Node) {
 		"the network's": "ok", "/run": "ok", "/tmp": "ok", "/var": "ok", "/system/state": "ok", "a console": "ok", "a cgroup": "ok",
 	}
 
-	// What this computer does not have is nothing to mask, and nothing to write to.
+	// A file that this computer does not have needs no mask, and cannot be written.
 	for name, path := range map[string]string{"sysrq": "/proc/sysrq-trigger", "a cgroup": "/sys/fs/cgroup/pids"} {
 		if _, err := os.Stat(path); err != nil {
 			delete(want, name)
@@ -158,7 +158,7 @@ func testContainerPower(t *testing.T, one, two *lab.Node) {
 	waitStatus(t, one, machine.Status{Power: machine.Off, Why: "the guest powered off", Boots: 4})
 
 	if got, err := one.Findings(); err != nil || len(got) > 0 {
-		t.Errorf("a clean life shows %q, %v", got, err)
+		t.Errorf("a clean run has findings %q, %v", got, err)
 	}
 
 	if got := len(one.Consoles()); got != 4 {
@@ -174,8 +174,7 @@ func testContainerPower(t *testing.T, one, two *lab.Node) {
 	}
 }
 
-// TestContainersOfKilledLab kills the supervisor: its containers end with it, and
-// what is left is found.
+// TestContainersOfKilledLab kills the supervisor. Its containers must end with it, and its leftovers must be found.
 func TestContainersOfKilledLab(t *testing.T) {
 	image := guestRoot(t)
 	t.Setenv(supervisorEnv, "yes")
@@ -206,7 +205,7 @@ func TestContainersOfKilledLab(t *testing.T) {
 	must(found.Supervisor.Kill())
 
 	for _, n := range found.Nodes {
-		if !n.Process.WaitGone(time.Minute) {
+		if !n.Process.WaitEnded(time.Minute) {
 			t.Errorf("%s outlives its supervisor", n.Name)
 		}
 	}

@@ -18,11 +18,10 @@ import (
 	"github.com/seed-59268b81/talos/lab/supervisor"
 )
 
-// startTime is how long a lab may take until all its machines are switched on.
+// startTime is the timeout until all machines of a lab are switched on.
 const startTime = 2 * time.Minute
 
-// Create makes a lab and switches its machines on. If it fails, nothing is
-// left.
+// Create creates a lab and switches its machines on. If it fails, nothing is left.
 func Create(ctx context.Context, o Options) (*Lab, error) {
 	s, err := o.Plan()
 	if err != nil {
@@ -51,7 +50,7 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 	}
 
 	if err != nil {
-		// The way back must not be cut short with the way there.
+		// The lab is removed also when ctx has ended.
 		return nil, errors.Join(fmt.Errorf("create lab %s: %w", o.Name, err), l.Destroy(context.WithoutCancel(ctx)))
 	}
 
@@ -65,14 +64,13 @@ func explainExisting(dir string) error {
 	}
 
 	if s.Condition() == state.Running {
-		return fmt.Errorf("%s already; talosctl cluster destroy removes it, --name makes another", s.Explain())
+		return fmt.Errorf("%s already; talosctl cluster destroy removes it, --name creates another", s.Explain())
 	}
 
 	return errors.New(s.Explain())
 }
 
-// Start runs a lab that is stopped or has crashed: its machines are switched on
-// with the disks and at the ports that they had.
+// Start starts a lab that is stopped or has crashed. Its machines keep their disks and ports.
 func (l *Lab) Start(ctx context.Context) error {
 	s, err := state.Load(l.state.Dir)
 	if err != nil {
@@ -82,7 +80,7 @@ func (l *Lab) Start(ctx context.Context) error {
 	switch s.Condition() {
 	case state.Running:
 		return fmt.Errorf("%s already", s.Explain())
-	case state.Crashed: // machines that outlived it have its disks open
+	case state.Crashed: // machines that outlived the supervisor have their disks open
 		if err := l.Stop(ctx); err != nil {
 			return err
 		}
@@ -166,15 +164,14 @@ func (l *Lab) startLocal(ctx context.Context, log *slog.Logger) error {
 	case err := <-here.ended:
 		l.local = nil
 		if err == nil {
-			err = errors.New("the lab was told to stop while it started")
+			err = errors.New("the lab was stopped while it started")
 		}
 
 		return err
 	}
 }
 
-// startProcess starts the supervisor as a process in a session of its own and
-// waits until it answers.
+// startProcess starts the supervisor as a process in a session of its own, and waits until it answers.
 func (l *Lab) startProcess(ctx context.Context) error {
 	log, err := openLog(l.state.LogPath())
 	if err != nil {
@@ -227,13 +224,13 @@ func openLog(path string) (*os.File, error) {
 	return file, nil
 }
 
-// lastLines are the last lines of a log from an offset on.
+// lastLines returns the last lines of a log from an offset on.
 func lastLines(path string, from int64) string {
 	const count = 5
 
 	text, err := os.ReadFile(path)
 	if err != nil || int64(len(text)) < from {
-		return "its log is gone"
+		return "its log was removed"
 	}
 
 	lines := bytes.Split(bytes.TrimSpace(text[from:]), []byte("\n"))

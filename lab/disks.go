@@ -27,8 +27,8 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 	}
 
 	for _, n := range s.Nodes {
-		// A container's programs that run as their owner are files there, and its
-		// root is this computer's: other users must not come to them.
+		// The directory of a container can hold setuid programs, whose owner is a user of this computer: other users
+		// must not run them.
 		if err := os.MkdirAll(s.NodeDir(n.Name), 0o700); err != nil {
 			return fmt.Errorf("create the directory of node %s: %w", n.Name, err)
 		}
@@ -53,15 +53,14 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 	return nil
 }
 
-// What a container takes of this computer's disk: the images that it unpacks,
-// and what its pods write at first. An unpacked root image is shared.
+// The disk space of a container: its unpacked images and the first data of its pods. An unpacked root image is shared.
 const (
 	controlPlaneSpace = 3 << 30
 	workerSpace       = 3 << 29
 	rootSpace         = 512 << 20
 )
 
-// checkContainers finds out whether this computer can run the lab's containers.
+// checkContainers checks whether this computer can run the lab's containers.
 func checkContainers(s *state.Lab) error {
 	if !s.Uses(state.Container) {
 		return nil

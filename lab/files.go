@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +19,7 @@ func (o *Options) uses(as state.Provisioner) bool {
 	return o.ControlPlanes > 0 && o.Provisioner == as || o.Workers > 0 && o.WorkerProvisioner == as
 }
 
-// checkFiles looks for what the machines run and boot.
+// checkFiles looks for the programs and images of the machines.
 func (o *Options) checkFiles() []error {
 	var errs []error
 
@@ -27,7 +28,7 @@ func (o *Options) checkFiles() []error {
 	}
 
 	if o.uses(state.Container) && o.Image.Root == "" {
-		errs = append(errs, errors.New("nothing to run in containers: no root image is named"))
+		errs = append(errs, errors.New("nothing to run in containers: no root image is configured"))
 	}
 
 	return append(errs, o.findFiles()...)
@@ -36,12 +37,8 @@ func (o *Options) checkFiles() []error {
 func (o *Options) checkQEMU() []error {
 	var errs []error
 
-	if o.QEMU == "" {
-		o.QEMU = "qemu-system-x86_64"
-	}
-
 	//program:qemu-system-x86_64 or another, which the user names
-	path, err := exec.LookPath(o.QEMU)
+	path, err := exec.LookPath(cmp.Or(o.QEMU, "qemu-system-x86_64"))
 	if err != nil {
 		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86)", err))
 	}
@@ -49,19 +46,19 @@ func (o *Options) checkQEMU() []error {
 	o.QEMU = path
 
 	if _, err := exec.LookPath("qemu-img"); err != nil {
-		errs = append(errs, fmt.Errorf("%w: it makes the machines' disks: install it (Debian: qemu-utils)", err))
+		errs = append(errs, fmt.Errorf("%w: it creates the machines' disks: install it (Debian: qemu-utils)", err))
 	}
 
 	if i := o.Image; i.Disk == "" && i.Kernel == "" {
-		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is named"))
+		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is configured"))
 	} else if i.Kernel == "" && i.Firmware == nil {
-		errs = append(errs, errors.New("a disk image boots through UEFI firmware, and none is named"))
+		errs = append(errs, errors.New("a disk image needs UEFI firmware to boot, and none is configured"))
 	}
 
 	return errs
 }
 
-// findFiles makes the paths of what is there absolute.
+// findFiles makes the paths of all files absolute, and checks that they exist.
 func (o *Options) findFiles() []error {
 	var errs []error
 

@@ -111,8 +111,7 @@ func buildGuest(t *testing.T, program string) {
 	}
 }
 
-// withDependencies returns the files of modules in the order to load them.
-// Those that the kernel has built in have none.
+// withDependencies returns the files of modules in the order to load them. Built-in modules have no files.
 func withDependencies(dep string, names ...string) []string {
 	var order []string
 
@@ -145,7 +144,7 @@ func withDependencies(dep string, names ...string) []string {
 	return order
 }
 
-// ask puts a question to the guest on a node, through its forwarded port.
+// ask sends a request to the guest on a node, through its forwarded port.
 func ask[T any](ctx context.Context, n *lab.Node, method, path string) (T, error) {
 	var answer T
 
@@ -155,7 +154,7 @@ func ask[T any](ctx context.Context, n *lab.Node, method, path string) (T, error
 	}
 
 	timeout := 30 * time.Second
-	if method == http.MethodPost { // the guest goes down over it, without an answer
+	if method == http.MethodPost { // the guest ends before it answers
 		timeout = 2 * time.Second
 	}
 
@@ -179,7 +178,7 @@ func ask[T any](ctx context.Context, n *lab.Node, method, path string) (T, error
 	return answer, nil
 }
 
-// lease is what the guest tells of its lease.
+// lease is the guest's report of its lease.
 type lease struct {
 	Addr, Hostname   string
 	Router, DNS, NTP string

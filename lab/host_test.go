@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// host is what of this computer a lab must leave as it is.
+// host is the state of this computer that a lab must not change.
 type host struct {
 	Parameters map[string]string
 	Mounts     []string
@@ -29,12 +29,12 @@ func lookAtHost(t *testing.T) host {
 
 	err := filepath.WalkDir("/proc/sys", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // of a namespace that went meanwhile
+			return nil // of a namespace that has ended
 		}
 
 		info, err := d.Info()
 		if err != nil || info.Mode()&0o200 == 0 || strings.HasSuffix(path, "/ns_last_pid") {
-			return nil // only what can be set is a setting
+			return nil // only a writable file is a setting
 		}
 
 		if text, err := os.ReadFile(path); err == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// stopTime is how long a supervisor may take to answer, and then to end. A test
-// shortens it.
+// stopTime is the timeout of a supervisor's answer, and then of its end. A test shortens it.
 var stopTime = 15 * time.Second
 
 // Lab is a lab on this computer.
@@ -29,8 +28,7 @@ type Lab struct {
 	supervisor []string
 }
 
-// Open finds a lab by its directory, running or not. The supervisor command is
-// needed only for Start.
+// Open opens a lab by its directory, running or not. The supervisor command is needed only for Start.
 func Open(dir string, supervisor ...string) (*Lab, error) {
 	s, err := state.Load(dir)
 	if err != nil {
@@ -41,7 +39,9 @@ func Open(dir string, supervisor ...string) (*Lab, error) {
 }
 
 func newLab(s *state.Lab, supervisor []string) *Lab {
-	l := &Lab{state: s, control: control.NewClient(s.SocketPath()), supervisor: supervisor}
+	l := &Lab{state: s, supervisor: supervisor}
+	l.control = control.NewClient(s.SocketPath(), l.running)
+
 	for i := range s.Nodes {
 		l.nodes = append(l.nodes, &Node{Node: s.Nodes[i], lab: l})
 	}
@@ -72,7 +72,7 @@ func (l *Lab) NodeByName(name string) (*Node, error) {
 	return nil, fmt.Errorf("lab %s has no node %q", l.Name(), name)
 }
 
-// running explains why orders cannot be given to a lab, if they cannot.
+// running returns an error with the reason for a lab that does not run.
 func (l *Lab) running() error {
 	s, err := state.Load(l.state.Dir)
 	if err != nil {
@@ -86,17 +86,10 @@ func (l *Lab) running() error {
 	return nil
 }
 
-// Status asks how the lab is.
-func (l *Lab) Status(ctx context.Context) (*control.Status, error) {
-	if err := l.running(); err != nil {
-		return nil, err
-	}
+// Status returns the status of the lab.
+func (l *Lab) Status(ctx context.Context) (*control.Status, error) { return l.control.Status(ctx) }
 
-	return l.control.Status(ctx)
-}
-
-// Stop cuts the power of all nodes and ends the supervisor. Start boots them from
-// their disks.
+// Stop cuts the power of all nodes and ends the supervisor. Start boots them again from their disks.
 func (l *Lab) Stop(ctx context.Context) error {
 	s, err := state.Load(l.state.Dir)
 	if err != nil {
@@ -104,8 +97,8 @@ func (l *Lab) Stop(ctx context.Context) error {
 	}
 
 	if s.Condition() == state.Running {
-		told, cancel := context.WithTimeout(ctx, stopTime)
-		err = l.control.Stop(told) // if it does not listen, it is killed below
+		limited, cancel := context.WithTimeout(ctx, stopTime)
+		err = l.control.Stop(limited) // a supervisor that does not answer is killed below
 
 		cancel()
 	}
@@ -121,13 +114,13 @@ func (l *Lab) Stop(ctx context.Context) error {
 		return err
 	}
 
-	if s.Supervisor != nil && (err != nil || !s.Supervisor.WaitGone(stopTime)) {
+	if s.Supervisor != nil && (err != nil || !s.Supervisor.WaitEnded(stopTime)) {
 		if err := s.Supervisor.Kill(); err != nil {
 			return fmt.Errorf("end the supervisor of lab %s: %w", l.Name(), err)
 		}
 	}
 
-	// Machines end with their supervisor; those that do not are ended here.
+	// Machines end with their supervisor. Others are killed here.
 	for _, n := range s.Nodes {
 		if n.Process == nil {
 			continue
@@ -138,7 +131,7 @@ func (l *Lab) Stop(ctx context.Context) error {
 		}
 	}
 
-	// Of containers there may be more than the first process.
+	// A container may have more processes than the first.
 	if err := container.RemoveCgroups(s.Cgroups...); err != nil {
 		return fmt.Errorf("end the containers of lab %s: %w", l.Name(), err)
 	}
@@ -146,7 +139,7 @@ func (l *Lab) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Destroy stops a lab, whatever its condition, and removes its files.
+// Destroy stops a lab in any condition, and removes its files.
 func (l *Lab) Destroy(ctx context.Context) error {
 	if err := l.Stop(ctx); err != nil {
 		return fmt.Errorf("destroy lab %s: %w", l.Name(), err)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-// look is what the guest tells of its network.
+// look is the guest's report of its network.
 type look struct {
 	PeerAddr, WorldAddr string
 	Peer, Gateway       string
@@ -41,7 +41,7 @@ type look struct {
 	Slow                time.Duration
 }
 
-// TestTwoMachines boots two real machines and walks through what a lab is for.
+// TestTwoMachines boots two real machines and tests the functions of a lab.
 func TestTwoMachines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots two machines")
@@ -111,7 +111,7 @@ func TestTwoMachines(t *testing.T) {
 		waitStatus(t, two, machine.Status{Power: machine.Off, Why: "the guest powered off", Boots: 1})
 
 		if got, err := two.Findings(); err != nil || len(got) > 0 {
-			t.Errorf("a clean life shows %q, %v", got, err)
+			t.Errorf("a clean run has findings %q, %v", got, err)
 		}
 	})
 	t.Run("the guest panics", func(t *testing.T) {
@@ -134,7 +134,7 @@ func testNetwork(t *testing.T, one, two *lab.Node) {
 
 		const unreachable = "network is unreachable"
 
-		for to, what := range got.World { // names differ by the way of the kernel's error
+		for to, what := range got.World { // the texts of the same error differ
 			for _, refusal := range []string{"no route to host", unreachable, "unreachable"} {
 				if strings.Contains(what, refusal) {
 					got.World[to] = unreachable
@@ -154,13 +154,13 @@ func testNetwork(t *testing.T, one, two *lab.Node) {
 			t.Errorf("%s sees (-want +got):\n%s", pair[0].Name, d)
 		}
 
-		// QEMU's clock is this computer's, to the second.
+		// QEMU's clock equals this computer's to the second.
 		if got.ClockOffset < -2 || got.ClockOffset > 2 {
 			t.Errorf("clock offset %v s from this computer's time", got.ClockOffset)
 		}
 
 		if got.Slow > 3*time.Second {
-			t.Errorf("no way out took %v to find out, want at once", got.Slow)
+			t.Errorf("the errors of an offline lab took %v, want none of them to wait", got.Slow)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func testFaults(t *testing.T, l *lab.Lab, one, two *lab.Node) {
 	must(l.Partition(t.Context(), []string{one.Name}, []string{two.Name}))
 
 	if got := ping(); got == "ok" {
-		t.Error("the partition lets a ping through")
+		t.Error("a ping passes the partition")
 	}
 
 	must(l.Heal(t.Context()))
@@ -210,8 +210,8 @@ func testFaults(t *testing.T, l *lab.Lab, one, two *lab.Node) {
 		t.Error("a loss of 200% was accepted")
 	}
 
-	if err := l.SetPath(t.Context(), one.Name, "nobody", netswitch.Impairment{Cut: true}); err == nil {
-		t.Error("a path to nobody was accepted")
+	if err := l.SetPath(t.Context(), one.Name, "unknown", netswitch.Impairment{Cut: true}); err == nil {
+		t.Error("a path to an unknown machine was accepted")
 	}
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// TestContainerBesideVirtualMachine holds that both kinds of machines share a
-// network and its faults.
+// TestContainerBesideVirtualMachine checks that both kinds of machines share a network and its faults.
 func TestContainerBesideVirtualMachine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots a virtual machine")
@@ -43,7 +42,7 @@ func TestContainerBesideVirtualMachine(t *testing.T) {
 	must(err)
 
 	if status.Accel == "" || !strings.Contains(status.Containers, "this computer's kernel") {
-		t.Errorf("got accel %q and containers %q, want what both run with", status.Accel, status.Containers)
+		t.Errorf("got accel %q and containers %q, want both set", status.Accel, status.Containers)
 	}
 
 	container, machine := l.Node(0), l.Node(1)
@@ -68,6 +67,6 @@ func TestContainerBesideVirtualMachine(t *testing.T) {
 	must(l.SetPath(t.Context(), container.Name, machine.Name, netswitch.Impairment{Cut: true}))
 
 	if got := ping(machine, container); got == "ok" {
-		t.Error("an answer comes over a path that is cut")
+		t.Error("a ping passes a path that is cut")
 	}
 }

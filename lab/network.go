@@ -16,18 +16,13 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// SetLink sets the faults of the links that a name means: a node's or a
-// router's, all or one of them, a gateway's, or those of all that is on a
-// network (world.Find). The zero Link heals them.
+// SetLink sets the faults of the links of a name: all or one of a node or router, a gateway's, or all on a network
+// (world.Find). The zero Link removes them.
 func (l *Lab) SetLink(ctx context.Context, name string, link netswitch.Link) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.SetLink(ctx, name, link)
 }
 
-// EditLink changes the faults of the links that a name means, each as it is now.
+// EditLink changes the current faults of each link of a name.
 func (l *Lab) EditLink(ctx context.Context, name string, edit func(*netswitch.Link)) error {
 	ports, err := l.state.World.Find(l.state.Machines(), name)
 	if err != nil {
@@ -54,32 +49,25 @@ func (l *Lab) EditLink(ctx context.Context, name string, edit func(*netswitch.Li
 	return nil
 }
 
-// SetPath sets the fault of the one-way path from one node to another, by
-// their names, on each network that both are on; routers and the gateway
-// (gateway.PortName) have paths as well.
+// SetPath sets the fault of the one-way path from one node to another, by their names, on each network that has both.
+// Routers and the gateway (gateway.PortName) have paths as well.
 func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairment) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.SetPath(ctx, control.PathFault{Path: netswitch.Path{From: from, To: to}, Impairment: i})
 }
 
-// Partition cuts, in both directions, the paths between the nodes of different
-// groups. Paths within a group and to the gateway, over which tests reach the
-// nodes, stay as they are. What routers connect is not parted by that: sites are
-// parted by the names of their routers.
+// Partition cuts the paths between the nodes of different groups in both directions. Paths within a group, and those to
+// the gateway, through which tests reach the nodes, do not change. Connections through routers stay: to separate sites,
+// name their routers.
 func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{Cut: true})
 }
 
-// Join heals the paths that Partition cut.
+// Join restores the paths that Partition cut.
 func (l *Lab) Join(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{})
 }
 
-// between sets the paths between the nodes of different groups: all, or none if
-// one of them is not there.
+// between sets the paths between the nodes of different groups. If one path does not exist, it sets none.
 func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impairment) error {
 	var all []netswitch.Path
 
@@ -110,8 +98,7 @@ func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impair
 	return nil
 }
 
-// EditServices changes how the services of a network behave, from how they do
-// now.
+// EditServices changes the current behaviour of a network's services.
 func (l *Lab) EditServices(ctx context.Context, network string, edit func(*world.Services)) error {
 	status, err := l.Status(ctx)
 	if err != nil {
@@ -129,14 +116,12 @@ func (l *Lab) EditServices(ctx context.Context, network string, edit func(*world
 	return fmt.Errorf("lab %s has no network %q: it has %v", l.Name(), network, l.state.World.NetworkNames())
 }
 
-// SetNAT gives the leg of a router that has a NAT another one. Its mappings are
-// forgotten.
+// SetNAT replaces the NAT of a router's leg. The new NAT has no mappings.
 func (l *Lab) SetNAT(ctx context.Context, router string, config nat.Config) error {
 	return l.EditRouter(ctx, router, func(s *world.Setting) { s.NAT = &config })
 }
 
-// EditRouter changes how a router treats what crosses its outer leg, the one
-// with the NAT, or one named ROUTER/NETWORK, from how it does now.
+// EditRouter changes the current setting of a router's outer leg, the one with the NAT, or of the leg ROUTER/NETWORK.
 func (l *Lab) EditRouter(ctx context.Context, name string, edit func(*world.Setting)) error {
 	status, err := l.Status(ctx)
 	if err != nil {
@@ -153,7 +138,7 @@ func (l *Lab) EditRouter(ctx context.Context, name string, edit func(*world.Sett
 	return l.control.SetLeg(ctx, leg.Name, leg.Network, leg.Setting)
 }
 
-// outerLeg finds the leg that is meant by ROUTER or ROUTER/NETWORK.
+// outerLeg returns the leg of the name ROUTER or ROUTER/NETWORK.
 func outerLeg(routers []control.RouterStatus, name string) (control.LegStatus, error) {
 	router, network, named := strings.Cut(name, "/")
 
@@ -175,28 +160,23 @@ func outerLeg(routers []control.RouterStatus, name string) (control.LegStatus, e
 
 	switch {
 	case len(all) == 0:
-		return control.LegStatus{}, fmt.Errorf("there is no router %q: there is no router at all; cluster create --sites makes some", router)
+		return control.LegStatus{}, fmt.Errorf("there is no router %q: the lab has no routers; cluster create --sites creates some", router)
 	case len(legs) == 0:
 		return control.LegStatus{}, fmt.Errorf("there is no router %q: there is %s", router, strings.Join(all, ", "))
 	case named:
 		return control.LegStatus{}, fmt.Errorf("router %s has no leg %q: it has %s", router, network, strings.Join(legs, ", "))
 	}
 
-	return control.LegStatus{}, fmt.Errorf("router %s has no NAT: name the leg that is meant, one of %s", router, strings.Join(legs, ", "))
+	return control.LegStatus{}, fmt.Errorf("router %s has no NAT: name one of its legs: %s", router, strings.Join(legs, ", "))
 }
 
-// Heal takes all faults away: links, paths, services and routers are again as
-// they were created. Unplugged cards stay unplugged.
+// Heal removes all faults: links, paths, services and routers are as they were created. Unplugged cards stay unplugged.
 func (l *Lab) Heal(ctx context.Context) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.Heal(ctx)
 }
 
-// HealOnly takes away the faults of what a name means: of its links, of the
-// paths that begin or end there, of a router and of a network's services.
+// HealOnly removes the faults of a name: those of its links, of paths from and to it, of a router and of a network's
+// services.
 func (l *Lab) HealOnly(ctx context.Context, name string) error {
 	w := &l.state.World
 
@@ -233,13 +213,8 @@ func (l *Lab) HealOnly(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// Capture writes the frames of the ports that names mean (world.Find), or
-// without names all frames of the lab, to w as a pcapng file, until ctx is done,
-// which is no error.
+// Capture writes the frames of the ports of names (world.Find) or, without names, all frames of the lab to w as a
+// pcapng file, until ctx is done, which is not an error.
 func (l *Lab) Capture(ctx context.Context, w io.Writer, names ...string) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.Capture(ctx, names, w)
 }

@@ -21,17 +21,17 @@ type Node struct {
 	lab *Lab
 }
 
-// APIEndpoint is where on this computer its port 50000 is found.
+// APIEndpoint returns the address on this computer of its port 50000.
 func (n *Node) APIEndpoint() string { return loopback(n.APIPort) }
 
-// KubernetesEndpoint is where on this computer its port 6443 is found.
+// KubernetesEndpoint returns the address on this computer of its port 6443.
 func (n *Node) KubernetesEndpoint() string { return loopback(n.KubernetesPort) }
 
-// ConsolePath is the log of the serial console since the latest boot. The one of
-// the boot before is at ConsolePath + ".1", and so on.
+// ConsolePath returns the log of the serial console since the latest boot. That of the boot before is at ConsolePath +
+// ".1", and so on.
 func (n *Node) ConsolePath() string { return n.lab.state.ConsolePath(n.Name) }
 
-// Status asks how the machine is.
+// Status returns the status of the machine.
 func (n *Node) Status(ctx context.Context) (*control.NodeStatus, error) {
 	lab, err := n.lab.Status(ctx)
 	if err != nil {
@@ -52,45 +52,32 @@ func (n *Node) PowerOn(ctx context.Context) error { return n.power(ctx, control.
 // PowerOff asks the guest to power off and waits until it has or ctx is done.
 func (n *Node) PowerOff(ctx context.Context) error { return n.power(ctx, control.Off) }
 
-// PowerCut takes the power away, without asking. What the guest had not flushed
-// to its disk is lost.
+// PowerCut cuts the power. Data that the guest had not flushed to its disk is lost.
 func (n *Node) PowerCut(ctx context.Context) error { return n.power(ctx, control.Cut) }
 
 // Reset presses the reset button.
 func (n *Node) Reset(ctx context.Context) error { return n.power(ctx, control.Reset) }
 
 func (n *Node) power(ctx context.Context, action control.Action) error {
-	if err := n.lab.running(); err != nil {
-		return err
-	}
-
 	return n.lab.control.Power(ctx, n.Name, action)
 }
 
-// SetLink sets the faults of the links of all the machine's cards. The zero Link
-// heals them.
+// SetLink sets the faults of the links of all the machine's cards. The zero Link removes them.
 func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
 	return n.lab.SetLink(ctx, n.Name, link)
 }
 
-// Plug puts a network card into the machine, or into one that is off before it
-// is switched on.
-func (n *Node) Plug(ctx context.Context, card int) error { return n.setCard(ctx, card, false) }
-
-// Unplug takes a network card out of the machine, as soon as its kernel has let
-// go of it.
-func (n *Node) Unplug(ctx context.Context, card int) error { return n.setCard(ctx, card, true) }
-
-func (n *Node) setCard(ctx context.Context, card int, unplugged bool) error {
-	if err := n.lab.running(); err != nil {
-		return err
-	}
-
-	return n.lab.control.SetCard(ctx, n.Name, card, unplugged)
+// Plug plugs a network card into the machine. A machine that is off has it when it is switched on.
+func (n *Node) Plug(ctx context.Context, card int) error {
+	return n.lab.control.SetCard(ctx, n.Name, card, false)
 }
 
-// Consoles are the paths of all console logs that are kept, the latest boot's
-// first.
+// Unplug unplugs a network card of the machine, as soon as its kernel has released it.
+func (n *Node) Unplug(ctx context.Context, card int) error {
+	return n.lab.control.SetCard(ctx, n.Name, card, true)
+}
+
+// Consoles returns the paths of all console logs, the latest boot's first.
 func (n *Node) Consoles() []string {
 	paths := []string{n.ConsolePath()}
 
@@ -104,8 +91,7 @@ func (n *Node) Consoles() []string {
 	}
 }
 
-// Findings are the signs of faults on the consoles of all boots that are kept,
-// each with the file it stands in.
+// Findings returns the signs of faults on all console logs, each with its file.
 func (n *Node) Findings() ([]string, error) {
 	var found []string
 

@@ -3,10 +3,11 @@
 package lab
 
 import (
-	"crypto/rand"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -18,25 +19,24 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Options describe a lab to create. Zero values have defaults where one is
-// named.
+// Options describe a lab to create. Zero values have the defaults that are named here.
 type Options struct {
-	// Name of the lab and first part of its nodes' names.
+	// Name of the lab, which is the first part of its nodes' names.
 	Name string
 	// StateDir is the lab's own directory.
 	StateDir string
 
 	// ControlPlanes and Workers are numbers of nodes; together at least one.
 	ControlPlanes, Workers int
-	// ControlPlane and Worker are the sizes of their machines, by default 2
-	// CPUs, 4096 and 2048 MiB of memory, and 10 GiB of disk.
+	// ControlPlane and Worker are the sizes of their machines, by default 2 CPUs, 4096 and 2048 MiB of memory, and 10
+	// GiB of disk.
 	ControlPlane, Worker Size
 
-	// Provisioner is what the control planes run as, by default QEMU;
-	// WorkerProvisioner the workers, by default the same.
+	// Provisioner is that of the control planes, by default QEMU. WorkerProvisioner is that of the workers, by default
+	// the same.
 	Provisioner, WorkerProvisioner state.Provisioner
 
-	// ExtraDisks are empty disks of each machine beside its own; sizes in GiB.
+	// ExtraDisks are the sizes in GiB of further, empty disks of each machine.
 	ExtraDisks []int
 
 	// Image is what the machines boot.
@@ -44,20 +44,18 @@ type Options struct {
 	// QEMU is the program, by default qemu-system-x86_64 on the path.
 	QEMU string
 
-	// Subnet, of IPv4, and Subnet6 are those of the network "lab", which there is
-	// if no other network is described. Without a Subnet6 it has IPv4 alone,
-	// 10.5.0.0/24 by default; without a Subnet, but with a Subnet6, IPv6 alone.
+	// Subnet, of IPv4, and Subnet6 are those of the network "lab", which exists if no other network is described.
+	// Without a Subnet6 it has only IPv4, by default 10.5.0.0/24. With only a Subnet6 it has only IPv6.
 	Subnet, Subnet6 netip.Prefix
-	// MTU of the networks that have none of their own, 1500 by default.
+	// MTU of the networks without one of their own, 1500 by default.
 	MTU uint16
-	// Networks and Routers describe a world of more than one network, and Sites
-	// one of networks behind NAT routers; see package world.
+	// Networks and Routers describe a world of more than one network, and Sites one of networks behind NAT routers; see
+	// package world.
 	Networks []world.Network
 	Routers  []world.Router
 	Sites    []world.Site
-	// ControlPlaneCards and WorkerCards are the network cards of each machine of a
-	// role. By default each has one on the first network; but where there are
-	// sites, each worker has its card on the next site.
+	// ControlPlaneCards and WorkerCards are the network cards of each machine of a role. By default each machine has
+	// one on the first network. With sites, each worker has its card on the next site.
 	ControlPlaneCards, WorkerCards []world.Card
 	// ExtraCards are further cards of each machine of a role.
 	ExtraCards []world.Card
@@ -65,42 +63,28 @@ type Options struct {
 	NodeCards map[string][]world.Card
 	// LeaseTime of DHCP is one hour by default.
 	LeaseTime time.Duration
-	// Offline leaves the lab no way out.
+	// Offline labs have no connection to the world.
 	Offline bool
 	// Seed makes the loss of frames repeatable.
 	Seed uint64
 
-	// Supervisor is the command that runs the lab, to which its directory is
-	// added as the last argument. Without one, the lab runs in this process and
-	// ends with it.
+	// Supervisor is the command that runs the lab. The lab's directory is added as its last argument. Without a
+	// command, the lab runs in this process and ends with it.
 	Supervisor []string
-	// Log is for a lab in this process; by default it goes to the lab's log.
+	// Log is for a lab in this process, by default the lab's log file.
 	Log *slog.Logger
 }
 
-// Size is how big a machine is.
+// Size is the size of a machine.
 type Size struct {
 	CPUs, MemoryMiB, DiskGiB int
 }
 
 func (s Size) withDefaults(d Size) Size {
-	if s.CPUs == 0 {
-		s.CPUs = d.CPUs
-	}
-
-	if s.MemoryMiB == 0 {
-		s.MemoryMiB = d.MemoryMiB
-	}
-
-	if s.DiskGiB == 0 {
-		s.DiskGiB = d.DiskGiB
-	}
-
-	return s
+	return Size{CPUs: cmp.Or(s.CPUs, d.CPUs), MemoryMiB: cmp.Or(s.MemoryMiB, d.MemoryMiB), DiskGiB: cmp.Or(s.DiskGiB, d.DiskGiB)}
 }
 
-// Image is what machines boot: a disk image through UEFI, or a kernel directly,
-// with a disk image beside it or none.
+// Image is what machines boot: a disk image through UEFI, or a kernel directly, with or without a disk image.
 type Image struct {
 	// Disk is a raw image, copied once for the lab.
 	Disk string
@@ -109,11 +93,10 @@ type Image struct {
 
 	Kernel, Initrd, Cmdline string
 
-	// Root is what containers run: a root image (squashfs), unpacked once for the
-	// lab, or a folder with what it holds.
+	// Root is the root image of containers (squashfs), which is unpacked once for the lab, or a folder with its
+	// content.
 	Root string
-	// Cache is a folder with an OCI image layout for containers, who have no disk
-	// with one.
+	// Cache is a folder with an OCI image layout for containers, in place of a partition.
 	Cache string
 }
 
@@ -123,31 +106,15 @@ var (
 	defaultWorker       = Size{CPUs: 2, MemoryMiB: 2048, DiskGiB: 10}
 )
 
-// names are what can be part of a host name.
+// names matches a part of a host name.
 var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 // Plan checks options and returns the lab that they describe.
 func (o Options) Plan() (*state.Lab, error) {
-	if o.LeaseTime == 0 {
-		o.LeaseTime = time.Hour
-	}
-
-	if o.Provisioner == "" {
-		o.Provisioner = state.QEMU
-	}
-
-	if o.WorkerProvisioner == "" {
-		o.WorkerProvisioner = o.Provisioner
-	}
-
-	if o.Seed == 0 {
-		var seed [8]byte
-		_, _ = rand.Read(seed[:]) // never fails
-
-		for _, b := range seed {
-			o.Seed = o.Seed<<8 | uint64(b)
-		}
-	}
+	o.LeaseTime = cmp.Or(o.LeaseTime, time.Hour)
+	o.Provisioner = cmp.Or(o.Provisioner, state.QEMU)
+	o.WorkerProvisioner = cmp.Or(o.WorkerProvisioner, o.Provisioner)
+	o.Seed = cmp.Or(o.Seed, rand.Uint64())
 
 	if err := o.check(); err != nil {
 		return nil, err
@@ -198,7 +165,7 @@ func (o *Options) check() error {
 	}
 
 	if o.StateDir == "" {
-		errs = append(errs, errors.New("the lab's directory is not named"))
+		errs = append(errs, errors.New("the lab's directory is not configured"))
 	}
 
 	if o.ControlPlanes < 0 || o.Workers < 0 || o.ControlPlanes+o.Workers == 0 {
@@ -213,7 +180,7 @@ func (o *Options) check() error {
 
 	for _, s := range []Size{o.ControlPlane, o.Worker} {
 		if s.CPUs < 0 || s.MemoryMiB < 0 || s.DiskGiB < 0 {
-			errs = append(errs, fmt.Errorf("machine size %+v: nothing of it may be negative", s))
+			errs = append(errs, fmt.Errorf("machine size %+v: must not be negative", s))
 		}
 	}
 

@@ -56,8 +56,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanCards wants control planes on the first network and workers on the
-// sites in turn, unless they have cards of their own.
+// TestPlanCards checks that control planes are on the first network and workers on the sites in turn, unless they have
+// cards of their own.
 func TestPlanCards(t *testing.T) {
 	o := validOptions(t)
 	o.Workers, o.MTU, o.Offline = 3, 1400, true
@@ -108,12 +108,12 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{"no nodes", func(o *Options) { o.ControlPlanes, o.Workers = 0, 0 }, "at least one node"},
 		{"fewer than none", func(o *Options) { o.Workers = -1 }, "at least one node"},
-		{"a name that is no host name", func(o *Options) { o.Name = "My_Lab" }, `"My_Lab"`},
+		{"a name that is not a host name", func(o *Options) { o.Name = "My_Lab" }, `"My_Lab"`},
 		{"no directory", func(o *Options) { o.StateDir = "" }, "directory"},
-		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "no free address left"},
+		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "no free address"},
 		{"IPv6", func(o *Options) { o.Subnet = netip.MustParsePrefix("fd00::/64") }, "want IPv4"},
 		{"a card on no network", func(o *Options) { o.WorkerCards = []world.Card{{Network: "storag"}} }, `machine demo-worker-1: card 0: there is no network "storag": there is lab`},
-		{"cards for nobody", func(o *Options) { o.NodeCards = map[string][]world.Card{"demo-worker-9": nil} }, `"demo-worker-9": there is no such node`},
+		{"cards for an unknown node", func(o *Options) { o.NodeCards = map[string][]world.Card{"demo-worker-9": nil} }, `"demo-worker-9": there is no such node`},
 		{"a network of a machine's name", func(o *Options) { o.Sites = []world.Site{{Name: "demo-worker-1"}} }, `machine "demo-worker-1": network demo-worker-1 has that name`},
 		{"negative size", func(o *Options) { o.Worker.MemoryMiB = -1 }, "negative"},
 		{"a disk of nothing", func(o *Options) { o.ExtraDisks = []int{1, 0} }, "extra disk of 0 GiB"},

@@ -31,8 +31,7 @@ func runSupervisor(dir string) {
 	os.Exit(0)
 }
 
-// bootless returns options for a lab of machines that have nothing to do: a
-// kernel without a root.
+// bootless returns options for a lab of machines that do nothing: a kernel without a root.
 func bootless(t *testing.T) lab.Options {
 	image := lab.Image{Kernel: kernelPaths(t).Vmlinuz(), Cmdline: "console=ttyS0 panic=-1"}
 
@@ -49,8 +48,7 @@ func bootless(t *testing.T) lab.Options {
 	}
 }
 
-// TestSupervisorProcess walks through the life of a lab that outlives its
-// creator.
+// TestSupervisorProcess tests a lab that outlives the process that created it.
 func TestSupervisorProcess(t *testing.T) {
 	o := bootless(t)
 	must := mustFor(t)
@@ -82,12 +80,12 @@ func TestSupervisorProcess(t *testing.T) {
 	must(err)
 
 	if s.Nodes[0].Process == nil || !s.Nodes[0].Process.Alive() {
-		t.Fatalf("the state does not know the machine's process: %+v", s.Nodes[0])
+		t.Fatalf("the state lacks the machine's process: %+v", s.Nodes[0])
 	}
 
 	must(s.Supervisor.Kill())
 
-	if !s.Nodes[0].Process.WaitGone(time.Minute) {
+	if !s.Nodes[0].Process.WaitEnded(time.Minute) {
 		t.Error("the machine outlives its supervisor")
 	}
 
@@ -99,7 +97,7 @@ func TestSupervisorProcess(t *testing.T) {
 		t.Errorf("a new lab in the place of a crashed one: got %v", err)
 	}
 
-	// It is started again, where it was.
+	// It is started again with the same ports.
 	must(found.Start(t.Context()))
 
 	if got := found.Node(0).APIPort; got != port {
@@ -133,11 +131,11 @@ func TestSupervisorProcess(t *testing.T) {
 
 func TestCreateExplainsFailure(t *testing.T) {
 	o := bootless(t)
-	o.Image.Kernel = os.Args[0] // QEMU finds out
+	o.Image.Kernel = os.Args[0] // QEMU reports the error
 
 	_, err := lab.Create(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "QEMU did not start") {
-		t.Errorf("a kernel that is none: got %v", err)
+		t.Errorf("a file that is not a kernel: got %v", err)
 	}
 
 	if _, err := os.Stat(o.StateDir); !os.IsNotExist(err) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// TestRefusedContainers holds that a lab that cannot be made leaves nothing.
+// TestRefusedContainers checks that a lab that cannot be created leaves nothing.
 func TestRefusedContainers(t *testing.T) {
 	image := guestRoot(t)
 	before := lookAtHost(t)
@@ -32,7 +32,7 @@ func TestRefusedContainers(t *testing.T) {
 		want string
 	}{
 		{"no root image", func(_ *testing.T, o *lab.Options) { o.Image.Root = "/nonexistent" }, "/nonexistent"},
-		{"a root image that is none", func(t *testing.T, o *lab.Options) {
+		{"an invalid root image", func(t *testing.T, o *lab.Options) {
 			o.Image.Root = filepath.Join(t.TempDir(), "rootfs.sqsh")
 			if err := os.WriteFile(o.Image.Root, []byte("no squashfs"), 0o600); err != nil {
 				t.Fatal(err)
@@ -88,10 +88,10 @@ func TestRefusedContainers(t *testing.T) {
 		t.Cleanup(func() { _ = l.Destroy(context.WithoutCancel(t.Context())) })
 
 		if _, err := lab.Create(t.Context(), o); err == nil || !strings.Contains(err.Error(), "lab refused is running already") {
-			t.Errorf("got %v, want the lab that is there", err)
+			t.Errorf("got %v, want an error about the existing lab", err)
 		}
 
-		booted(t, l.Node(0)) // and unharmed
+		booted(t, l.Node(0)) // it still runs
 	})
 
 	if d := cmp.Diff(before, lookAtHost(t)); d != "" {

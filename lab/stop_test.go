@@ -14,8 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// TestStopWhenNobodyAnswers stops a lab whose supervisor hangs: it takes the
-// connection and says nothing.
+// TestStopWhenNobodyAnswers stops a lab whose supervisor hangs: it accepts the connection and sends nothing.
 func TestStopWhenNobodyAnswers(t *testing.T) {
 	real := stopTime
 	stopTime = 50 * time.Millisecond

@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// world is the world that the options describe, not yet planned.
+// world returns the world that the options describe, before Plan.
 func (o *Options) world() world.World {
 	w := world.World{Networks: slices.Clone(o.Networks), Routers: slices.Clone(o.Routers)}
 	w.Add(o.Sites...)
@@ -26,17 +27,14 @@ func (o *Options) world() world.World {
 	}
 
 	for i := range w.Networks {
-		if w.Networks[i].MTU == 0 {
-			w.Networks[i].MTU = o.MTU
-		}
-
+		w.Networks[i].MTU = cmp.Or(w.Networks[i].MTU, o.MTU)
 		w.Networks[i].Offline = w.Networks[i].Offline || o.Offline
 	}
 
 	return w
 }
 
-// cards are those of the i-th machine of a role.
+// cards returns the cards of the i-th machine of a role.
 func (o *Options) cards(w *world.World, role state.Role, i int, name string) []world.Card {
 	if cards, ok := o.NodeCards[name]; ok {
 		return slices.Clone(cards)
@@ -59,7 +57,7 @@ func (o *Options) cards(w *world.World, role state.Role, i int, name string) []w
 	return slices.Concat(cards, o.ExtraCards)
 }
 
-// checkNodeCards reports cards for machines that there are not.
+// checkNodeCards returns an error for cards of machines that do not exist.
 func (o *Options) checkNodeCards(l *state.Lab) error {
 	var errs []error
 

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// TestWorld has a machine on the internet and one on a site behind a NAT, both
-// with a second card on a network of their own.
+// TestWorld boots a machine on the internet and one on a site behind a NAT, both with a second card on a network of
+// their own.
 func TestWorld(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots two machines")
@@ -52,11 +52,11 @@ func TestWorld(t *testing.T) {
 	}
 
 	t.Run("NAT", func(t *testing.T) { testNAT(t, l, public, private) })
-	t.Run("a card comes and goes", func(t *testing.T) { testCard(t, public, private) })
+	t.Run("a card is plugged and unplugged", func(t *testing.T) { testCard(t, public, private) })
 	t.Run("services", func(t *testing.T) { testServices(t, l, private) })
 }
 
-// ping returns what a machine says of a ping to an address.
+// ping returns a machine's result of a ping to an address.
 func ping(t *testing.T, from *lab.Node, to netip.Addr) string {
 	t.Helper()
 
@@ -90,7 +90,7 @@ func testNAT(t *testing.T, l *lab.Lab, public, private *lab.Node) {
 		t.Errorf("an address behind a NAT, from the internet: %s", got)
 	}
 
-	time.Sleep(100 * time.Millisecond) // what came last is written
+	time.Sleep(100 * time.Millisecond) // until the last frames are written
 	cancel()
 	capture.Wait()
 
@@ -103,14 +103,14 @@ func testNAT(t *testing.T, l *lab.Lab, public, private *lab.Node) {
 	}
 
 	if bytes.Contains(file.Bytes(), between(private.Addr, public.Addr)) {
-		t.Errorf("a packet from %v came out of the NAT", private.Addr)
+		t.Errorf("a packet from %v passed the NAT untranslated", private.Addr)
 	}
 
 	must(l.EditRouter(t.Context(), "home-router/internet", func(s *world.Setting) { s.NAT = nil }))
 	must(l.Partition(t.Context(), []string{"home-router"}, []string{public.Name}))
 
 	if got := ping(t, private, public.Addr); got == "ok" {
-		t.Error("a site that is parted from a machine reaches it")
+		t.Error("a site reaches a machine that is partitioned from it")
 	}
 
 	must(l.Heal(t.Context()))
@@ -151,7 +151,7 @@ func testCard(t *testing.T, public, private *lab.Node) {
 
 	cards(one)
 
-	for range 2 { // a card that vanishes and returns
+	for range 2 { // unplug and plug the card
 		must(private.Plug(t.Context(), 1))
 		cards(two)
 
@@ -212,7 +212,7 @@ func testServices(t *testing.T, l *lab.Lab, private *lab.Node) {
 	}
 }
 
-// notifying tells when something is first written.
+// notifying signals the first write.
 type notifying struct {
 	*bytes.Buffer
 	begun chan struct{}

@@ -12,10 +12,10 @@ const (
 	APIDRunDir     = SystemRunDir + "/apid"
 	TrustdRunDir   = SystemRunDir + "/trustd"
 
-	// EtcDir has the files that stand in place of those of /etc.
+	// EtcDir has the files that are bound over those of /etc.
 	EtcDir = SystemDir + "/etc"
-	// ProcDir has the files that stand in place of those of /proc in a container, and CmdlineFile the kernel's command line
-	// without its secrets.
+	// ProcDir has the files that are bound over those of /proc in a container. CmdlineFile has the kernel's command line without
+	// its secrets.
 	ProcDir     = SystemDir + "/proc"
 	CmdlineFile = SystemDir + "/cmdline"
 	// ResolvConf is for pods that use the node's resolvers.
@@ -46,14 +46,14 @@ const (
 	varLib        = VarDir + "/lib"
 	ContainerdDir = varLib + "/containerd"
 	EtcdDataDir   = varLib + "/etcd"
-	// EtcdBootstrapFile records that a cluster was asked for, and EtcdSnapshotFile is what it is to begin with.
+	// EtcdBootstrapFile records a bootstrap request, and EtcdSnapshotFile is the snapshot for it.
 	EtcdBootstrapFile = varLib + "/etcd.bootstrap"
 	EtcdSnapshotFile  = varLib + "/etcd.snapshot"
 
 	KubeletDir        = varLib + "/kubelet"
 	KubeletPKIDir     = KubeletDir + "/pki"
 	kubeletSeccompDir = KubeletDir + "/seccomp"
-	// SeccompProfilesDir has the profiles that pods name as localhostProfile.
+	// SeccompProfilesDir has the profiles that pods use as localhostProfile.
 	SeccompProfilesDir = kubeletSeccompDir + "/profiles"
 
 	varLog           = VarDir + "/log"
@@ -66,14 +66,14 @@ const (
 	VolumesDir = VarDir + "/mnt"
 )
 
-// Folder is a folder that the system makes. Mode has the bits that chmod(2) takes.
+// Folder is a folder that the system creates. Mode has the bits of chmod(2).
 type Folder struct {
 	Path string
 	Mode uint32
 	UID  int
 }
 
-// SystemFolders are made at each boot, each after the one that it is in.
+// SystemFolders are created at each boot, each after its parent.
 var SystemFolders = []Folder{
 	{SystemRunDir, 0o755, 0},
 	{MachinedRunDir, 0o755, 0},
@@ -91,7 +91,7 @@ var SystemFolders = []Folder{
 	{ContainerdRunDir, 0o711, 0},
 }
 
-// EphemeralFolders are made when EPHEMERAL has been mounted, each after the one that it is in.
+// EphemeralFolders are created after EPHEMERAL is mounted, each after its parent.
 var EphemeralFolders = []Folder{
 	{varLib, 0o755, 0},
 	{varLib + "/cni", 0o700, 0},

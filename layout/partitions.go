@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layout holds the facts of the machine's own file systems: partitions, folders with their modes and owners, and user
-// ids. A fact stands here and nowhere else; test/house holds that. It is data only, and imports nothing, so that the build, the
-// lab, process 1 and a laptop can all use it. The sockets and ports of the API are in api/contract.
+// Package layout holds the facts about the machine's own file systems: partitions, folders with their modes and owners, and user
+// ids. A fact is in no other package, which test/house checks. It contains only data and imports nothing, so the build, the lab,
+// process 1 and talosctl can all use it. The sockets and ports of the API are in api/contract.
 package layout
 
 // Labels of the system's partitions, which are the ids of their volumes too.
@@ -16,11 +16,11 @@ const (
 
 // Sizes of partitions, in bytes.
 const (
-	// EFISize leaves room for several unified kernel images with many extensions each.
+	// EFISize has room for several unified kernel images with many extensions each.
 	EFISize = 2101 << 20
-	// MetaSize is exact: it is part of how the partition is recognised.
+	// MetaSize is exact: the partition is recognised by it.
 	MetaSize  = 1 << 20
 	StateSize = 100 << 20
-	// EphemeralMinSize is the least; the partition grows to the end of the disk.
+	// EphemeralMinSize is the minimum; the partition grows to the end of the disk.
 	EphemeralMinSize = 2 << 30
 )

@@ -7,7 +7,7 @@ const (
 	UserAPID   = 50
 	UserTrustd = 51
 	UserEtcd   = 60
-	// UserNobody is the user of pods that ask for none of their own.
+	// UserNobody is the user of pods that do not set one.
 	UserNobody            = 65534
 	UserAPIServer         = 65534
 	UserControllerManager = 65535
@@ -23,5 +23,5 @@ type User struct {
 	ID   int
 }
 
-// Users are those in the root image's /etc/passwd, besides root. Pods bring their own.
+// Users are the users in the root image's /etc/passwd besides root.
 var Users = []User{{"apid", UserAPID}, {"trustd", UserTrustd}, {"etcd", UserEtcd}}

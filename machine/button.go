@@ -19,7 +19,7 @@ import (
 // buttonRetry is the pause after a failure to listen.
 const buttonRetry = 10 * time.Second
 
-// obeyButton asks for a shutdown when the power button is pressed, until the context ends. Hypervisors press it too, to end a
+// obeyButton requests a shutdown when the power button is pressed, until the context ends. Hypervisors press it to shut down a
 // guest.
 func obeyButton(ctx context.Context, st state.State, log *slog.Logger, listen func(context.Context, func(acpi.Event)) error) {
 	for ctx.Err() == nil {
@@ -37,7 +37,7 @@ func obeyButton(ctx context.Context, st state.State, log *slog.Logger, listen fu
 
 			return
 		case err != nil:
-			log.Error("the power button is not listened to", "error", err, "again after", buttonRetry)
+			log.Error("the power button is ignored", "error", err, "retry after", buttonRetry)
 		}
 
 		select {

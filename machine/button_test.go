@@ -74,7 +74,7 @@ func TestPowerButton(t *testing.T) {
 	}
 }
 
-// TestNoPowerButton: a computer without ACPI is not asked again.
+// TestNoPowerButton: without ACPI there is no retry.
 func TestNoPowerButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		obeyButton(t.Context(), memory.New(), slog.New(slog.DiscardHandler), func(context.Context, func(acpi.Event)) error { return acpi.ErrNoACPI })

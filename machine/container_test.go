@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/service/logring"
 )
 
-// The console of a container has what the kernel's log has on a machine, with the time, which the kernel adds there.
+// The console of a container shows what the kernel's log has on a machine, with the time, which the kernel adds there.
 func TestConsoleLog(t *testing.T) {
 	var console bytes.Buffer
 
@@ -28,6 +28,6 @@ func TestConsoleLog(t *testing.T) {
 	}
 
 	if !logs.Has(ServiceID) {
-		t.Error("machined's own log has nothing")
+		t.Error("machined's own log is empty")
 	}
 }

@@ -38,8 +38,7 @@ import (
 // executable is the one program of the system.
 const executable = "/sbin/init"
 
-// controllers are all that run on a machine. Their order says nothing. settled is closed when all devices have their
-// drivers.
+// controllers returns all controllers of a machine, in no particular order. settled is closed when all devices have drivers.
 func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) ([]controller.Controller, error) {
 	links, _, err := network.Open(m.Platform) // for as long as the machine runs
 	if err != nil {
@@ -80,11 +79,11 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	), nil
 }
 
-// end ends the machine: the kernel, or in a container all its processes.
+// end powers the machine off or reboots it; in a container it ends all processes.
 func (m *Machine) end(action runtimeres.PowerAction) error {
 	if m.Platform.Owns(platform.Disks) {
 		if err := power.Flush(); err != nil {
-			m.Log.Error("what was written last may be lost", "error", err)
+			m.Log.Error("the last writes may be lost", "error", err)
 		}
 	}
 

@@ -15,15 +15,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/kmsg"
 )
 
-// crashModule is the driver of a terminal whose lines go to the kernel's log, and crashTerminal its device. The runtime of
-// Go writes a trace word by word; the kernel's log itself takes each write as a line.
+// crashModule is the driver of a terminal whose lines go to the kernel's log, and crashTerminal its device. Go's runtime writes
+// a trace in fragments, and /dev/kmsg would make each of them a record.
 const (
 	crashModule   = "ttyprintk"
 	crashTerminal = "/dev/ttyprintk"
 )
 
-// keepCrashes has the last words of process 1 written to the kernel's log too. Its end is the kernel's panic, and of that the
-// firmware keeps the kernel's log (pstore), which the next boot shows.
+// keepCrashes has Go's runtime write the trace of a crash to the kernel's log too. When process 1 ends the kernel panics, and the
+// firmware keeps the kernel's log (pstore) for the next boot.
 func keepCrashes(load func(name string, params ...string) error) error {
 	var missing error
 	if load != nil {
@@ -37,7 +37,7 @@ func keepCrashes(load func(name string, params ...string) error) error {
 	return nil
 }
 
-// setCrashOutput has the traces of fatal errors written to the first of the files that can be opened.
+// setCrashOutput writes the traces of fatal errors to the first of the files that can be opened.
 func setCrashOutput(paths ...string) error {
 	var errs []error
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestCrashOutput has a process of its own die of a panic on a goroutine that nobody guards.
+// TestCrashOutput runs a process that dies of a panic on an unguarded goroutine.
 func TestCrashOutput(t *testing.T) {
 	const variable = "TALOS_TEST_CRASH"
 

@@ -25,7 +25,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// namespaces of the machine, with what clients print of them.
+// namespaces are the machine's, with the descriptions that clients print.
 var namespaces = map[string]string{
 	"controllers":    "Metrics of the controllers, read when they are asked for",
 	"runtime":        "Talos runtime resources",
@@ -40,7 +40,7 @@ var namespaces = map[string]string{
 	"secrets":        "Resources with secret material",
 }
 
-// RegisterTypes makes every resource type of the machine known to this process.
+// RegisterTypes registers every resource type of the machine in this process.
 func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
@@ -49,7 +49,7 @@ func RegisterTypes() error {
 	)
 }
 
-// registerDefinitions describes namespaces and types in the state, for clients to find.
+// registerDefinitions writes the descriptions of namespaces and types to the state, for clients.
 func registerDefinitions(ctx context.Context, st state.State) error {
 	if err := RegisterTypes(); err != nil {
 		return err

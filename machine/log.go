@@ -20,11 +20,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// ServiceID of machined itself; the name of its log.
+// ServiceID is machined's own name as a service, and the name of its log.
 const ServiceID = server.MachinedLog
 
-// logHandler writes each record as one line to machined's log and to the kernel's, where the console shows it; in a
-// container to standard error, which is its console.
+// logHandler writes each record as one line to machined's log and to the kernel's log, which the console shows. In a container
+// it writes to standard error, the console there.
 type logHandler struct {
 	out   *logOutput
 	level slog.Level
@@ -34,13 +34,13 @@ type logHandler struct {
 
 type logOutput struct {
 	mu sync.Mutex
-	// kmsg is the kernel's log, console what stands in for it in a container; one of them, or none.
+	// kmsg is the kernel's log, and console its replacement in a container. At most one of them is set.
 	kmsg    io.Writer
 	console io.Writer
 	logs    *logring.Logs
 }
 
-// newLog returns machined's logger. Without the kernel's log there is still the other.
+// newLog returns machined's logger. If the kernel's log cannot be opened, it writes to machined's log only.
 func newLog(p platform.Platform, logs *logring.Logs, level slog.Level) *slog.Logger {
 	out := &logOutput{logs: logs}
 
@@ -87,7 +87,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 
-	// One record is one line, whatever an error text holds.
+	// One record is one line, even if an error has several.
 	line := strings.ReplaceAll(b.String(), "\n", "\\n")
 
 	stamped := fmt.Appendf(nil, "%s %-5s %s", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), r.Level, line)
@@ -109,7 +109,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// keepKernelLog has the kernel's messages kept with those of the services.
+// keepKernelLog copies the kernel's messages to the journal.
 func keepKernelLog(ctx context.Context, log *slog.Logger, journal *bootlog.Journal) {
 	err := kmsg.Read(ctx, true, func(m kmsg.Message) error {
 		journal.Append(bootlog.Kernel, []byte(m.Format(kmsg.BootTime())))
@@ -121,7 +121,7 @@ func keepKernelLog(ctx context.Context, log *slog.Logger, journal *bootlog.Journ
 	}
 }
 
-// severity is that of syslog, in the user facility.
+// severity returns the priority of syslog, in the facility user.
 func severity(level slog.Level) int {
 	const user = 1 << 3
 
@@ -137,7 +137,7 @@ func severity(level slog.Level) int {
 	}
 }
 
-// clip keeps a line within what the kernel takes in one write (about a kibibyte).
+// clip shortens a line to what the kernel accepts in one write, about a kibibyte.
 func clip(line string) string {
 	const limit = 960
 	if len(line) <= limit {

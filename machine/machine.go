@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Package machine is PID 1: it puts together the state, the controllers, the services and the API server, and then
-// only waits. Nothing here says in which order things happen; a controller acts when its inputs exist.
+// Package machine is process 1. It creates the state, the controllers, the services and the API server, and then waits. It does
+// not order what happens: a controller acts when its inputs exist.
 package machine
 
 import (
@@ -50,12 +50,12 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// memoryLimit of process 1 in bytes, above which the collector works harder: it needs a fifth of that, and when it takes all
-// memory, nobody can end it.
+// memoryLimit of process 1, in bytes. Process 1 needs a fifth of it. Above it the garbage collector runs more often: the kernel
+// cannot kill process 1 when memory is short.
 const memoryLimit = 256 << 20
 
-// Main is process 1 after the switch into the root. It does not return. Its goroutine is that of the first thread, which is
-// the reaper's.
+// Main is process 1 after the switch to the root image. It does not return. It must be called on the first thread, on which the
+// reaper runs.
 func Main() {
 	debug.SetMemoryLimit(memoryLimit)
 
@@ -74,11 +74,11 @@ func Main() {
 		slog.Error("orphans are not reaped", "error", err)
 	}
 
-	// It ends the machine by itself. When it cannot even do that, the kernel does.
+	// begin ends the machine. If that fails, the panic makes the kernel do it.
 	panic(fmt.Sprintf("process 1 has nothing left to run: %v", <-ended))
 }
 
-// begin runs the system, and when it cannot run, says so and ends the machine.
+// begin runs the system. When that fails, it logs the error and ends the machine.
 func begin(signals <-chan os.Signal) {
 	logs := logring.New(logring.DefaultBytes)
 	journal := bootlog.New(bootlog.DefaultLimits)
@@ -90,7 +90,8 @@ func begin(signals <-chan os.Signal) {
 	log.Info("starting", "version", version.Tag, "platform", place.Name())
 
 	if err == nil {
-		err = guard.Call(func() error { return start(context.Background(), place, log, logs, journal, signals) })
+		m := &Machine{State: memory.New(), Events: &events.Ring{}, Journal: journal, Log: log, Platform: place}
+		err = guard.Call(func() error { return m.start(context.Background(), logs, signals) })
 	}
 
 	log.Error("the system cannot run", "error", err)
@@ -100,13 +101,13 @@ func begin(signals <-chan os.Signal) {
 	}
 
 	if place.Mode == platform.Container {
-		os.Exit(1) // whoever started the container sees that, and has the log
+		os.Exit(1) // the container engine reports it, and has the log
 	}
 
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
-// keepEnd records why the boot ends, unless the disk does not take it: that may be the reason.
+// keepEnd records why the boot ends. It gives up after a while, as a failing disk may be the reason.
 func keepEnd(journal *bootlog.Journal, reason string) error {
 	const patience = 10 * time.Second
 
@@ -118,32 +119,28 @@ func keepEnd(journal *bootlog.Journal, reason string) error {
 	}
 }
 
-// start makes the mounts, and the types known beside that: both take a while on a slow machine.
-func start(
-	ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, signals <-chan os.Signal,
-) error {
+// start makes the mounts and, in parallel, registers the types: both take a while on a slow machine.
+func (m *Machine) start(ctx context.Context, logs *logring.Logs, signals <-chan os.Signal) error {
 	var (
 		modules *module.Loader
 		err     error
 	)
 
-	if place.Owns(platform.KernelModules) {
+	if m.Platform.Owns(platform.KernelModules) {
 		if modules, err = module.NewLoader(); err != nil {
 			return err
 		}
 	}
 
-	state := memory.New()
-	defined := guard.Go(func() error { return registerDefinitions(ctx, state) })
+	defined := guard.Go(func() error { return registerDefinitions(ctx, m.State) })
 
-	if place.Owns(platform.KernelLog) {
+	if m.Platform.Owns(platform.KernelLog) {
 		if err := keepCrashes(modules.Load); err != nil {
-			log.Warn("the trace of a crash is shown on the console only", "error", err)
+			m.Log.Warn("the trace of a crash is shown on the console only", "error", err)
 		}
 	}
 
-	args, err := boot.Early(place, modules)
-	if err != nil {
+	if m.args, err = boot.Early(m.Platform, modules); err != nil {
 		return err
 	}
 
@@ -151,46 +148,41 @@ func start(
 		return err
 	}
 
-	guard.Detach(log, "signals", func() { obey(ctx, state, log, signals) })
+	guard.Detach(m.Log, "signals", func() { obey(ctx, m.State, m.Log, signals) })
 
-	return run(ctx, place, args, log, logs, journal, state, modules)
+	return m.run(ctx, logs, modules)
 }
 
-func run(
-	ctx context.Context, place platform.Platform, args cmdline.Cmdline,
-	log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
-) error {
-	if err := makeGroups(place); err != nil {
-		// The system runs without its reservations; that is worth a word, not an end.
-		log.Error("the cgroups are not as they should be", "error", err)
+func (m *Machine) run(ctx context.Context, logs *logring.Logs, modules *module.Loader) error {
+	if err := makeGroups(m.Platform); err != nil {
+		// The system can run without reservations.
+		m.Log.Error("the services run without their cgroups", "error", err)
 	}
 
-	if place.Owns(platform.KernelLog) {
-		guard.Detach(log, "kernel log", func() { keepKernelLog(ctx, log, journal) })
+	if m.Platform.Owns(platform.KernelLog) {
+		guard.Detach(m.Log, "kernel log", func() { keepKernelLog(ctx, m.Log, m.Journal) })
 	}
 
-	ring := &events.Ring{}
-	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
+	m.Supervisor = supervisor.New(ctx, m.Log, logs, func(st supervisor.Status) { m.Events.Publish(serviceEvent(st), "") })
 
 	settled := make(chan struct{})
 
-	if place.Owns(platform.KernelModules) {
-		guard.Detach(log, "drivers", func() { afterAPI(ctx, log, sup, modules, settled) })
-		guard.Detach(log, "power button", func() { obeyButton(ctx, state, log, acpi.Listen) })
+	if m.Platform.Owns(platform.KernelModules) {
+		guard.Detach(m.Log, "drivers", func() { afterAPI(ctx, m.Log, m.Supervisor, modules, settled) })
+		guard.Detach(m.Log, "power button", func() { obeyButton(ctx, m.State, m.Log, acpi.Listen) })
 	} else {
 		close(settled)
 	}
 
-	m := &Machine{
-		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place, args: args,
-		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log, Platform: place},
+	m.server = &server.Server{
+		State: m.State, Supervisor: m.Supervisor, Outputs: logs, Ring: m.Events, Journal: m.Journal, Log: m.Log, Platform: m.Platform,
 	}
 
 	if err := m.startAPID(); err != nil {
 		return err
 	}
 
-	rt := runtime.New(state, log)
+	rt := runtime.New(m.State, m.Log)
 	rt.ShowFailures()
 	m.server.Graph, m.metrics = rt.Graph, rt.Metrics
 
@@ -205,18 +197,18 @@ func run(
 		}
 	}
 
-	if err := block.StartVolumes(ctx, state); err != nil {
+	if err := block.StartVolumes(ctx, m.State); err != nil {
 		return err
 	}
 
-	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.trustdResources())); err != nil {
+	if err := errors.Join(m.Supervisor.Apply(m.apiService()), m.Supervisor.Apply(m.trustdResources())); err != nil {
 		return err
 	}
 
 	return rt.Run(ctx)
 }
 
-// makeGroups makes the services' cgroups where the machine has a tree for them.
+// makeGroups creates the services' cgroups if the machine has a tree for them.
 func makeGroups(place platform.Platform) error {
 	if !place.Owns(platform.CgroupReservations) {
 		return nil
@@ -233,8 +225,8 @@ func makeGroups(place platform.Platform) error {
 	return errors.Join(err, tree.Create(cgroup.All()...), tree.Add(cgroup.Init, os.Getpid()))
 }
 
-// afterAPI does what can wait until the API is up, unless it does not come up at all: the drivers of all other devices,
-// after which settled is closed, and the modules that pods come to want.
+// afterAPI waits until the API is up, with a timeout. Then it loads the drivers of all other devices, closes settled, and loads
+// the modules that pods will need.
 func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor, modules *module.Loader, settled chan<- struct{}) {
 	const patience = 5 * time.Second
 
@@ -257,11 +249,11 @@ func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor,
 	}
 
 	if err := boot.Preload(modules); err != nil {
-		log.Warn("not every kernel module could be loaded ahead", "error", err)
+		log.Warn("not every kernel module could be preloaded", "error", err)
 	}
 }
 
-// coldplug loads the drivers of all devices. It closes settled also when it panics: others wait for that.
+// coldplug loads the drivers of all devices. It closes settled even when it panics, as controllers wait for it.
 func coldplug(log *slog.Logger, modules *module.Loader, settled chan<- struct{}) {
 	defer close(settled)
 
@@ -270,7 +262,7 @@ func coldplug(log *slog.Logger, modules *module.Loader, settled chan<- struct{})
 	}
 }
 
-// Machine holds what the parts share.
+// Machine is the state that the parts of process 1 share.
 type Machine struct {
 	State      *memory.State
 	Supervisor *supervisor.Supervisor
@@ -284,7 +276,7 @@ type Machine struct {
 	args    cmdline.Cmdline
 }
 
-// apiService is machined's own API, a service like any other: if it ever ends, it is started again.
+// apiService returns machined's own API as a service, which is restarted when it ends.
 func (m *Machine) apiService() supervisor.Service {
 	peers := m.peers(map[string][]string{"apid": contract.Roles()})
 
@@ -297,7 +289,7 @@ func (m *Machine) apiService() supervisor.Service {
 	})
 }
 
-// shown is the state as clients see it, with the metrics of the controllers beside what they make.
+// shown returns the state that clients see, which includes the metrics of the controllers.
 func (m *Machine) shown() state.State {
 	metrics := introspect.New(m.metrics)
 
@@ -310,7 +302,7 @@ func (m *Machine) shown() state.State {
 	})
 }
 
-// startAPID starts it before anything that it will serve: a process of its size takes a while to begin.
+// startAPID starts apid before its backends: a process of its size takes a while to start.
 func (m *Machine) startAPID() error {
 	service, err := apidctl.APIService(apidctl.Process{
 		Executable: executable, UID: layout.UserAPID, Sockets: []string{contract.MachineSocket, contract.APIDSocket},
@@ -319,15 +311,12 @@ func (m *Machine) startAPID() error {
 		return err
 	}
 
-	return errors.Join(m.Supervisor.Apply(m.apidResources()), m.Supervisor.Apply(service))
+	resources := m.resources("apid", contract.APIDSocket, layout.UserAPID, apid.Kinds())
+
+	return errors.Join(m.Supervisor.Apply(resources), m.Supervisor.Apply(service))
 }
 
-// apidResources shows apid the few resources that it needs.
-func (m *Machine) apidResources() supervisor.Service {
-	return m.resources("apid", contract.APIDSocket, layout.UserAPID, apid.Kinds())
-}
-
-// trustdResources shows trustd its certificate, and signs for it.
+// trustdResources returns the service that shows trustd its certificate, and signs for it.
 func (m *Machine) trustdResources() supervisor.Service {
 	signer := trustd.NewSigner(m.Log.With("service", "trustd"), m.State)
 
@@ -336,7 +325,7 @@ func (m *Machine) trustdResources() supervisor.Service {
 	})
 }
 
-// resources shows a service the kinds that it reads, and what is registered, on a socket that is for its process alone.
+// resources returns a service that serves the kinds, and what register adds, on a socket for the process of one other service.
 func (m *Machine) resources(service, socket string, uid int, kinds []resource.Kind, register ...func(*grpc.Server)) supervisor.Service {
 	peers := m.peers(map[string][]string{service: nil})
 
@@ -352,12 +341,12 @@ func (m *Machine) resources(service, socket string, uid int, kinds []resource.Ki
 	})
 }
 
-// peers are the services that may use a socket, with the roles that they may have.
+// peers returns the services that may use a socket, with the roles that they may pass on.
 func (m *Machine) peers(roles map[string][]string) server.Peers {
 	return server.Peers{Service: server.Supervised(m.Supervisor), Roles: roles}
 }
 
-// unixService serves on a socket that root and one user may use.
+// unixService returns a service that serves gRPC on a socket for root and one user.
 func (m *Machine) unixService(id, path string, uid int, newServer func() *grpc.Server) supervisor.Service {
 	return supervisor.Service{
 		ID: id,

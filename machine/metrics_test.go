@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestMetricsAreShown: clients find the type of the metrics, and read them beside all else; none are in the state itself.
+// TestMetricsAreShown: clients find the type of the metrics and read them like other resources, but the state does not contain them.
 func TestMetricsAreShown(t *testing.T) {
 	st := memory.New()
 	if err := registerDefinitions(t.Context(), st); err != nil {

@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,19 +24,19 @@ import (
 	"github.com/seed-59268b81/talos/sys/logind"
 )
 
-// The ids of what has to end before the machine goes down, beside the services.
+// The ids of participants in a shutdown that are not services.
 const (
-	evictions     = "evictions"  // of the pods that find a place elsewhere
-	podsEnd       = "pods"       // the others, by their kubelet
-	containersEnd = "containers" // what is left of them
+	evictions     = "evictions"  // of the pods that can run on another node
+	podsEnd       = "pods"       // the other pods, ended by the kubelet
+	containersEnd = "containers" // containers of pods that are left
 	volumesEnd    = "volumes"
 )
 
-// containerGrace is how long containers have that outlive the kubelet: their pods have had their grace period.
+// containerGrace is the grace period of containers that outlive the kubelet. Their pods have had their own already.
 const containerGrace = 5 * time.Second
 
-// participants are what has to end before the machine goes down: the services, which need what they depend on, and what stands
-// on a service without being one. All may have files open on the volumes.
+// participants returns a function that lists what must end before the machine goes down: the services, and what runs on a
+// service. All of them may have files open on the volumes.
 func (m *Machine) participants(bus *logind.Bus) func(ctx context.Context) ([]runtime.Participant, <-chan struct{}, error) {
 	return func(ctx context.Context) ([]runtime.Participant, <-chan struct{}, error) {
 		changed := m.Supervisor.Changes()
@@ -75,22 +76,17 @@ func (m *Machine) participants(bus *logind.Bus) func(ctx context.Context) ([]run
 	}
 }
 
-// service is one of the supervisor's.
+// service returns the participant for a service of the supervisor.
 func (m *Machine) service(svc supervisor.Service) runtime.Participant {
-	timeout := svc.StopTimeout
-	if timeout == 0 {
-		timeout = supervisor.DefaultStopTimeout
-	}
-
 	return runtime.Participant{
-		ID: svc.ID, Timeout: timeout, Needs: append(slices.Clone(svc.DependsOn), volumesEnd),
+		ID: svc.ID, Timeout: cmp.Or(svc.StopTimeout, supervisor.DefaultStopTimeout), Needs: append(slices.Clone(svc.DependsOn), volumesEnd),
 		Stop: func(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
 			return m.Supervisor.Retire(ctx, svc.ID)
 		},
 	}
 }
 
-// evictions come first: endpoints of pods that are told to leave are removed at once.
+// evictions returns the participant that evicts pods. It comes first: the endpoints of evicted pods are removed at once.
 func (m *Machine) evictions(grace time.Duration) runtime.Participant {
 	return runtime.Participant{
 		ID: evictions, Timeout: grace, Needs: []string{podsEnd, k8s.KubeletServiceID, etcd.ServiceID},
@@ -104,10 +100,10 @@ func (m *Machine) evictions(grace time.Duration) runtime.Participant {
 	}
 }
 
-// pods end by the kubelet, which runs their preStop hooks and gives them their grace period. On a
-// control plane the API server, which is one of them, needs etcd.
+// pods returns the participant that ends pods by the kubelet, which runs their preStop hooks and waits for their grace period.
+// On a control plane it needs etcd for the API server, which is one of the pods.
 func pods(bus *logind.Bus, grace time.Duration) runtime.Participant {
-	const slack = 10 * time.Second // of a kubelet on a slow machine
+	const slack = 10 * time.Second // for a kubelet on a slow machine
 
 	return runtime.Participant{
 		ID: podsEnd, Timeout: grace + slack, Needs: []string{k8s.KubeletServiceID, etcd.ServiceID},
@@ -121,7 +117,7 @@ func pods(bus *logind.Bus, grace time.Duration) runtime.Participant {
 	}
 }
 
-// podsGrace is the grace period of the kubelet's configuration.
+// podsGrace returns the grace period in the kubelet's configuration.
 func (m *Machine) podsGrace(ctx context.Context) (time.Duration, error) {
 	spec, err := typed.Find[k8sres.KubeletSpecSpec](ctx, m.State, "", k8sres.KubeletID)
 	if err != nil || spec == nil {
@@ -131,7 +127,8 @@ func (m *Machine) podsGrace(ctx context.Context) (time.Duration, error) {
 	return kubelet.ShutdownGracePeriod(spec.TypedSpec().Config), nil
 }
 
-// containers are those of pods that are left when the kubelet has ended: all, if it hung, or the request is forced.
+// containers returns the participant that ends the containers of pods that are left after the kubelet: all of them if it hung,
+// or if the request is forced.
 func containers() runtime.Participant {
 	return runtime.Participant{
 		ID: containersEnd, Timeout: 3 * containerGrace, Needs: []string{cri.ServiceID, volumesEnd},

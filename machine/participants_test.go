@@ -26,7 +26,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// TestParticipants: what ends before what follows from the services that run and what they depend on.
+// TestParticipants: the order of a shutdown follows from the running services and their dependencies.
 func TestParticipants(t *testing.T) {
 	bus, err := logind.Listen(filepath.Join(t.TempDir(), "dbus", "socket"), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -97,7 +97,7 @@ func TestParticipants(t *testing.T) {
 		t.Errorf("timeouts: got %v", timeouts)
 	}
 
-	// A forced request asks nobody to leave: there is no API server here that could be asked.
+	// A forced request evicts no pods: there is no API server here.
 	for _, id := range []string{evictions, podsEnd} {
 		i := slices.IndexFunc(got, func(p runtime.Participant) bool { return p.ID == id })
 		if err := got[i].Stop(t.Context(), runtimeres.PowerRequestSpec{Force: true}); err != nil {

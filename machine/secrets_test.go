@@ -41,7 +41,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// placed are values that an operator may keep secret, with the place of the configuration that holds them.
+// placed are values that an operator may keep secret, with their place in the configuration.
 const placed = `
 machine:
   env: {TOKEN: marked-machine-env}
@@ -60,7 +60,7 @@ cluster:
       contents: "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}, stringData: {a: marked-inline}}"
 `
 
-// secretValues are all that a reader shall not see, by name.
+// secretValues are all values that a reader must not see, by name.
 func secretValues(b *configsecrets.Bundle) map[string]string {
 	values := map[string]string{
 		"cluster.secret":                    b.Cluster.Secret,
@@ -78,7 +78,7 @@ func secretValues(b *configsecrets.Bundle) map[string]string {
 		"what is placed":                    "marked-",
 	}
 
-	// Every form that a value may have somewhere.
+	// All encodings of a value.
 	for name, value := range maps.Clone(values) {
 		values[name+", base64"] = strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(value)), "=")
 
@@ -94,8 +94,7 @@ func secretValues(b *configsecrets.Bundle) map[string]string {
 	return values
 }
 
-// TestReadersSeeNoSecret has the controllers make all that they make of a configuration, and searches what a reader is told
-// for the secrets in it.
+// TestReadersSeeNoSecret runs the controllers on a configuration, and searches everything that a reader can read for its secrets.
 func TestReadersSeeNoSecret(t *testing.T) {
 	bundle, err := configsecrets.New()
 	if err != nil {
@@ -127,7 +126,7 @@ func TestReadersSeeNoSecret(t *testing.T) {
 
 	n.Service("etcd", true)
 
-	// The others wait for an API server; what their pods are made of is there.
+	// The other resources need an API server; those that pods are generated from exist.
 	controllertest.Wait[k8sres.StaticPodSpec](n, "kube-apiserver", nil)
 	controllertest.Wait[k8sres.ControllerManagerConfigSpec](n, k8sres.FinalPrefix+k8sres.ControllerManagerID, nil)
 	controllertest.Wait[k8sres.SchedulerConfigSpec](n, k8sres.FinalPrefix+k8sres.SchedulerID, nil)
@@ -156,26 +155,26 @@ func TestReadersSeeNoSecret(t *testing.T) {
 		}
 	}
 
-	t.Logf("%d secrets in %d forms, searched in %d resources that os:reader sees: %d hits (%d forms stand in those that it does not)",
+	t.Logf("%d secrets in %d forms, searched in %d resources that os:reader sees: %d hits (%d forms in those that it does not see)",
 		len(values)/2, len(values), seen, hits, len(hidden))
 
-	// The search finds them where they are.
+	// The search finds the secrets in sensitive resources.
 	for _, name := range []string{"certs.os.key", "secrets.bootstraptoken, 2nd half", "trustdinfo.token", "what is placed", "secrets.secretboxencryptionsecret"} {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(hidden)), func(h string) bool { return strings.HasPrefix(h, name) }) {
-			t.Errorf("%s is in no resource: the search proves nothing of it", name)
+			t.Errorf("%s is in no resource: the search proves nothing", name)
 		}
 	}
 }
 
-// told is what the API tells of one resource, in every form.
-type told struct {
+// encoded is one resource in all encodings of the API.
+type encoded struct {
 	name     string
 	text     []byte
 	readable bool
 }
 
-// everything is what an administrator sees, and whether a reader would.
-func everything(t *testing.T, st state.State) []told {
+// everything returns what an administrator can read, and whether a reader can too.
+func everything(t *testing.T, st state.State) []encoded {
 	t.Helper()
 
 	states := cosiapi.NewStateClient(serveState(t, st))
@@ -193,7 +192,7 @@ func everything(t *testing.T, st state.State) []told {
 		t.Fatal(err)
 	}
 
-	var all []told
+	var all []encoded
 
 	for _, r := range definitions {
 		def := r.Spec().(*meta.ResourceDefinitionSpec) // as listed
@@ -224,7 +223,7 @@ func everything(t *testing.T, st state.State) []told {
 				}
 
 				text := append([]byte(m.GetResource().GetSpec().GetYamlSpec()+"\n"), m.GetResource().GetSpec().GetProtoSpec()...)
-				all = append(all, told{m.GetResource().GetMetadata().GetType() + "/" + m.GetResource().GetMetadata().GetId(), append(text, m.String()...), readable})
+				all = append(all, encoded{m.GetResource().GetMetadata().GetType() + "/" + m.GetResource().GetMetadata().GetId(), append(text, m.String()...), readable})
 			}
 		}
 	}

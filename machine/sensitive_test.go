@@ -28,7 +28,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/server/servertest"
 )
 
-// TestEveryTypeForEveryRole goes through all types that the machine has: who may read them over the API, by which call.
+// TestEveryTypeForEveryRole checks for all types of the machine which roles may read them, by which call.
 func TestEveryTypeForEveryRole(t *testing.T) {
 	st := memory.New()
 	if err := registerDefinitions(t.Context(), st); err != nil {
@@ -49,12 +49,12 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 			t.Fatalf("%s is not a definition", r.Metadata())
 		}
 
-		sensitive := def.Sensitivity != meta.NonSensitive
+		sensitive := def.Sensitivity != resource.NonSensitive
 		if sensitive {
 			secret++
 		}
 
-		// What is in this namespace is secret; whether certificates were issued, and their names, are not.
+		// This namespace is secret, except whether certificates were issued, and their names.
 		if def.DefaultNamespace == "secrets" && !sensitive && !strings.HasPrefix(def.Type, "CertSANs.") && !strings.HasPrefix(def.Type, "KubernetesStatuses.") {
 			t.Errorf("%s: in the namespace of secrets, and not sensitive", def.Type)
 		}
@@ -79,11 +79,11 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 	}
 
 	if len(definitions) < 30 || secret < 5 {
-		t.Errorf("only %d types, %d of them sensitive, were looked at", len(definitions), secret)
+		t.Errorf("only %d types, %d of them sensitive, were checked", len(definitions), secret)
 	}
 }
 
-// readEveryWay returns how each way to read a type ends: OK for an answer, also that there is nothing.
+// readEveryWay returns the result of each way to read a type: OK for an answer, also an empty one.
 func readEveryWay(ctx context.Context, states cosiapi.StateClient, def *meta.ResourceDefinitionSpec) map[string]codes.Code {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

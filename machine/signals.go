@@ -18,14 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// haltSignal is SIGRTMIN+3, by which container engines ask an init to shut down (systemd(1)).
+// haltSignal is SIGRTMIN+3, by which container engines request a shutdown (systemd(1)).
 const haltSignal = syscall.Signal(34 + 3)
 
 // lastSignal is SIGRTMAX.
 const lastSignal = syscall.Signal(64)
 
-// requested is what a signal to process 1 asks for. The kernel sends SIGINT for Ctrl-Alt-Del (kernel.ctrl-alt-del=0), and
-// SIGPWR when the power supply fails; container engines send SIGTERM or SIGRTMIN+3.
+// requested maps signals to the actions that they request. The kernel sends SIGINT for Ctrl-Alt-Del (kernel.ctrl-alt-del=0) and
+// SIGPWR when the power supply fails. Container engines send SIGTERM or SIGRTMIN+3.
 var requested = map[os.Signal]runtime.PowerAction{
 	unix.SIGINT:  runtime.PowerReboot,
 	unix.SIGTERM: runtime.PowerShutdown,
@@ -33,31 +33,31 @@ var requested = map[os.Signal]runtime.PowerAction{
 	haltSignal:   runtime.PowerShutdown,
 }
 
-// holdSignals takes all signals from the runtime of Go, whose handlers end the process for some of them. The kernel protects
-// process 1 from signals without a handler only, and its end is the kernel's panic. The channel has those that ask for
-// something, also of the time before somebody reads it; all others are ignored.
+// holdSignals handles all signals, as the handlers of Go's runtime end the process for some of them. The kernel ignores only
+// signals without a handler for process 1, and panics when it ends. The channel receives the signals that request an action,
+// also those from before it is read. All others are dropped.
 //
-// They are not ignored by disposition (SIG_IGN): every child would inherit that.
+// They are not ignored by SIG_IGN, which every child would inherit.
 func holdSignals() <-chan os.Signal {
-	asked := make(chan os.Signal, len(requested))
-	rest := make(chan os.Signal, 1) // nobody reads it
+	requests := make(chan os.Signal, len(requested))
+	rest := make(chan os.Signal, 1) // never read
 
 	for s := syscall.Signal(1); s <= lastSignal; s++ {
 		switch _, ok := requested[s]; {
 		case ok:
-			signal.Notify(asked, s)
-		case s == unix.SIGKILL, s == unix.SIGSTOP, // which the kernel keeps from process 1 itself
-			s == unix.SIGURG,  // by which the runtime preempts goroutines, all the time; it ends nothing
-			s == unix.SIGCHLD: // the reaper's
+			signal.Notify(requests, s)
+		case s == unix.SIGKILL, s == unix.SIGSTOP, // the kernel does not deliver them to process 1
+			s == unix.SIGURG,  // the runtime preempts goroutines by it
+			s == unix.SIGCHLD: // the reaper handles it
 		default:
 			signal.Notify(rest, s)
 		}
 	}
 
-	return asked
+	return requests
 }
 
-// obey makes a request of each signal. One that comes while another request is carried out changes nothing.
+// obey writes a request for each signal. Signals that arrive after the first request have no effect.
 func obey(ctx context.Context, st state.State, log *slog.Logger, signals <-chan os.Signal) {
 	for {
 		select {
@@ -69,13 +69,13 @@ func obey(ctx context.Context, st state.State, log *slog.Logger, signals <-chan 
 	}
 }
 
-// request asks for the end of the machine, unless that is asked for already.
+// request writes a power request, unless there is one already.
 func request(ctx context.Context, st state.State, log *slog.Logger, action runtime.PowerAction, reason string) {
 	r := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
 	*r.TypedSpec() = runtime.PowerRequestSpec{Action: action, Reason: reason}
 
 	if err := st.Create(ctx, r); err != nil && !state.IsConflict(err) {
-		log.Error("the machine was not told to end", "action", action, "reason", reason, "error", err)
+		log.Error("the power request was not written", "action", action, "reason", reason, "error", err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// TestSignals: process 1 of a PID namespace survives every signal, and those that ask for something make a request.
+// TestSignals: process 1 of a PID namespace survives every signal, and the signals of requested write a request.
 func TestSignals(t *testing.T) {
 	if !nstest.IsolateInit(t) {
 		return
@@ -37,7 +37,7 @@ func TestSignals(t *testing.T) {
 	}
 
 	for s := syscall.Signal(1); s <= 64; s++ {
-		// Twice: the kernel may find the first still pending, and a handler of the runtime may run once only.
+		// Twice: the first may still be pending, and a handler of the runtime may run only once.
 		for range 2 {
 			if err := unix.Kill(1, s); err != nil {
 				t.Fatalf("signal %d: %v", s, err)
@@ -73,7 +73,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// deliver has a signal obeyed, and the same again, which changes nothing.
+// deliver passes a signal to obey, and again, which has no effect.
 func deliver(t *testing.T, st state.State, s os.Signal) {
 	t.Helper()
 
@@ -84,10 +84,10 @@ func deliver(t *testing.T, st state.State, s os.Signal) {
 		select {
 		case signals <- s:
 		case err := <-obeyed:
-			t.Fatalf("the end of what obeys signals: %v", err)
+			t.Fatalf("the process that obeys signals: %v", err)
 		}
 	}
 
-	// Taken a third time, the second was worked on.
+	// When the third is received, the second has been handled.
 	signals <- s
 }

@@ -5,12 +5,9 @@ package pki
 import (
 	"crypto"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
-	"math/big"
 	"time"
 )
 
@@ -18,8 +15,7 @@ const (
 	// CALifetime is how long an authority lives unless the caller says otherwise.
 	CALifetime = 87600 * time.Hour
 
-	// Backdate is how far before now a certificate starts, so that a machine whose clock is a little
-	// behind the one which made it accepts it.
+	// Backdate is how long before now a certificate starts, so that a machine with a slow clock accepts it.
 	Backdate = time.Minute
 )
 
@@ -39,11 +35,11 @@ type CAOptions struct {
 	TTL          time.Duration // from now; default: CALifetime
 }
 
-// NewCA makes a self-signed authority.
+// NewCA creates a self-signed authority.
 func NewCA(opts CAOptions) (*CA, error) {
 	key, err := NewKey(opts.Kind)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	if opts.TTL == 0 {
@@ -52,68 +48,48 @@ func NewCA(opts CAOptions) (*CA, error) {
 
 	notBefore, notAfter, err := validity(opts.NotBefore, opts.TTL)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
-	}
-
-	id, err := keyID(key.Public())
-	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
-	}
-
-	serial, err := newSerial()
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	template := &x509.Certificate{
-		SerialNumber:          serial,
 		Subject:               pkix.Name{Organization: opts.Organization, CommonName: opts.CommonName},
 		NotBefore:             notBefore,
 		NotAfter:              notAfter,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
-		SubjectKeyId:          id,
 	}
 
 	cert, err := create(template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	keyPEM, err := EncodeKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	return &CA{Certificate: cert, Key: key, PEM: Pair{Crt: EncodeCertificate(cert), Key: keyPEM}}, nil
 }
 
-// ParseCA reads an authority and checks that it can sign: its certificate is one of a CA and the key is
-// its own.
+// ParseCA reads an authority and checks that it can sign: the certificate is that of a CA, and the key belongs to it.
 func ParseCA(crtPEM, keyPEM []byte) (*CA, error) {
-	cert, err := ParseCertificate(crtPEM)
+	pair := Pair{Crt: crtPEM, Key: keyPEM}
+
+	cert, key, err := pair.parse()
 	if err != nil {
-		return nil, fmt.Errorf("reading a CA: %w", err)
+		return nil, fmt.Errorf("read CA: %w", err)
 	}
 
 	if !cert.IsCA {
-		return nil, fmt.Errorf("reading a CA: certificate %q is not one of an authority (basic constraints say CA: no)", cert.Subject)
+		return nil, fmt.Errorf("read CA: certificate %q is not one of an authority (its basic constraints have CA: no)", cert.Subject)
 	}
 
-	key, err := ParseKey(keyPEM)
-	if err != nil {
-		return nil, fmt.Errorf("reading a CA: %w", err)
-	}
-
-	if !samePublicKey(cert.PublicKey, key.Public()) {
-		return nil, fmt.Errorf("reading a CA: certificate %q and the private key do not belong together", cert.Subject)
-	}
-
-	return &CA{Certificate: cert, Key: key, PEM: Pair{Crt: crtPEM, Key: keyPEM}}, nil
+	return &CA{Certificate: cert, Key: key, PEM: pair}, nil
 }
 
-// validity turns the start and lifetime of a request into the two times of a certificate.
+// validity returns the start and end of a certificate.
 func validity(notBefore time.Time, ttl time.Duration) (time.Time, time.Time, error) {
 	if ttl <= 0 {
 		return time.Time{}, time.Time{}, fmt.Errorf("a lifetime of %s is not positive", ttl)
@@ -133,43 +109,17 @@ func validity(notBefore time.Time, ttl time.Duration) (time.Time, time.Time, err
 	return notBefore.UTC(), notAfter.UTC(), nil
 }
 
-// create signs the template and returns the certificate as it would be read back.
+// create signs the template and returns the parsed certificate.
 func create(template, parent *x509.Certificate, public crypto.PublicKey, signer crypto.Signer) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, signer)
 	if err != nil {
-		return nil, fmt.Errorf("signing certificate %q: %w", template.Subject, err)
+		return nil, fmt.Errorf("sign certificate %q: %w", template.Subject, err)
 	}
 
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("reading back certificate %q: %w", template.Subject, err)
+		return nil, fmt.Errorf("parse certificate %q: %w", template.Subject, err)
 	}
 
 	return cert, nil
-}
-
-// newSerial is a random positive number of 127 bits at most (RFC 5280 asks for 20 octets at most).
-func newSerial() (*big.Int, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, fmt.Errorf("making a serial number: %w", err)
-	}
-
-	if serial.Sign() == 0 {
-		return nil, errors.New("making a serial number: the random source returned zero")
-	}
-
-	return serial, nil
-}
-
-// keyID is the subject key identifier: the start of SHA-256 of the public key (RFC 7093, method 1).
-func keyID(public crypto.PublicKey) ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(public)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a public key: %w", err)
-	}
-
-	sum := sha256.Sum256(der)
-
-	return sum[:20], nil
 }

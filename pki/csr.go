@@ -19,28 +19,23 @@ type CSROptions struct {
 	DNSNames     []string
 	IPs          []netip.Addr
 
-	// Key signs the request; a new key of Kind is made when it is empty. PEM.
+	// Key signs the request, PEM; by default a new key of Kind.
 	Key []byte
 }
 
-// NewCSR makes a signing request and returns it with its private key, both PEM.
+// NewCSR creates a signing request and returns it with its private key, both PEM.
 func NewCSR(opts CSROptions) (csrPEM, keyPEM []byte, err error) {
 	keyPEM = opts.Key
 
 	if len(keyPEM) == 0 {
-		key, err := NewKey(opts.Kind)
-		if err != nil {
-			return nil, nil, fmt.Errorf("making a signing request: %w", err)
-		}
-
-		if keyPEM, err = EncodeKey(key); err != nil {
-			return nil, nil, fmt.Errorf("making a signing request: %w", err)
+		if keyPEM, _, err = NewKeyPair(opts.Kind); err != nil {
+			return nil, nil, fmt.Errorf("create signing request: %w", err)
 		}
 	}
 
 	key, err := ParseKey(keyPEM)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a signing request: %w", err)
+		return nil, nil, fmt.Errorf("create signing request: %w", err)
 	}
 
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
@@ -49,13 +44,13 @@ func NewCSR(opts CSROptions) (csrPEM, keyPEM []byte, err error) {
 		IPAddresses: netIPs(opts.IPs),
 	}, key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a signing request: %w", err)
+		return nil, nil, fmt.Errorf("create signing request: %w", err)
 	}
 
 	return pem.EncodeToMemory(&pem.Block{Type: blockRequest, Bytes: der}), keyPEM, nil
 }
 
-// ParseCSR reads a signing request and checks that its maker holds the private key.
+// ParseCSR reads a signing request and checks that its sender has the private key.
 func ParseCSR(text []byte) (*x509.CertificateRequest, error) {
 	block, err := firstBlock(text, "a signing request", blockRequest, "NEW "+blockRequest)
 	if err != nil {
@@ -64,19 +59,18 @@ func ParseCSR(text []byte) (*x509.CertificateRequest, error) {
 
 	csr, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("reading a signing request: %w", err)
+		return nil, fmt.Errorf("read a signing request: %w", err)
 	}
 
 	if err := csr.CheckSignature(); err != nil {
-		return nil, fmt.Errorf("reading a signing request: its signature: %w", err)
+		return nil, fmt.Errorf("read a signing request: signature: %w", err)
 	}
 
 	return csr, nil
 }
 
-// SignCSR answers a signing request. The public key, the common name, the DNS names and the addresses
-// are the request's; organization, usages and times are only the caller's, so that a request cannot ask
-// for a role.
+// SignCSR signs the certificate for a signing request. The public key, the common name, the DNS names and the addresses are taken
+// from the request; organization, usages and times only from opts, so that a request cannot obtain a role.
 func (ca *CA) SignCSR(csrPEM []byte, opts LeafOptions) ([]byte, error) {
 	csr, err := ParseCSR(csrPEM)
 	if err != nil {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki makes and reads the X.509 material of a cluster: certificate authorities, leaf
-// certificates, signing requests and bare key pairs, all carried as PEM.
+// Package pki creates and reads the X.509 material of a cluster: certificate authorities, leaf
+// certificates, signing requests and bare key pairs, all as PEM.
 //
-// It is a pure library: bytes and options in, bytes out; randomness is the only thing it takes from
-// outside. The machine configuration, the secrets controllers, trustd, talosctl and the kubeconfig
-// writer all make their certificates here, so the rules below hold everywhere:
+// Its only inputs are its arguments, time and randomness. The machine configuration, the secrets
+// controllers, trustd, talosctl and the kubeconfig writer all use it, so the rules below hold
+// everywhere:
 //
 //	ca, err   := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
 //	ca, err   := pki.ParseCA(crtPEM, keyPEM)       // checks that the two belong together
@@ -14,12 +14,11 @@
 //	crt, err  := ca.SignCSR(csr, pki.LeafOptions{Server: true, TTL: 24 * time.Hour})
 //	when      := pki.RenewAt(cert)                 // half of its life
 //
-// Keys of an authority decide the kind of key of its leaves unless the caller says otherwise. A leaf
-// never outlives its authority: its end is moved forward to the authority's end. Signing a request
-// takes the public key, names and common name from it, never the organization: in this system an
-// organization is a role.
+// Leaves have the kind of key of their authority by default. A leaf ends with its authority at the
+// latest. SignCSR takes the public key, names and common name from the request, but never the
+// organization, which is a role in this system.
 //
-// Private keys are written under the PEM headers that existing configurations carry
-// ("ED25519 PRIVATE KEY" over PKCS#8, "EC PRIVATE KEY", "RSA PRIVATE KEY") and are read under those
-// and under plain PKCS#8 "PRIVATE KEY".
+// Private keys are written with the PEM headers of existing configurations ("ED25519 PRIVATE KEY"
+// over PKCS#8, "EC PRIVATE KEY", "RSA PRIVATE KEY"), and are read with those and with plain PKCS#8
+// "PRIVATE KEY".
 package pki

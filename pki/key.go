@@ -28,23 +28,15 @@ const (
 )
 
 func (k KeyKind) String() string {
-	switch k {
-	case SameAsCA:
-		return "same as CA"
-	case Ed25519:
-		return "Ed25519"
-	case ECDSAP256:
-		return "ECDSA P-256"
-	case RSA2048:
-		return "RSA 2048"
-	case RSA4096:
-		return "RSA 4096"
-	default:
+	names := [...]string{"same as CA", "Ed25519", "ECDSA P-256", "RSA 2048", "RSA 4096"}
+	if k < 0 || int(k) >= len(names) {
 		return fmt.Sprintf("KeyKind(%d)", int(k))
 	}
+
+	return names[k]
 }
 
-// PEM block types, as existing configurations carry them.
+// PEM block types in existing configurations.
 const (
 	blockCertificate = "CERTIFICATE"
 	blockRequest     = "CERTIFICATE REQUEST"
@@ -55,7 +47,7 @@ const (
 	blockRSA         = "RSA PRIVATE KEY"
 )
 
-// NewKey makes a private key of the given kind.
+// NewKey creates a private key of the given kind.
 func NewKey(kind KeyKind) (crypto.Signer, error) {
 	var (
 		key crypto.Signer
@@ -72,17 +64,17 @@ func NewKey(kind KeyKind) (crypto.Signer, error) {
 	case RSA4096:
 		key, err = rsa.GenerateKey(rand.Reader, 4096)
 	default:
-		return nil, fmt.Errorf("making a key: %s is not a kind of key", kind)
+		return nil, fmt.Errorf("create key: %s is not a kind of key", kind)
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("making a %s key: %w", kind, err)
+		return nil, fmt.Errorf("create %s key: %w", kind, err)
 	}
 
 	return key, nil
 }
 
-// KindOf tells the kind of a key pair from its public half.
+// KindOf returns the kind of a key pair by its public key.
 func KindOf(public crypto.PublicKey) (KeyKind, error) {
 	switch key := public.(type) {
 	case ed25519.PublicKey:
@@ -119,21 +111,21 @@ func EncodeKey(key crypto.Signer) ([]byte, error) {
 		block = blockRSA
 		der = x509.MarshalPKCS1PrivateKey(key)
 	default:
-		return nil, fmt.Errorf("encoding a private key: type %T is not supported", key)
+		return nil, fmt.Errorf("encode private key: type %T is not supported", key)
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("encoding a private key: %w", err)
+		return nil, fmt.Errorf("encode private key: %w", err)
 	}
 
 	return pem.EncodeToMemory(&pem.Block{Type: block, Bytes: der}), nil
 }
 
-// EncodePublicKey writes the public half of a key as PEM (PKIX).
+// EncodePublicKey writes a public key as PEM (PKIX).
 func EncodePublicKey(key crypto.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a public key: %w", err)
+		return nil, fmt.Errorf("encode public key: %w", err)
 	}
 
 	return pem.EncodeToMemory(&pem.Block{Type: blockPublicKey, Bytes: der}), nil
@@ -158,26 +150,19 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("reading a private key from a %q PEM block: %w", block.Type, err)
+		return nil, fmt.Errorf("read a private key from a %q PEM block: %w", block.Type, err)
 	}
 
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("reading a private key from a %q PEM block: type %T cannot sign", block.Type, key)
+		return nil, fmt.Errorf("read a private key from a %q PEM block: type %T cannot sign", block.Type, key)
 	}
 
 	if _, err := KindOf(signer.Public()); err != nil {
-		return nil, fmt.Errorf("reading a private key from a %q PEM block: %w", block.Type, err)
+		return nil, fmt.Errorf("read a private key from a %q PEM block: %w", block.Type, err)
 	}
 
 	return signer, nil
 }
 
-// samePublicKey tells whether two public keys are one.
-func samePublicKey(a, b crypto.PublicKey) bool {
-	comparable, ok := a.(interface{ Equal(crypto.PublicKey) bool })
-
-	return ok && comparable.Equal(b)
-}
-
-var errNotPEM = errors.New("not PEM: expected a text that starts with \"-----BEGIN\"")
+var errNotPEM = errors.New("not PEM: want a text that starts with \"-----BEGIN\"")

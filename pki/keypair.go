@@ -4,13 +4,13 @@ package pki
 
 import "fmt"
 
-// ServiceAccountKind is the kind of key that signs Kubernetes service account tokens. RS256 is the one
-// algorithm that every consumer of those tokens (OIDC federation included) takes; the API server signs
-// a token for each pod, and at 4096 bits that costs seven times as much for a key that is rotated long
-// before 2048 bits fall.
+// ServiceAccountKind is the kind of key that signs Kubernetes service account tokens. RS256 is the only
+// algorithm that every consumer of these tokens (OIDC federation included) accepts. The API server
+// signs a token for each pod: with 4096 bits that takes seven times as long, and the key is rotated
+// long before 2048 bits are broken.
 const ServiceAccountKind = RSA2048
 
-// NewKeyPair makes a bare key pair: the private key and its public half, both PEM.
+// NewKeyPair creates a bare key pair: the private and the public key, both PEM.
 func NewKeyPair(kind KeyKind) (private, public []byte, err error) {
 	key, err := NewKey(kind)
 	if err != nil {
@@ -28,11 +28,11 @@ func NewKeyPair(kind KeyKind) (private, public []byte, err error) {
 	return private, public, nil
 }
 
-// PublicKeyOf returns the public half of a private key, PEM to PEM.
+// PublicKeyOf returns the public key of a private key, both PEM.
 func PublicKeyOf(private []byte) ([]byte, error) {
 	key, err := ParseKey(private)
 	if err != nil {
-		return nil, fmt.Errorf("taking a public key: %w", err)
+		return nil, fmt.Errorf("derive public key: %w", err)
 	}
 
 	return EncodePublicKey(key.Public())

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// MaintenanceName is the subject of the certificate of a machine that has no configuration, and so no authority that signs for it.
+// MaintenanceName is the subject of the self-signed certificate of a machine without a configuration.
 const MaintenanceName = "maintenance-service.talos.dev"
 
 // LeafOptions describe a certificate to be signed.
@@ -24,16 +24,16 @@ type LeafOptions struct {
 	DNSNames     []string
 	IPs          []netip.Addr
 
-	// Server and Client are the extended usages; one of them at least.
+	// Server and Client are the extended key usages; at least one is required.
 	Server bool
 	Client bool
 
-	TTL       time.Duration // from now, required; cut at the end of the authority
+	TTL       time.Duration // from now, required; limited by the end of the authority
 	NotBefore time.Time     // default: now - Backdate
 	Kind      KeyKind       // default: the authority's own kind
 }
 
-// Sign makes a key and a certificate for it.
+// Sign creates a key and a certificate for it.
 func (ca *CA) Sign(opts LeafOptions) (Pair, error) {
 	kind := opts.Kind
 
@@ -41,13 +41,13 @@ func (ca *CA) Sign(opts LeafOptions) (Pair, error) {
 		var err error
 
 		if kind, err = KindOf(ca.Key.Public()); err != nil {
-			return Pair{}, fmt.Errorf("signing a certificate: %w", err)
+			return Pair{}, fmt.Errorf("sign certificate: %w", err)
 		}
 	}
 
 	key, err := NewKey(kind)
 	if err != nil {
-		return Pair{}, fmt.Errorf("signing a certificate: %w", err)
+		return Pair{}, fmt.Errorf("sign certificate: %w", err)
 	}
 
 	crt, err := ca.SignPublicKey(key.Public(), opts)
@@ -57,25 +57,25 @@ func (ca *CA) Sign(opts LeafOptions) (Pair, error) {
 
 	keyPEM, err := EncodeKey(key)
 	if err != nil {
-		return Pair{}, fmt.Errorf("signing a certificate: %w", err)
+		return Pair{}, fmt.Errorf("sign certificate: %w", err)
 	}
 
 	return Pair{Crt: crt, Key: keyPEM}, nil
 }
 
-// SignPublicKey makes a certificate for a key that exists already. Kind is ignored.
+// SignPublicKey signs a certificate for an existing key. It ignores Kind.
 func (ca *CA) SignPublicKey(public crypto.PublicKey, opts LeafOptions) ([]byte, error) {
 	if !opts.Server && !opts.Client {
-		return nil, errors.New("signing a certificate: neither a server nor a client usage is asked for")
+		return nil, errors.New("sign certificate: neither a server nor a client usage is requested")
 	}
 
 	if _, err := KindOf(public); err != nil {
-		return nil, fmt.Errorf("signing a certificate: %w", err)
+		return nil, fmt.Errorf("sign certificate: %w", err)
 	}
 
 	notBefore, notAfter, err := validity(opts.NotBefore, opts.TTL)
 	if err != nil {
-		return nil, fmt.Errorf("signing a certificate: %w", err)
+		return nil, fmt.Errorf("sign certificate: %w", err)
 	}
 
 	if end := ca.Certificate.NotAfter; notAfter.After(end) {
@@ -83,17 +83,11 @@ func (ca *CA) SignPublicKey(public crypto.PublicKey, opts LeafOptions) ([]byte, 
 	}
 
 	if !notBefore.Before(notAfter) {
-		return nil, fmt.Errorf("signing a certificate: the authority %q ended at %s: make a new one",
+		return nil, fmt.Errorf("sign certificate: the authority %q ended at %s: create a new one",
 			ca.Certificate.Subject, ca.Certificate.NotAfter.Format(time.RFC3339))
 	}
 
-	serial, err := newSerial()
-	if err != nil {
-		return nil, err
-	}
-
 	template := &x509.Certificate{
-		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: opts.CommonName, Organization: opts.Organization},
 		DNSNames:              opts.DNSNames,
 		IPAddresses:           netIPs(opts.IPs),
@@ -124,7 +118,7 @@ func (ca *CA) SignPublicKey(public crypto.PublicKey, opts LeafOptions) ([]byte, 
 	return EncodeCertificate(cert), nil
 }
 
-// RenewAt is when a certificate should be replaced: at half of its life.
+// RenewAt returns when a certificate should be replaced: at half of its life.
 func RenewAt(cert *x509.Certificate) time.Time {
 	return cert.NotBefore.Add(cert.NotAfter.Sub(cert.NotBefore) / 2)
 }

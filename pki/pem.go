@@ -4,6 +4,7 @@ package pki
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -12,27 +13,37 @@ import (
 	"strings"
 )
 
-// Pair is a certificate and its private key, both PEM. The certificate may be followed by others that
-// lead to an authority.
+// Pair is a certificate and its private key, both PEM. Intermediate certificates may follow the
+// certificate.
 type Pair struct {
 	Crt []byte
 	Key []byte
 }
 
-// TLS makes the pair usable by crypto/tls, and checks that key and certificate belong together.
-func (p Pair) TLS() (tls.Certificate, error) {
+// parse reads the first certificate and the key, and checks that they belong together.
+func (p Pair) parse() (*x509.Certificate, crypto.Signer, error) {
 	cert, err := ParseCertificate(p.Crt)
 	if err != nil {
-		return tls.Certificate{}, err
+		return nil, nil, err
 	}
 
 	key, err := ParseKey(p.Key)
 	if err != nil {
-		return tls.Certificate{}, err
+		return nil, nil, err
 	}
 
-	if !samePublicKey(cert.PublicKey, key.Public()) {
-		return tls.Certificate{}, fmt.Errorf("certificate %q and the private key do not belong together", cert.Subject)
+	if public, ok := cert.PublicKey.(interface{ Equal(crypto.PublicKey) bool }); !ok || !public.Equal(key.Public()) {
+		return nil, nil, fmt.Errorf("certificate %q and the private key do not belong together", cert.Subject)
+	}
+
+	return cert, key, nil
+}
+
+// TLS converts the pair for crypto/tls, and checks that key and certificate belong together.
+func (p Pair) TLS() (tls.Certificate, error) {
+	cert, key, err := p.parse()
+	if err != nil {
+		return tls.Certificate{}, err
 	}
 
 	certs, err := ParseCertificates(p.Crt)
@@ -63,13 +74,13 @@ func ParseCertificate(text []byte) (*x509.Certificate, error) {
 
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("reading a certificate: %w", err)
+		return nil, fmt.Errorf("read a certificate: %w", err)
 	}
 
 	return cert, nil
 }
 
-// ParseCertificates reads every certificate of a PEM text; one at least.
+// ParseCertificates reads all certificates of a PEM text, which must have at least one.
 func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
 
@@ -86,7 +97,7 @@ func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, fmt.Errorf("reading certificate number %d: %w", len(certs)+1, err)
+			return nil, fmt.Errorf("read certificate number %d: %w", len(certs)+1, err)
 		}
 
 		certs = append(certs, cert)
@@ -101,7 +112,7 @@ func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// Pool collects the certificates of several PEM texts as trusted authorities.
+// Pool returns a pool with the certificates of several PEM texts.
 func Pool(texts ...[]byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 
@@ -119,10 +130,10 @@ func Pool(texts ...[]byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// firstBlock finds the first PEM block of one of the types; what names the wanted thing in errors.
+// firstBlock returns the first PEM block of one of the types; what names it in errors.
 func firstBlock(text []byte, what string, types ...string) (*pem.Block, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, fmt.Errorf("reading %s: the text is empty", what)
+		return nil, fmt.Errorf("read %s: the text is empty", what)
 	}
 
 	var seen []string
@@ -142,8 +153,8 @@ func firstBlock(text []byte, what string, types ...string) (*pem.Block, error) {
 	}
 
 	if len(seen) == 0 {
-		return nil, fmt.Errorf("reading %s: %w", what, errNotPEM)
+		return nil, fmt.Errorf("read %s: %w", what, errNotPEM)
 	}
 
-	return nil, fmt.Errorf("reading %s: the PEM text holds %s, want %q", what, strings.Join(seen, ", "), types)
+	return nil, fmt.Errorf("read %s: the PEM text contains %s, want %q", what, strings.Join(seen, ", "), types)
 }

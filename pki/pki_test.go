@@ -49,7 +49,7 @@ func TestCARoundTrip(t *testing.T) {
 			}
 
 			if !read.Certificate.Equal(made.Certificate) {
-				t.Error("the certificate read back is another one")
+				t.Error("the parsed certificate differs")
 			}
 
 			if got, want := read.Certificate.Subject.Organization, []string{"talos"}; !slices.Equal(got, want) {
@@ -100,7 +100,7 @@ func TestSign(t *testing.T) {
 			}
 
 			if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: test.want}); err != nil {
-				t.Errorf("verifying: %v", err)
+				t.Errorf("verify: %v", err)
 			}
 
 			if diff := cmp.Diff(test.want, cert.ExtKeyUsage); diff != "" {
@@ -173,7 +173,7 @@ func TestSignRefuses(t *testing.T) {
 		{"no usage", ca, pki.LeafOptions{TTL: time.Hour}, "neither a server nor a client"},
 		{"no lifetime", ca, pki.LeafOptions{Client: true}, "not positive"},
 		{"negative lifetime", ca, pki.LeafOptions{Client: true, TTL: -time.Hour}, "not positive"},
-		{"authority ended", ended, pki.LeafOptions{Client: true, TTL: time.Hour, NotBefore: time.Now()}, "make a new one"},
+		{"authority ended", ended, pki.LeafOptions{Client: true, TTL: time.Hour, NotBefore: time.Now()}, "create a new one"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := test.ca.Sign(test.opts); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -183,7 +183,7 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-// A request cannot ask for a role: the organization it names is dropped.
+// A request cannot obtain a role: its organization is dropped.
 func TestSignCSR(t *testing.T) {
 	ca := newCA(t, pki.Ed25519)
 
@@ -231,8 +231,8 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"nothing", "", "", "the text is empty"},
 		{"not PEM", "hello", string(ca.PEM.Key), "not PEM"},
-		{"key in place of a certificate", string(ca.PEM.Key), string(ca.PEM.Key), `holds "ED25519 PRIVATE KEY", want ["CERTIFICATE"]`},
-		{"garbage inside", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", string(ca.PEM.Key), "reading a certificate"},
+		{"key in place of a certificate", string(ca.PEM.Key), string(ca.PEM.Key), `contains "ED25519 PRIVATE KEY", want ["CERTIFICATE"]`},
+		{"garbage inside", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", string(ca.PEM.Key), "read a certificate"},
 		{"no key", string(ca.PEM.Crt), "", "the text is empty"},
 		{"another's key", string(ca.PEM.Crt), string(other.PEM.Key), "do not belong together"},
 		{"a leaf", string(leaf.Crt), string(leaf.Key), "not one of an authority"},
@@ -284,7 +284,7 @@ func FuzzParse(f *testing.F) {
 
 		for _, err := range []error{errCert, errKey, errCSR} {
 			if err != nil && err.Error() == "" {
-				t.Error("an error without words")
+				t.Error("an error without a text")
 			}
 		}
 	})

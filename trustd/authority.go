@@ -16,20 +16,20 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Authority is what the signer knows at one moment.
+// Authority is what the signer needs at one moment.
 type Authority struct {
-	// CA that signs, and Bundle of all that nodes shall accept, PEM.
+	// CA signs, and Bundle has all authorities that nodes are to accept, PEM.
 	CA     *pki.CA
 	Bundle []byte
-	// Token that a caller must have.
+	// Token is the machine token that a caller must have.
 	Token string
-	// Reserved for the control plane.
+	// Reserved are the names and addresses of the control plane.
 	Reserved Reserved
 	// Nodes of the cluster.
 	Nodes Nodes
 }
 
-// ReadAuthority puts it together; nil until trustd has something to serve with.
+// ReadAuthority reads the authority, nil until trustd has its certificate.
 func ReadAuthority(ctx context.Context, st state.Reader) (*Authority, error) {
 	view, err := ReadView(ctx, st)
 	if err != nil || view == nil {
@@ -54,7 +54,7 @@ func ReadAuthority(ctx context.Context, st state.Reader) (*Authority, error) {
 	isDeclared := func(addr netip.Addr) bool { return slices.Contains(declared, addr) }
 	own := view.Server.Leaf
 
-	// This node, with whatever the configuration adds, and the others of the control plane.
+	// This node, with what its configuration adds, and the other control plane nodes.
 	a.Reserved.add(own.DNSNames, slices.DeleteFunc(addresses(own.IPAddresses), isDeclared))
 	a.Reserved.add([]string{own.Subject.CommonName}, nil)
 

@@ -4,21 +4,20 @@ package trustd
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// maxClaims are the names and addresses that are remembered: some of each node. With more, nobody gets another's, and new
-// nodes get certificates for the address that they call from alone.
+// maxClaims is how many names and addresses are recorded; a node has several. When it is reached, new nodes get certificates only
+// for the address that they call from.
 const maxClaims = 16384
 
-// claims remember who has a certificate for which names and addresses: for as long as that lives, nobody gets one for the same
-// from another address. A token that leaks does not make its holder a man in the middle of a worker that is there.
+// claims record which address has a certificate for which names and addresses. While the certificate is valid, no other address
+// gets one for the same. So an attacker with a leaked token cannot impersonate a worker that has its certificate.
 //
-// They are in memory: what another control plane node signed, or this one before it started, is not known. A name that the cluster's
-// Nodes confirm is the caller's, whoever was first: it may have been asked for before its machine was there.
+// They are in memory: certificates from other control plane nodes, or from before a restart, are not recorded. A name that the
+// cluster's Nodes confirm is the caller's even if another address claimed it first, before the machine existed.
 type claims struct {
 	mu sync.Mutex
 	of map[string]claim
@@ -31,8 +30,8 @@ type claim struct {
 
 func newClaims() *claims { return &claims{of: map[string]claim{}} }
 
-// take returns the part of a grant that is not another's, and what is. The address of the caller is its own, whoever had it
-// before. What every node calls itself is nobody's.
+// take returns the part of a grant that no other address has claimed, and the rest. The caller may always have its own address.
+// Loopback addresses and localhost are not claimed.
 func (c *claims) take(
 	granted Request, from netip.Addr, confirmed map[string]bool, now time.Time, life time.Duration,
 ) (own Request, left []string) {
@@ -43,14 +42,10 @@ func (c *claims) take(
 	c.sweep(now)
 
 	mine := func(what string, always bool) bool {
-		what = strings.ToLower(what)
-
 		held, ok := c.of[what]
 		room := ok || len(c.of) < maxClaims
 
 		if !always && (!room || ok && held.from != from && now.Before(held.until)) {
-			left = append(left, what)
-
 			return false
 		}
 
@@ -61,29 +56,16 @@ func (c *claims) take(
 		return true
 	}
 
-	own = granted
-	own.Addresses, own.DNSNames = nil, nil
+	return granted.keep(func(addr netip.Addr) bool {
+		return addr.IsLoopback() || mine(addr.String(), addr == from)
+	}, func(name string) bool {
+		name = strings.ToLower(name)
 
-	for _, addr := range granted.Addresses {
-		if addr.IsLoopback() || mine(addr.String(), addr == from) {
-			own.Addresses = append(own.Addresses, addr)
-		}
-	}
-
-	for _, name := range granted.DNSNames {
-		if strings.EqualFold(name, "localhost") || mine(name, confirmed[strings.ToLower(name)]) {
-			own.DNSNames = append(own.DNSNames, name)
-		}
-	}
-
-	if own.CommonName != "" && !slices.Contains(own.DNSNames, own.CommonName) && !mine(own.CommonName, confirmed[strings.ToLower(own.CommonName)]) {
-		own.CommonName = ""
-	}
-
-	return own, left
+		return name == "localhost" || mine(name, confirmed[name])
+	})
 }
 
-// sweep forgets what is no longer valid when there is no room.
+// sweep removes claims that are no longer valid when there is no room.
 func (c *claims) sweep(now time.Time) {
 	if len(c.of) < maxClaims {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClaims has workers and others ask one after the other.
+// TestClaims has requests of workers and others, in order.
 func TestClaims(t *testing.T) {
 	c, now := newClaims(), time.Now()
 	life := 24 * time.Hour
@@ -24,7 +24,7 @@ func TestClaims(t *testing.T) {
 		want Request
 		left []string
 		wait time.Duration
-		// confirmed are the names that are the caller's Node's.
+		// confirmed are the names of the caller's Node.
 		confirmed map[string]bool
 	}{
 		{
@@ -33,10 +33,10 @@ func TestClaims(t *testing.T) {
 			want: Request{CommonName: "w1", DNSNames: []string{"w1", "w1.example.org", "localhost"}, Addresses: addrs("10.5.0.3", "fd00::3", "127.0.0.1")},
 		},
 		{
-			name: "somebody else with the token wants to be it", from: "10.5.0.66",
+			name: "another holder of the token requests its names", from: "10.5.0.66",
 			ask:  Request{CommonName: "W1", DNSNames: []string{"W1.example.org", "mine", "localhost"}, Addresses: addrs("10.5.0.66", "10.5.0.3", "fd00::3")},
 			want: Request{DNSNames: []string{"mine", "localhost"}, Addresses: addrs("10.5.0.66")},
-			left: []string{"10.5.0.3", "fd00::3", "w1.example.org", "w1"},
+			left: []string{"10.5.0.3", "fd00::3", "W1.example.org", "CN=W1"},
 		},
 		{
 			name: "the worker renews", from: "::ffff:10.5.0.3", wait: 12 * time.Hour,
@@ -59,14 +59,14 @@ func TestClaims(t *testing.T) {
 			want: Request{CommonName: "w1", Addresses: addrs("10.5.0.4")},
 		},
 		{
-			name: "somebody was first with the name of a machine that comes later", from: "10.5.0.66",
+			name: "a name is claimed before its machine exists", from: "10.5.0.66",
 			ask:  Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.66")},
 			want: Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.66")},
 		},
 		{
-			name: "the machine, before its Node is there", from: "10.5.0.9",
+			name: "the machine, before its Node exists", from: "10.5.0.9",
 			ask:  Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.9")},
-			want: Request{Addresses: addrs("10.5.0.9")}, left: []string{"w9", "w9"},
+			want: Request{Addresses: addrs("10.5.0.9")}, left: []string{"w9", "CN=w9"},
 		},
 		{
 			name: "and with it", from: "10.5.0.9", confirmed: map[string]bool{"w9": true},
@@ -87,7 +87,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestClaimsAreBounded has a holder of the token claim all that it can: others still get their own address.
+// TestClaimsAreBounded: a holder of the token claims all that it can. Other nodes still get their own address.
 func TestClaimsAreBounded(t *testing.T) {
 	c, now := newClaims(), time.Now()
 

@@ -5,16 +5,16 @@ package trustd
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
-// Reserved are the names and addresses of the control plane, which nobody else may have a certificate for. Names are in
-// lower case.
+// Reserved are the names and addresses of the control plane, which no other node may have. Names are in lower case.
 type Reserved struct {
 	Names     map[string]bool
 	Addresses map[netip.Addr]bool
-	// Declared are those of the addresses that the control plane has only by machine.certSANs, where a cluster may list all
-	// its nodes. Who calls from one has it.
+	// Declared are the addresses that are reserved only because of machine.certSANs, where a cluster may list all its nodes. A
+	// node that calls from such an address may have it.
 	Declared map[netip.Addr]bool
 }
 
@@ -22,7 +22,7 @@ func newReserved() Reserved {
 	return Reserved{Names: map[string]bool{}, Addresses: map[netip.Addr]bool{}, Declared: map[netip.Addr]bool{}}
 }
 
-// declare notes addresses of machine.certSANs, unless they are the control plane's otherwise too: it comes last.
+// declare adds addresses of machine.certSANs that are not reserved already. Call it last.
 func (r *Reserved) declare(addrs []netip.Addr) {
 	for _, addr := range addrs {
 		if addr = addr.Unmap(); addr.IsValid() && !addr.IsLoopback() && !r.Addresses[addr] {
@@ -31,7 +31,7 @@ func (r *Reserved) declare(addrs []netip.Addr) {
 	}
 }
 
-// add names and addresses. What every node calls itself is not reserved.
+// add reserves names and addresses, except localhost and loopback addresses.
 func (r *Reserved) add(names []string, addrs []netip.Addr) {
 	for _, name := range names {
 		if name = strings.ToLower(name); name != "localhost" && name != "" {
@@ -46,43 +46,53 @@ func (r *Reserved) add(names []string, addrs []netip.Addr) {
 	}
 }
 
-// Grant returns the part of a request that a node which calls from an address may have, and what was left out of it.
+// Grant returns the part of a request that a node may have if it calls from an address, and what is left out.
 //
-// The node must ask for the address that it calls from: it asks for itself. An address of the control plane is one that
-// calls pass through (a load balancer's, that the configuration names).
+// The request must contain that address: a node requests certificates only for itself. The exception is an address of the control
+// plane, from which a load balancer may pass calls on.
 func (r *Request) Grant(from netip.Addr, reserved Reserved) (granted Request, left []string, err error) {
 	from = from.Unmap().WithZone("")
-	own := reserved.Addresses[from]
-	granted.Key = r.Key
 
-	for _, addr := range r.Addresses {
-		own = own || addr == from
-
-		if reserved.Addresses[addr] && (addr != from || !reserved.Declared[addr]) {
-			left = append(left, addr.String())
-		} else {
-			granted.Addresses = append(granted.Addresses, addr)
-		}
-	}
-
-	if !own {
-		return Request{}, nil, fmt.Errorf("the request comes from %s, which is not among the addresses that it asks for: a node asks for itself only "+
+	if !reserved.Addresses[from] && !slices.Contains(r.Addresses, from) {
+		return Request{}, nil, fmt.Errorf("the request comes from %s, which is not among the addresses that it contains: a node may request a certificate only for itself "+
 			"(if the network translates its address, list %s in machine.certSANs of the node)", from, from)
 	}
 
-	for _, name := range r.DNSNames {
-		if reserved.Names[strings.ToLower(name)] {
-			left = append(left, name)
+	granted, left = r.keep(
+		func(addr netip.Addr) bool {
+			return !reserved.Addresses[addr] || addr == from && reserved.Declared[addr]
+		},
+		func(name string) bool { return !reserved.Names[strings.ToLower(name)] },
+	)
+
+	return granted, left, nil
+}
+
+// keep returns the part of a request whose addresses and names pass, and what does not.
+func (r *Request) keep(address func(netip.Addr) bool, name func(string) bool) (kept Request, left []string) {
+	kept.Key = r.Key
+
+	for _, addr := range r.Addresses {
+		if address(addr) {
+			kept.Addresses = append(kept.Addresses, addr)
 		} else {
-			granted.DNSNames = append(granted.DNSNames, name)
+			left = append(left, addr.String())
 		}
 	}
 
-	if reserved.Names[strings.ToLower(r.CommonName)] {
-		left = append(left, "CN="+r.CommonName)
-	} else {
-		granted.CommonName = r.CommonName
+	for _, n := range r.DNSNames {
+		if name(n) {
+			kept.DNSNames = append(kept.DNSNames, n)
+		} else {
+			left = append(left, n)
+		}
 	}
 
-	return granted, left, nil
+	if r.CommonName == "" || name(r.CommonName) {
+		kept.CommonName = r.CommonName
+	} else {
+		left = append(left, "CN="+r.CommonName)
+	}
+
+	return kept, left
 }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestRateLimit holds that a peer which guesses is stopped, and that no log line is written for each guess.
+// TestRateLimit: a peer that guesses tokens is stopped, and the guesses do not flood the log.
 func TestRateLimit(t *testing.T) {
 	var log bytes.Buffer
 
@@ -48,10 +48,10 @@ func TestRateLimit(t *testing.T) {
 		}
 
 		if compared < requestsAtOnce || compared > allowed {
-			t.Errorf("%d of %d tokens were looked at, want %d to %d", compared, tries, requestsAtOnce, allowed)
+			t.Errorf("%d of %d tokens were compared, want %d to %d", compared, tries, requestsAtOnce, allowed)
 		}
 
-		// Each second there is one request more, which may be this one.
+		// One more request is allowed each second, which may be this one.
 		_, err := certificate(t, conn, csr, token)
 		for range requestsAtOnce {
 			if err != nil {
@@ -67,12 +67,12 @@ func TestRateLimit(t *testing.T) {
 	})
 
 	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 50+int(time.Since(began).Seconds()) {
-		t.Errorf("got %d lines in the log, want some and not one for each", lines)
+		t.Errorf("got %d lines in the log, want some, but not one for each", lines)
 	}
 }
 
-// TestHostile opens many connections that say nothing, garbage, or stop in the middle, and holds that the memory stays
-// bounded and another peer is served.
+// TestHostile opens many connections that are silent, send garbage, or stop in the middle. Memory stays bounded, and another peer is
+// served.
 func TestHostile(t *testing.T) {
 	ca := newCA(t)
 
@@ -97,7 +97,7 @@ func TestHostile(t *testing.T) {
 		open, silenced := 0, 0
 
 		for i := range 3000 {
-			// Many peers, as far as loopback has them.
+			// Many peers, as far as loopback allows.
 			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(i/30), 1)}, Timeout: time.Minute}
 
 			conn, err := dialer.DialContext(t.Context(), "tcp", address)
@@ -133,7 +133,7 @@ func TestHostile(t *testing.T) {
 			t.Logf("memory grew by %d MiB", grown>>20)
 		}
 
-		// Some of those were let go meanwhile: those that said garbage.
+		// Some connections are closed by then: those that sent garbage.
 		csr := requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("127.0.0.1")})
 
 		deadline := time.Now().Add(2 * time.Minute)

@@ -34,15 +34,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// Control planes have addresses of loopback of their own; nobody is at the first.
+// Control plane nodes have loopback addresses of their own; nothing listens on the first.
 var (
-	nobody = netip.MustParseAddr("127.0.0.9")
+	unused = netip.MustParseAddr("127.0.0.9")
 	first  = netip.MustParseAddr("127.0.0.2")
 	second = netip.MustParseAddr("127.0.0.3")
 )
 
-// generated is the configuration of a cluster whose every machine lists the control plane's address and name, as
-// clusters do.
+// generated is the configuration of a cluster in which every machine lists the control plane's address and name, as is usual.
 func generated(t *testing.T) *generate.Output {
 	t.Helper()
 
@@ -54,7 +53,7 @@ func generated(t *testing.T) *generate.Output {
 	return out
 }
 
-// controlPlane is a node whose resources are made by its controllers from its configuration, and trustd on it.
+// controlPlane is a node with the controllers that create its resources from its configuration, and trustd.
 func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Duration) {
 	t.Helper()
 
@@ -85,7 +84,7 @@ func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Dura
 		}
 	})
 
-	// Until it has its certificate it ends connections, and the first may be of before it has the address.
+	// Until it has its certificate it closes connections; the first certificate may be without the address.
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // who serves is not asked here
 		if err == nil {
@@ -115,7 +114,7 @@ func setAddresses(n *controllertest.Node, addrs ...netip.Addr) {
 	}
 }
 
-// worker is a node that has its configuration, a name, an address, and knows of control planes.
+// worker is a node with a configuration, a name, an address, and addresses of control plane nodes.
 func worker(t *testing.T, config []byte, controlPlanes ...netip.Addr) *controllertest.Node {
 	t.Helper()
 
@@ -143,7 +142,7 @@ func served(t *testing.T, certs secretsres.APICertsSpec) *x509.Certificate {
 	return pair.Leaf
 }
 
-// configured certificates are not those with which a machine waits for its configuration.
+// configured certificates are not the self-signed ones of maintenance mode.
 func configured(s secretsres.APICertsSpec) bool { return !s.SkipVerifyingClientCert }
 
 func setUp(t *testing.T) bool {
@@ -160,8 +159,8 @@ func setUp(t *testing.T) bool {
 	return true
 }
 
-// TestWorkerJoins has a worker get its certificate from a real trustd, past a control plane that is off, and a new one
-// when it is called otherwise.
+// TestWorkerJoins: a worker gets its certificate from a real trustd although one control plane node is off, and a new certificate when
+// its name changes.
 func TestWorkerJoins(t *testing.T) {
 	if !setUp(t) {
 		return
@@ -171,7 +170,7 @@ func TestWorkerJoins(t *testing.T) {
 	controlPlane(t, cluster.ControlPlane, first, Lifetime)
 	controlPlane(t, cluster.ControlPlane, second, Lifetime)
 
-	n := worker(t, cluster.Worker, nobody, first, second)
+	n := worker(t, cluster.Worker, unused, first, second)
 	certs := controllertest.Wait(n, secretsres.APIID, configured)
 	cert := served(t, certs)
 
@@ -193,7 +192,7 @@ func TestWorkerJoins(t *testing.T) {
 	}
 
 	if cert.VerifyHostname("172.20.0.2") == nil || cert.VerifyHostname("api.example.org") == nil {
-		t.Error("the worker may serve as the control plane")
+		t.Error("the worker may serve as a control plane node")
 	}
 
 	n.Hostname("w2")
@@ -204,15 +203,14 @@ func TestWorkerJoins(t *testing.T) {
 	}
 }
 
-// TestWorkerRenews has certificates that live for a short time, from a real trustd: the next is there before it has
-// ended, and then the next.
+// TestWorkerRenews has short-lived certificates of a real trustd: each is replaced before it ends.
 func TestWorkerRenews(t *testing.T) {
 	if !setUp(t) {
 		return
 	}
 
 	cluster := generated(t)
-	// Half of its life, that begins a while ago, is one second from now.
+	// Half of its life, which began a while ago, is over in one second.
 	controlPlane(t, cluster.ControlPlane, first, pki.Backdate+2*time.Second)
 
 	n := worker(t, cluster.Worker, first)
@@ -228,7 +226,7 @@ func TestWorkerRenews(t *testing.T) {
 	}
 }
 
-// TestWrongToken has a worker of another cluster's token, or authority, get nothing, and the error tell where and why.
+// TestWrongToken: a worker with the token or authority of another cluster gets no certificate, and an error with the reason.
 func TestWrongToken(t *testing.T) {
 	if !setUp(t) {
 		return
@@ -268,9 +266,9 @@ func TestWrongToken(t *testing.T) {
 	}{
 		"another token":     {ask(other.Secrets.Trustd.Token, ours, first), []string{"trustd at 127.0.0.2:50001", codes.Unauthenticated.String(), "machine.token"}},
 		"another authority": {ask(token, theirs, first), []string{"trustd at 127.0.0.2:50001", "certificate signed by unknown authority"}},
-		"nobody there":      {ask(token, ours, nobody), []string{"trustd at 127.0.0.9:50001", "connection refused"}},
+		"no listener":       {ask(token, ours, unused), []string{"trustd at 127.0.0.9:50001", "connection refused"}},
 		"one of each": {
-			ask(other.Secrets.Trustd.Token, ours, first, nobody), []string{"127.0.0.2:50001", "machine.token", "127.0.0.9:50001", "connection refused"},
+			ask(other.Secrets.Trustd.Token, ours, first, unused), []string{"127.0.0.2:50001", "machine.token", "127.0.0.9:50001", "connection refused"},
 		},
 		"no control plane": {ask(token, ours), []string{"cluster.controlPlane.endpoint"}},
 	} {

@@ -12,16 +12,16 @@ import (
 	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
-// A node asks twice a day, and some more when its names change; many may share an address behind a translation.
+// A node sends a request twice a day, and more when its names change. Many nodes may share an address behind NAT.
 const (
 	requestsPerSecond = 1
 	requestsAtOnce    = 20
 
-	// maxPeers is how many peers have an account of their own. Those that come when all are taken share one.
+	// maxPeers is how many peers have an account of their own. Further peers share one.
 	maxPeers = 4096
 )
 
-// limiter allows each peer so many requests in a time. Its memory is bounded.
+// limiter limits the rate of requests of each peer. Its memory is bounded.
 type limiter struct {
 	mu     sync.Mutex
 	peers  map[netip.Prefix]*rate.Limiter
@@ -35,7 +35,7 @@ func newLimiter() *limiter {
 
 func account() *rate.Limiter { return rate.NewLimiter(requestsPerSecond, requestsAtOnce) }
 
-// allow takes one request off the peer's account.
+// allow takes one request from the peer's account.
 func (l *limiter) allow(addr netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,8 +59,7 @@ func (l *limiter) allow(addr netip.Addr, now time.Time) bool {
 	return own.AllowN(now, 1)
 }
 
-// sweep forgets those whose account is full again: a new one would be the same. It goes through all at most once in a
-// second.
+// sweep removes full accounts, which new ones would equal. It runs at most once a second.
 func (l *limiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < time.Second {
 		return

@@ -46,7 +46,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLimitIsBounded has more peers come than are known, twice.
+// TestLimitIsBounded has more peers than accounts, twice.
 func TestLimitIsBounded(t *testing.T) {
 	l := newLimiter()
 	now := time.Unix(1_800_000_000, 0)
@@ -74,7 +74,7 @@ func TestLimitIsBounded(t *testing.T) {
 	}
 
 	if granted != requestsAtOnce {
-		t.Errorf("peers that there is no room for: got %d granted, want %d for all of them", granted, requestsAtOnce)
+		t.Errorf("peers without an account: got %d granted, want %d for all of them", granted, requestsAtOnce)
 	}
 
 	if len(l.peers) > maxPeers {
@@ -82,11 +82,11 @@ func TestLimitIsBounded(t *testing.T) {
 	}
 
 	if later := now.Add(time.Minute); !l.allow(peer(100*maxPeers), later) || len(l.peers) != 1 {
-		t.Errorf("a minute later: got %d accounts, want those forgotten that are full again", len(l.peers))
+		t.Errorf("a minute later: got %d accounts, want full ones removed", len(l.peers))
 	}
 }
 
-// TestBoundedListener opens more connections than there may be.
+// TestBoundedListener opens more connections than the limits.
 func TestBoundedListener(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestBoundedListener(t *testing.T) {
 		}
 	})
 
-	// opened tells whether the listener keeps a connection from an address.
+	// opened reports whether the listener keeps a connection from an address.
 	opened := func(from string) net.Conn {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 
@@ -162,21 +162,21 @@ func TestBoundedListener(t *testing.T) {
 	}
 
 	if opened("127.0.0.1") != nil {
-		t.Error("a connection over the bound of one peer was kept")
+		t.Error("a connection over the limit of one peer was kept")
 	}
 
 	if opened("127.0.0.2") == nil || opened("127.0.0.3") == nil {
-		t.Error("other peers were kept out")
+		t.Error("other peers were refused")
 	}
 
 	if opened("127.0.0.4") != nil {
-		t.Error("a connection over the bound of all was kept")
+		t.Error("a connection over the limit of all was kept")
 	}
 
 	first.Close() // counted once
 	first.Close() // counted once
 
 	if opened("127.0.0.4") == nil || opened("127.0.0.5") != nil {
-		t.Error("the place of a closed connection was not free for just one")
+		t.Error("a closed connection did not make room for exactly one")
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
-// Bounds of connections that are open at once. Each of them costs some 30 KiB.
+// Limits of open connections. Each costs about 30 KiB.
 const (
 	maxConnections     = 1024
 	maxConnectionsEach = 64
 )
 
-// boundedListener closes at once what is over the bounds, so that one peer that opens many keeps nobody else out.
+// boundedListener closes connections over the limits, so that a peer with many cannot lock others out.
 type boundedListener struct {
 	net.Listener
 
@@ -45,7 +45,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return &boundedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
 
-		conn.Close() // nothing was said yet
+		conn.Close() // nothing was sent yet
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *boundedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// addrOf is the address without its port; not valid for what is no address of the Internet.
+// addrOf returns the IP address of a TCP address, and an invalid one for other types.
 func addrOf(addr net.Addr) netip.Addr {
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr()

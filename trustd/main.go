@@ -31,7 +31,7 @@ func Main() {
 	defer stop()
 
 	if err := run(ctx, log); err != nil {
-		log.Error("trustd ends", "error", err)
+		log.Error("trustd failed", "error", err)
 		os.Exit(1)
 	}
 }
@@ -57,7 +57,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	return follow(ctx, NewServer(log, securityapi.NewSecurityServiceClient(conn)), remote.New(conn), l)
 }
 
-// follow serves, and keeps the server's view in line with the state, until the context ends or one of both fails.
+// follow serves and keeps the server's view up to date, until the context ends or one of both fails.
 func follow(ctx context.Context, server *Server, st state.State, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,7 +77,7 @@ func follow(ctx context.Context, server *Server, st state.State, l net.Listener)
 	return errors.Join(err, <-served)
 }
 
-// watch reads the view anew at each change.
+// watch reads the view at each change.
 func watch(ctx context.Context, st state.State, set func(*View)) error {
 	events := make(chan []state.Event)
 

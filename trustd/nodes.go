@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// Node is one of the cluster, as its API server has it.
+// Node is a Node of the cluster, as the API server has it.
 type Node struct {
 	Name         string
 	Addresses    []netip.Addr
 	ControlPlane bool
 }
 
-// Nodes are those of the cluster; none while the API server has not been asked. A kubelet writes the addresses of its own Node and of no
-// other, and cannot choose another's name: so an address says who calls, and never what else is his.
+// Nodes are the Nodes of the cluster, empty until they are read from the API server. A kubelet can write any address to its own
+// Node, and cannot change the name. So an address identifies a caller, but does not prove that the Node's other addresses are its
+// own.
 type Nodes struct {
-	// at are the workers that say that they have an address.
+	// at has the names of the workers that claim an address.
 	at map[netip.Addr][]string
-	// names of all Nodes, each with whether it is a worker, and names by their first label.
+	// names reports for each Node whether it is a worker, and labels has the names by their first label.
 	names  map[string]bool
 	labels map[string][]string
 }
@@ -37,7 +38,7 @@ func newNodes(list []Node) Nodes {
 		}
 
 		if node.ControlPlane {
-			continue // its addresses are reserved, and nobody is it by calling from one
+			continue // its addresses are reserved and identify no caller
 		}
 
 		for _, addr := range node.Addresses {
@@ -50,7 +51,7 @@ func newNodes(list []Node) Nodes {
 	return n
 }
 
-// firstLabel of a name; none of an address.
+// firstLabel returns the first label of a name, and "" for an address.
 func firstLabel(name string) string {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return ""
@@ -61,7 +62,7 @@ func firstLabel(name string) string {
 	return label
 }
 
-// called are the Nodes whose name that is: the one that has it, or those that have it in another domain or without one.
+// called returns the Nodes that a name may mean: the one with exactly this name, else those with the same first label.
 func (n Nodes) called(name string) []string {
 	name = strings.ToLower(name)
 	if _, ok := n.names[name]; ok {
@@ -71,8 +72,8 @@ func (n Nodes) called(name string) []string {
 	return n.labels[firstLabel(name)]
 }
 
-// callers are the Nodes that may call from an address. What comes by an address of the control plane passed through it, and is taken for
-// the Node that it says it is: there is nothing else to tell by.
+// callers returns the Nodes that may call from an address. A call that was passed on by an address of the control plane is taken
+// to be from the Node that the request names, as nothing else identifies it.
 func (n Nodes) callers(r Request, from netip.Addr, passed bool) []string {
 	if !passed {
 		return n.at[from]
@@ -87,9 +88,9 @@ func (n Nodes) callers(r Request, from netip.Addr, passed bool) []string {
 	return nil
 }
 
-// own returns the part of a grant that is no other Node's, what is another's, and which of the names are those of the caller's own Node. The
-// address that the call comes from is the caller's, whatever Node says that it has it. What no Node has, anybody may have: it is of a machine
-// whose Node is yet to come, or a name that an administrator gave.
+// own returns the part of a grant that belongs to no other Node, the rest, and the names that belong to the caller's own Node. The
+// address that the call comes from is always the caller's. Names and addresses of no Node are granted: the Node may not exist yet,
+// or an administrator has added the name.
 func (n Nodes) own(granted Request, from netip.Addr, passed bool) (own Request, left []string, confirmed map[string]bool) {
 	from = from.Unmap().WithZone("")
 	callers := n.callers(granted, from, passed)
@@ -106,31 +107,9 @@ func (n Nodes) own(granted Request, from netip.Addr, passed bool) (own Request, 
 		return is || len(called) == 0
 	}
 
-	own = granted
-	own.Addresses, own.DNSNames = nil, nil
-
-	for _, addr := range granted.Addresses {
-		others := slices.ContainsFunc(n.at[addr], func(node string) bool { return !slices.Contains(callers, node) })
-
-		if others && addr != from {
-			left = append(left, addr.String())
-		} else {
-			own.Addresses = append(own.Addresses, addr)
-		}
-	}
-
-	for _, name := range granted.DNSNames {
-		if mine(name) {
-			own.DNSNames = append(own.DNSNames, name)
-		} else {
-			left = append(left, name)
-		}
-	}
-
-	if own.CommonName != "" && !mine(own.CommonName) {
-		left = append(left, "CN="+own.CommonName)
-		own.CommonName = ""
-	}
+	own, left = granted.keep(func(addr netip.Addr) bool {
+		return addr == from || !slices.ContainsFunc(n.at[addr], func(node string) bool { return !slices.Contains(callers, node) })
+	}, mine)
 
 	return own, left, confirmed
 }

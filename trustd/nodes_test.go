@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNodesOwn: a machine gets the address that it calls from, and what is its own Node's; nothing of another's.
+// TestNodesOwn: a machine gets the address that it calls from, and what belongs to its own Node, but nothing of another Node.
 func TestNodesOwn(t *testing.T) {
 	nodes := newNodes([]Node{
 		{Name: "cp1", Addresses: addrs("10.5.0.2"), ControlPlane: true},
 		{Name: "cp2.example.org", Addresses: addrs("10.5.0.4"), ControlPlane: true},
 		{Name: "w1", Addresses: addrs("10.5.0.3", "fd00::3", "10.6.0.3")},
 		{Name: "W2.example.org", Addresses: addrs("10.5.0.5")},
-		// Its kubelet says that it has what is not its own.
+		// Its kubelet claims an address that is not its own.
 		{Name: "thief", Addresses: addrs("10.5.0.66", "10.5.0.5", "10.5.0.2", "127.0.0.1")},
 		{Name: "10.5.0.7", Addresses: addrs("10.5.0.7")},
 		{Name: "db.a.example.org", Addresses: addrs("10.5.0.8")},
@@ -39,7 +39,7 @@ func TestNodesOwn(t *testing.T) {
 			confirmed: "w1 w1.example.org",
 		},
 		{
-			name: "itself, from an address that its kubelet does not tell", from: "10.6.0.3",
+			name: "itself, from an address that its Node does not have", from: "10.6.0.3",
 			ask:  Request{DNSNames: []string{"w1"}, Addresses: addrs("10.6.0.3", "10.5.0.3")},
 			want: Request{DNSNames: []string{"w1"}, Addresses: addrs("10.6.0.3", "10.5.0.3")}, confirmed: "w1",
 		},
@@ -54,7 +54,7 @@ func TestNodesOwn(t *testing.T) {
 			want: Request{DNSNames: []string{"thief"}, Addresses: addrs("10.5.0.66")}, left: "10.5.0.3 fd00::3 W1 w1.evil.example CN=W1", confirmed: "thief",
 		},
 		{
-			name: "an address that two Nodes say they have is his who calls from it", from: "10.5.0.66",
+			name: "an address of two Nodes belongs to the one that calls from it", from: "10.5.0.66",
 			ask:  Request{DNSNames: []string{"thief", "w2"}, Addresses: addrs("10.5.0.66", "10.5.0.5")},
 			want: Request{DNSNames: []string{"thief"}, Addresses: addrs("10.5.0.66")}, left: "10.5.0.5 w2", confirmed: "thief",
 		},
@@ -74,7 +74,7 @@ func TestNodesOwn(t *testing.T) {
 			want: Request{Addresses: addrs("10.5.0.21")}, left: "w1 CN=w1",
 		},
 		{
-			name: "a machine that has the address of one that is gone", from: "10.5.0.3",
+			name: "a machine with the address of a removed one", from: "10.5.0.3",
 			ask:  Request{CommonName: "w10", DNSNames: []string{"w10"}, Addresses: addrs("10.5.0.3", "fd00::3")},
 			want: Request{CommonName: "w10", DNSNames: []string{"w10"}, Addresses: addrs("10.5.0.3", "fd00::3")},
 		},
@@ -121,7 +121,7 @@ func TestNodesOwn(t *testing.T) {
 		})
 	}
 
-	// While no Node is known, nothing is another's.
+	// While no Node is known, no name belongs to another Node.
 	ask := Request{CommonName: "w1", DNSNames: []string{"w1"}, Addresses: addrs("10.5.0.3")}
 	if got, left, confirmed := newNodes(nil).own(ask, netip.MustParseAddr("10.5.0.3"), false); len(got.DNSNames) != 1 || len(left)+len(confirmed) != 0 {
 		t.Errorf("no Node is known: got %+v, left out %v, confirmed %v", got, left, confirmed)

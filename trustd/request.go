@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Bounds of a request. A node has a handful of names and, with many networks, some dozens of addresses.
+// Limits of a request. A node has a few names and, with many networks, some dozens of addresses.
 const (
 	maxRequest   = 16 << 10
 	maxNames     = 64
@@ -24,8 +24,7 @@ const (
 	minRSA, maxRSA = 2048, 4096
 )
 
-// Request is a signing request whose maker holds the private key. Whatever else the text asked for (an organization,
-// usages, other kinds of names) is not in it.
+// Request is a signing request whose sender has the private key. It omits an organization, usages and other kinds of names.
 type Request struct {
 	Key        crypto.PublicKey
 	CommonName string
@@ -33,8 +32,7 @@ type Request struct {
 	Addresses  []netip.Addr
 }
 
-// ParseRequest reads a PEM signing request. The key is looked at before its signature is: to check that of a huge one
-// takes long.
+// ParseRequest reads a PEM signing request. It checks the key before the signature, which takes long for a huge key.
 func ParseRequest(text []byte) (*Request, error) {
 	switch {
 	case len(text) == 0:
@@ -54,7 +52,7 @@ func ParseRequest(text []byte) (*Request, error) {
 
 	csr, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("the signing request cannot be read: %w", err)
+		return nil, fmt.Errorf("read the signing request: %w", err)
 	}
 
 	if err := checkKey(csr.PublicKey); err != nil {
@@ -118,7 +116,7 @@ func checkKey(key crypto.PublicKey) error {
 	}
 }
 
-// checkName takes what a host may be called: no wildcard, and nothing that is no name.
+// checkName accepts names of hosts, without wildcards.
 func checkName(name string) error {
 	if len(name) > 253 {
 		return fmt.Errorf("name %.40q… has %d characters, want at most 253", name, len(name))
@@ -126,7 +124,7 @@ func checkName(name string) error {
 
 	for label := range strings.SplitSeq(name, ".") {
 		if label == "" || len(label) > 63 || strings.ContainsFunc(label, notOfName) {
-			return fmt.Errorf("name %q is not one of a host", name)
+			return fmt.Errorf("name %q is not the name of a host", name)
 		}
 	}
 

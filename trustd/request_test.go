@@ -47,7 +47,7 @@ func encode(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// requestFor makes a signing request.
+// requestFor creates a signing request.
 func requestFor(t testing.TB, key crypto.Signer, template x509.CertificateRequest) []byte {
 	t.Helper()
 
@@ -121,27 +121,27 @@ func TestParseRequest(t *testing.T) {
 		"mapped": {
 			text: requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("::ffff:10.5.0.3")}), want: Request{Addresses: addrs("10.5.0.3")},
 		},
-		"as many names as there may be": {text: withNames(many(maxNames)...), want: Request{DNSNames: many(maxNames)}},
+		"the maximum of names": {text: withNames(many(maxNames)...), want: Request{DNSNames: many(maxNames)}},
 
-		"empty":               {err: "empty"},
-		"oversized":           {text: bytes.Repeat([]byte("x"), maxRequest+1), err: "16385 bytes, want at most 16384"},
-		"not PEM":             {text: []byte("hello"), err: "not PEM"},
-		"a certificate":       {text: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: broken}), err: `holds a "CERTIFICATE"`},
-		"not DER":             {text: encode([]byte("hello")), err: "cannot be read"},
-		"cut":                 {text: encode(broken[:len(broken)/2]), err: "cannot be read"},
-		"a signature of none": {text: encode(broken), err: "not signed with its own key"},
-		"RSA 1024":            {text: requestFor(t, rsa1024(), good), err: "RSA with 1024 bits, want 2048 to 4096"},
-		"too many names":      {text: withNames(many(maxNames + 1)...), err: "65 names, want at most 64"},
+		"empty":           {err: "empty"},
+		"oversized":       {text: bytes.Repeat([]byte("x"), maxRequest+1), err: "16385 bytes, want at most 16384"},
+		"not PEM":         {text: []byte("hello"), err: "not PEM"},
+		"a certificate":   {text: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: broken}), err: `holds a "CERTIFICATE"`},
+		"not DER":         {text: encode([]byte("hello")), err: "read the signing request"},
+		"cut":             {text: encode(broken[:len(broken)/2]), err: "read the signing request"},
+		"an unsigned one": {text: encode(broken), err: "not signed with its own key"},
+		"RSA 1024":        {text: requestFor(t, rsa1024(), good), err: "RSA with 1024 bits, want 2048 to 4096"},
+		"too many names":  {text: withNames(many(maxNames + 1)...), err: "65 names, want at most 64"},
 		"too many addresses": {
 			text: requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: slicesRepeat(net.IPv4(10, 0, 0, 1), maxAddresses+1)}),
 			err:  "257 addresses, want at most 256",
 		},
-		"a wildcard":     {text: withNames("*.example.org"), err: `"*.example.org" is not one of a host`},
-		"an empty label": {text: withNames("a..b"), err: "is not one of a host"},
-		"a zero byte":    {text: withNames("a\x00b"), err: "is not one of a host"},
-		"a long label":   {text: withNames(strings.Repeat("a", 64)), err: "is not one of a host"},
+		"a wildcard":     {text: withNames("*.example.org"), err: `"*.example.org" is not the name of a host`},
+		"an empty label": {text: withNames("a..b"), err: "is not the name of a host"},
+		"a zero byte":    {text: withNames("a\x00b"), err: "is not the name of a host"},
+		"a long label":   {text: withNames(strings.Repeat("a", 64)), err: "is not the name of a host"},
 		"a long name":    {text: withNames(strings.Repeat("abc.", 64)), err: "256 characters, want at most 253"},
-		"no host's name as the common one": {
+		"an invalid common name": {
 			text: requestFor(t, edKey(), x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:admin/x"}}), err: "common name: ",
 		},
 		"any address": {text: requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("0.0.0.0")}), err: "address 0.0.0.0 cannot be a node's"},
@@ -170,7 +170,7 @@ func TestParseRequest(t *testing.T) {
 	}
 }
 
-// TestHugeKey holds that a key which takes long to use is refused before it is.
+// TestHugeKey: a key whose use takes long is refused before its use.
 func TestHugeKey(t *testing.T) {
 	key := rsa2048().(*rsa.PrivateKey)
 	block, _ := pem.Decode(requestFor(t, key, x509.CertificateRequest{}))
@@ -213,7 +213,7 @@ func TestGrant(t *testing.T) {
 		left []string
 		err  string
 	}{
-		"itself, without what is the control plane's": {
+		"itself, without names of the control plane": {
 			ask: ask, from: "10.5.0.3",
 			want: Request{CommonName: "w1", DNSNames: []string{"w1", "localhost"}, Addresses: addrs("10.5.0.3", "127.0.0.1", "192.0.2.7")},
 			left: []string{"10.5.0.2", "10.5.0.9", "Cp1", "lb.example.org"},
@@ -236,9 +236,9 @@ func TestGrant(t *testing.T) {
 			ask: Request{CommonName: "LB.example.org", Addresses: addrs("10.5.0.3")}, from: "10.5.0.3",
 			want: Request{Addresses: addrs("10.5.0.3")}, left: []string{"CN=LB.example.org"},
 		},
-		"somebody else":       {ask: ask, from: "10.5.0.4", err: "comes from 10.5.0.4, which is not among the addresses"},
-		"nobody":              {ask: Request{DNSNames: []string{"w1"}}, from: "10.5.0.3", err: "machine.certSANs"},
-		"this very machine":   {ask: Request{Addresses: addrs("10.5.0.3")}, from: "127.0.0.1", err: "comes from 127.0.0.1"},
+		"another node":        {ask: ask, from: "10.5.0.4", err: "comes from 10.5.0.4, which is not among the addresses"},
+		"no address":          {ask: Request{DNSNames: []string{"w1"}}, from: "10.5.0.3", err: "machine.certSANs"},
+		"this machine":        {ask: Request{Addresses: addrs("10.5.0.3")}, from: "127.0.0.1", err: "comes from 127.0.0.1"},
 		"an address of a kin": {ask: Request{Addresses: addrs("10.5.0.33")}, from: "10.5.0.3", err: "comes from 10.5.0.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// FuzzParseRequest holds that no bytes break trustd, and that what it takes is within its bounds.
+// FuzzParseRequest: no bytes panic, and an accepted request is within the limits.
 func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("-----BEGIN CERTIFICATE REQUEST-----\n"))

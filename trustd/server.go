@@ -26,25 +26,25 @@ import (
 	securityapi "github.com/seed-59268b81/talos/api/security"
 )
 
-// maxSigning is how many requests the signer has at once.
+// maxSigning is how many requests the signer handles at once.
 const maxSigning = 4
 
-// Server is the signing service before the signer: it bounds what comes.
+// Server is the public signing service. It enforces limits and passes requests on to the signer.
 type Server struct {
 	securityapi.UnimplementedSecurityServiceServer
 
-	// sign asks the signer.
+	// sign calls the signer.
 	sign  func(ctx context.Context, in *securityapi.CertificateRequest) (*securityapi.CertificateResponse, error)
 	log   *slog.Logger
 	view  atomic.Pointer[View]
 	limit *limiter
-	// busy has the requests that the signer has.
+	// busy holds a token for each request at the signer.
 	busy chan struct{}
-	// refusals are logged only so often.
+	// refusals limits the log of refused requests.
 	refusals *rate.Limiter
 }
 
-// NewServer returns a server that refuses all until it has a view.
+// NewServer returns a server that refuses all connections until it has a view.
 func NewServer(log *slog.Logger, signer securityapi.SecurityServiceClient) *Server {
 	return &Server{
 		log: log, limit: newLimiter(), busy: make(chan struct{}, maxSigning), refusals: rate.NewLimiter(1, 20),
@@ -54,10 +54,10 @@ func NewServer(log *slog.Logger, signer securityapi.SecurityServiceClient) *Serv
 	}
 }
 
-// SetView replaces what the server knows. Connections that are open stay so.
+// SetView replaces the view. Open connections stay open.
 func (s *Server) SetView(v *View) { s.view.Store(v) }
 
-// Serve answers on a listener until the context ends.
+// Serve serves on a listener until the context ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	g := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(&tls.Config{
@@ -66,7 +66,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.view.Load().tls() },
 		})),
 		grpc.UnaryInterceptor(s.recovered),
-		// Whoever connects and says nothing, or says it slowly, is let go; nobody has to stay for long.
+		// Silent and slow connections are closed, and no client needs one for long.
 		grpc.ConnectionTimeout(5*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: 30 * time.Second, MaxConnectionAge: time.Minute, MaxConnectionAgeGrace: 10 * time.Second,
@@ -74,7 +74,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}),
 		grpc.MaxConcurrentStreams(4),
 		grpc.MaxHeaderListSize(8<<10),
-		// A larger request is the gRPC library's to refuse; up to that the reason is ours.
+		// gRPC refuses larger requests. Smaller ones get our own error.
 		grpc.MaxRecvMsgSize(4*maxRequest),
 		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10),
 	)
@@ -99,7 +99,7 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 
 	from := addrOf(p.Addr)
 
-	// Before anything that costs, and before the token, which is not to be guessed at.
+	// Before any costly step, and before the token, which must not be guessed.
 	if !s.limit.allow(from, time.Now()) {
 		return nil, s.refuse(p, codes.ResourceExhausted, "too many requests from %s: try again in some seconds", from)
 	}
@@ -108,7 +108,7 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 		return nil, s.refuse(p, codes.InvalidArgument, "the signing request has %d bytes, want at most %d", n, maxRequest)
 	}
 
-	// Strangers make process 1 do a few things at once, and no more.
+	// Strangers can use only a little of process 1 at once.
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
@@ -126,7 +126,7 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 	return answer, nil
 }
 
-// passOn is what the signer is told of a call.
+// passOn returns the context for the call to the signer: token and address of the caller.
 func (s *Server) passOn(ctx context.Context, from netip.Addr) context.Context {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	md := metadata.MD{contract.KeyToken: incoming.Get(contract.KeyToken), keyAddress: {from.String()}}
@@ -134,7 +134,7 @@ func (s *Server) passOn(ctx context.Context, from netip.Addr) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// refuse returns the error, and logs it unless there was too much of that lately.
+// refuse returns the error, and logs it within the limit.
 func (s *Server) refuse(p *peer.Peer, code codes.Code, format string, args ...any) error {
 	err := status.Errorf(code, format, args...)
 

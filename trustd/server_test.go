@@ -43,13 +43,13 @@ func newCA(t testing.TB) *pki.CA {
 	return ca
 }
 
-// knows is what trustd and the signer know.
+// knows is the view of trustd and the authority of the signer.
 type knows struct {
 	View
 	Authority
 }
 
-// follows gives a server, and its signer, what they know from now on.
+// follows sets the view of a server and the authority of its signer.
 type follows struct {
 	*Server
 
@@ -66,7 +66,7 @@ func (f *follows) set(k *knows) {
 	}
 }
 
-// local is the signer without a socket: what is sent comes in.
+// local is the signer without a socket: outgoing metadata become incoming.
 type local struct{ *Signer }
 
 func (l local) Certificate(ctx context.Context, in *securityapi.CertificateRequest, _ ...grpc.CallOption) (*securityapi.CertificateResponse, error) {
@@ -172,7 +172,7 @@ func certificate(t testing.TB, conn *grpc.ClientConn, csr []byte, tokens ...stri
 	return securityapi.NewSecurityServiceClient(conn).Certificate(ctx, &securityapi.CertificateRequest{Csr: csr})
 }
 
-// TestCertificate holds what is in a certificate, whatever was asked for.
+// TestCertificate checks the content of certificates for various requests.
 func TestCertificate(t *testing.T) {
 	ca := newCA(t)
 	_, address := start(t, t.Output(), newView(t, ca))
@@ -218,11 +218,11 @@ func TestCertificate(t *testing.T) {
 	}
 
 	if len(cert.UnknownExtKeyUsage) > 0 || len(cert.UnhandledCriticalExtensions) > 0 {
-		t.Error("the certificate has more than it should")
+		t.Error("the certificate has extra content")
 	}
 }
 
-// TestCertificateOfNode: the machine of a Node gets its name for a day, and nobody else gets it at all.
+// TestCertificateOfNode: the machine of a Node gets its name for a day, and no other machine gets it.
 func TestCertificateOfNode(t *testing.T) {
 	ca := newCA(t)
 
@@ -264,7 +264,7 @@ func TestCertificateOfNode(t *testing.T) {
 	}
 }
 
-// TestRefused holds who gets nothing, and that the log has the reason and never the token.
+// TestRefused checks refused requests: the log has the reason and never the token.
 func TestRefused(t *testing.T) {
 	ca := newCA(t)
 	good := requestFor(t, edKey(), x509.CertificateRequest{DNSNames: []string{"w1"}, IPAddresses: ips("127.0.0.1")})
@@ -285,13 +285,13 @@ func TestRefused(t *testing.T) {
 		"more than it":       {csr: good, tokens: []string{token + "x"}, code: codes.Unauthenticated, text: "compare machine.token"},
 		"two tokens":         {csr: good, tokens: []string{"guess", token}, code: codes.Unauthenticated, text: "carries 2 machine tokens"},
 		"none is set":        {csr: good, tokens: []string{""}, view: func(v *knows) { v.Token = "" }, code: codes.Unauthenticated},
-		"not itself":         {csr: other, tokens: []string{token}, code: codes.PermissionDenied, text: "a node asks for itself only"},
+		"not itself":         {csr: other, tokens: []string{token}, code: codes.PermissionDenied, text: "a node may request a certificate only for itself"},
 		"empty":              {tokens: []string{token}, code: codes.InvalidArgument, text: "empty"},
 		"garbage":            {csr: []byte("garbage"), tokens: []string{token}, code: codes.InvalidArgument, text: "not PEM"},
 		"oversized":          {csr: bytes.Repeat([]byte("x"), 2*maxRequest), tokens: []string{token}, code: codes.InvalidArgument, text: "want at most"},
 		"huge":               {csr: bytes.Repeat([]byte("x"), 1<<20), tokens: []string{token}, code: codes.ResourceExhausted, text: "larger than max"},
 		"garbage, no token":  {csr: []byte("garbage"), code: codes.Unauthenticated},
-		"an authority's end": {csr: good, tokens: []string{token}, view: func(v *knows) { v.CA = ended(t) }, code: codes.Internal, text: "make a new one"},
+		"an authority's end": {csr: good, tokens: []string{token}, view: func(v *knows) { v.CA = ended(t) }, code: codes.Internal, text: "create a new one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -317,7 +317,7 @@ func TestRefused(t *testing.T) {
 			}
 
 			if !strings.Contains(name, "huge") && log.Len() == 0 {
-				t.Error("the log has nothing")
+				t.Error("the log is empty")
 			}
 		})
 	}
@@ -338,8 +338,7 @@ func ended(t *testing.T) *pki.CA {
 	return ca
 }
 
-// TestView holds that the token, the authority and the own certificate are those of the moment, and that nothing is
-// served before there are some.
+// TestView: the present token, authority and certificate are used, and nothing is served before they exist.
 func TestView(t *testing.T) {
 	first, second := newCA(t), newCA(t)
 	csr := requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("127.0.0.1")})
@@ -365,7 +364,7 @@ func TestView(t *testing.T) {
 	}
 
 	if _, err := certificate(t, dial(t, address, first), csr, "changed"); err == nil {
-		t.Error("a new connection still gets the certificate of before")
+		t.Error("a new connection still gets the old certificate")
 	}
 
 	if _, err := certificate(t, dial(t, address, second), csr, "changed"); err != nil {
@@ -379,7 +378,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// TestOnlyThis holds that there is nothing else to talk to.
+// TestOnlyThis: no other service is served.
 func TestOnlyThis(t *testing.T) {
 	ca := newCA(t)
 	_, address := start(t, t.Output(), newView(t, ca))
@@ -403,7 +402,7 @@ func TestOnlyThis(t *testing.T) {
 	}
 }
 
-// TestEndsWithItsContext holds that serving ends though callers hang on.
+// TestEndsWithItsContext: Serve ends although clients stay connected.
 func TestEndsWithItsContext(t *testing.T) {
 	ca := newCA(t)
 	server := newServer(slog.New(slog.DiscardHandler))
@@ -431,6 +430,6 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("it still listens (%v)", err)
+		t.Errorf("the listener is still open (%v)", err)
 	}
 }

@@ -24,25 +24,25 @@ import (
 
 var (
 	errNotReady = errors.New("trustd has no certificate yet: try again in some seconds")
-	errToken    = errors.New("the machine token is not the one of this cluster: compare machine.token of both configurations")
+	errToken    = errors.New("the machine token is not that of this cluster: compare machine.token of both configurations")
 )
 
-// keyAddress is the metadata key of the address that a request comes from, between trustd and the signer.
+// keyAddress is the metadata key in which trustd passes the address of the caller to the signer.
 const keyAddress = "address"
 
-// Signer decides and signs. It is process 1's: trustd, which strangers talk to, has neither the authority's key nor the token, and
-// whoever takes it over gets no other certificates than a node with the token does: for serving, for a day, with no name of the
-// control plane. Which address a request comes from it has to take trustd's word for.
+// Signer decides about requests and signs. It runs in process 1: trustd, which strangers can connect to, has neither the
+// authority's key nor the token. An attacker in trustd gets no other certificates than a node with the token: for serving, for a
+// day, without names of the control plane. The Signer has to trust the caller's address that trustd passes.
 type Signer struct {
 	securityapi.UnimplementedSecurityServiceServer
 
-	// Lifetime of what is signed for a Node of the cluster, and for a machine that is none yet.
+	// Lifetime of certificates for a Node of the cluster, and for a machine without a Node.
 	Lifetime, FirstLifetime time.Duration
 
 	log *slog.Logger
-	// authority is that of the moment, nil when there is none.
+	// authority returns the present authority, nil if there is none.
 	authority func(ctx context.Context) (*Authority, error)
-	// claims are what nodes have.
+	// claims are the names and addresses of issued certificates.
 	claims *claims
 }
 
@@ -55,13 +55,13 @@ func newSigner(log *slog.Logger, authority func(ctx context.Context) (*Authority
 	return &Signer{Lifetime: Lifetime, FirstLifetime: FirstLifetime, log: log, authority: authority, claims: newClaims()}
 }
 
-// Certificate implements the service for trustd.
+// Certificate implements security.SecurityService for trustd.
 func (s *Signer) Certificate(ctx context.Context, in *securityapi.CertificateRequest) (*securityapi.CertificateResponse, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 
 	from, err := netip.ParseAddr(single(md.Get(keyAddress)))
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "the address that the request comes from: %v", err)
+		return nil, status.Errorf(codes.InvalidArgument, "the address of the caller: %v", err)
 	}
 
 	authority, err := s.authority(ctx)
@@ -122,8 +122,8 @@ func single(values []string) string {
 	return values[0]
 }
 
-// authorize compares the token that a call carries with the machine's. Both are hashed first, so that not even the
-// length of the machine's shows in the time that it takes.
+// authorize compares the token of a call with the machine's. Both are hashed first, so that the time reveals not even the length
+// of the machine's token.
 func (a *Authority) authorize(tokens []string) error {
 	if len(tokens) != 1 {
 		return fmt.Errorf("the call carries %d machine tokens, want one, in metadata %q", len(tokens), contract.KeyToken)

@@ -22,8 +22,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// TestTakenOver is what a trustd that somebody has taken over gets of the signer: nothing without the token, and with it what any
-// node of the cluster gets.
+// TestTakenOver: an attacker in trustd gets nothing from the signer without the token, and with it the same as any node of the
+// cluster.
 func TestTakenOver(t *testing.T) {
 	ca := newCA(t)
 	view := newView(t, ca)
@@ -47,8 +47,8 @@ func TestTakenOver(t *testing.T) {
 		"with two":               {metadata.MD{contract.KeyToken: {"x", token}, keyAddress: {"10.5.0.3"}}, csr, codes.Unauthenticated},
 		"from nowhere":           {metadata.MD{contract.KeyToken: {token}}, csr, codes.InvalidArgument},
 		"from two":               {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3", "10.5.0.4"}}, csr, codes.InvalidArgument},
-		"from an address of air": {metadata.MD{contract.KeyToken: {token}, keyAddress: {"cp1"}}, csr, codes.InvalidArgument},
-		"of another's address":   {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.9"}}, csr, codes.PermissionDenied},
+		"from a name as address": {metadata.MD{contract.KeyToken: {token}, keyAddress: {"cp1"}}, csr, codes.InvalidArgument},
+		"another node's address": {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.9"}}, csr, codes.PermissionDenied},
 		"with garbage":           {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3"}}, []byte("garbage"), codes.InvalidArgument},
 	} {
 		answer, err := signer.Certificate(metadata.NewIncomingContext(t.Context(), test.md), &securityapi.CertificateRequest{Csr: test.csr})
@@ -79,9 +79,9 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestNoKeyInTrustd: the socket shows nothing with the authority's key or the token.
+// TestNoKeyInTrustd: the socket shows no resource with the authority's key or the token.
 func TestNoKeyInTrustd(t *testing.T) {
 	if kinds := Kinds(); slices.Contains(kinds, resource.KindOf[secrets.OSRootSpec]("")) || len(kinds) != 1 {
-		t.Errorf("got %v, want trustd's own certificate alone", kinds)
+		t.Errorf("got %v, want only trustd's own certificate", kinds)
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// View is what trustd knows at one moment; a value that is replaced as a whole.
+// View is the configuration of trustd at one moment. It is replaced as a whole.
 type View struct {
-	// Server certificate of trustd itself.
+	// Server is trustd's own certificate.
 	Server *tls.Certificate
 }
 
-// tls returns the server's configuration for one connection. Callers have no certificate: they come for one.
+// tls returns the server's configuration for one connection. Callers show no certificate: they request one.
 func (v *View) tls() (*tls.Config, error) {
 	if v == nil {
 		return nil, errNotReady
@@ -32,12 +32,12 @@ func (v *View) tls() (*tls.Config, error) {
 	}, nil
 }
 
-// Kinds are the resources that trustd reads, and all that its socket has to show.
+// Kinds returns the kinds of resources that trustd reads. Its socket shows no others.
 func Kinds() []resource.Kind {
 	return []resource.Kind{resource.KindOf[secrets.TrustdCertsSpec]("")}
 }
 
-// ReadView puts a view together; nil until there is something to serve with.
+// ReadView reads the view, nil until there is a certificate.
 func ReadView(ctx context.Context, st state.Reader) (*View, error) {
 	certs, err := typed.Find[secrets.TrustdCertsSpec](ctx, st, "", secrets.TrustdID)
 	if err != nil || certs == nil {

@@ -40,7 +40,7 @@ func texts(in map[netip.Addr]bool) []string {
 	return out
 }
 
-// TestReadAuthority holds what of a control plane's resources trustd keeps from others, and what it says of bad ones.
+// TestReadAuthority checks which resources of a control plane node reserve names, and the errors of invalid ones.
 func TestReadAuthority(t *testing.T) {
 	st := memory.New()
 	ca := newCA(t)
@@ -80,7 +80,7 @@ func TestReadAuthority(t *testing.T) {
 	}
 
 	if view, err := ReadView(t.Context(), st); err != nil || view == nil {
-		t.Errorf("trustd itself needs its certificate alone: got %v, %v", view, err)
+		t.Errorf("trustd itself needs only its certificate: got %v, %v", view, err)
 	}
 
 	set(t, st, secrets.OSRootID, root)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract holds the facts that the two sides of the API must agree on, and that clients of today rely on: roles,
-// metadata keys, ports, limits and sockets. A fact stands here and nowhere else; test/house holds that. It is data: it
-// imports nothing but the folders of the machine.
+// Package contract holds the facts that both sides of the API must agree on, and that existing clients rely on: roles, metadata
+// keys, ports, limits and sockets. A fact is in no other package, which test/house checks. It contains only data, and imports
+// only package layout.
 package contract
 
 import "github.com/seed-59268b81/talos/layout"
@@ -15,7 +15,7 @@ const (
 	RoleEtcdBackup    = "os:etcd:backup"
 	RoleImageVerifier = "os:image:verifier"
 	RoleMetaWriter    = "os:meta:writer"
-	// RoleImpersonator is what an apid shows to another, which then believes the roles in the metadata. It allows no call.
+	// RoleImpersonator is the role of one apid at another, which then accepts the roles in the metadata. It allows no call.
 	RoleImpersonator = "os:impersonator"
 )
 
@@ -26,12 +26,12 @@ func Roles() []string {
 
 // Metadata keys of calls.
 const (
-	// KeyNode names the node that serves the call, and KeyNodes the nodes that it is made to, with one answer for all.
+	// KeyNode names the node that serves the call. KeyNodes names several, whose answers are combined.
 	KeyNode  = "node"
 	KeyNodes = "nodes"
 	// KeyProxyFrom is the address of an apid that has forwarded the call.
 	KeyProxyFrom = "proxyfrom"
-	// KeyRole holds the caller's roles, as apid tells machined and other apids.
+	// KeyRole holds the caller's roles, from apid to machined and other apids.
 	KeyRole = "talos-role"
 	// KeyToken holds the machine token in calls to trustd.
 	KeyToken = "token"
@@ -48,7 +48,7 @@ const (
 	KubeletPort    = 10250
 )
 
-// EtcdURL is the etcd of this machine, for programs that run on it.
+// EtcdURL is this machine's etcd, for programs on the machine.
 const EtcdURL = "https://127.0.0.1:2379"
 
 // MaxMessage is the largest message that either side accepts, in bytes.
@@ -58,7 +58,7 @@ const MaxMessage = 32 << 20
 const (
 	// MachineSocket is where machined serves the API.
 	MachineSocket = layout.MachinedRunDir + "/machine.sock"
-	// APIDSocket and TrustdSocket are where machined shows each the few resources that it needs.
+	// APIDSocket and TrustdSocket are where machined shows apid and trustd the resources that they need.
 	APIDSocket   = layout.APIDRunDir + "/runtime.sock"
 	TrustdSocket = layout.TrustdRunDir + "/runtime.sock"
 )

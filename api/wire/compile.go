@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire compiles the .proto files of package api and prints their descriptors in a short form, so that the
-// code generator and the test against drift look at the same thing and neither needs protoc installed.
+// Package wire compiles the .proto files of package api and prints their descriptors in a short form. The code generator and the
+// test of the contract both use it, so neither needs protoc.
 package wire
 
 import (

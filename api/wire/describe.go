@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// Describe prints all that a peer can notice of the files: services with the kind of each call, messages with number,
-// name and type of each field, enums. One line each, sorted, full names.
+// Describe prints what a peer can observe of the files: services with the kind of each call, messages with number, name and type
+// of each field, and enums. It returns one sorted line for each, with full names.
 func Describe(files []protoreflect.FileDescriptor) []string {
 	var lines []string
 
@@ -29,7 +29,7 @@ func Describe(files []protoreflect.FileDescriptor) []string {
 	return lines
 }
 
-// types is what a file and a message have in common: both hold messages and enums.
+// types is a file or a message: both contain messages and enums.
 type types interface {
 	Messages() protoreflect.MessageDescriptors
 	Enums() protoreflect.EnumDescriptors

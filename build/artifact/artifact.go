@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package artifact names what a build makes, and where: the targets, and the paths below the output folder. The build
-// publishes under these paths, and talosctl and the tests look there; nobody else spells one out. It imports nothing but
-// the version, so that a program which only looks for the results does not link the build.
+// Package artifact defines the targets of the build, and the paths of its results below the output folder. The build
+// writes to these paths; talosctl and the tests read them. No other package has these paths. The package imports only
+// the version, so that programs that read the results do not link the build.
 //
-//	bin/                        talosctl, kubectl, talos (Paths.Bin): what people run
+//	bin/                        talosctl, kubectl, talos (Paths.Bin), for users
 //	images/                     rootfs.sqsh, initramfs.img, vmlinuz, Talos-VERSION.efi, metal-amd64.raw (Paths.Disk)
 //	components/bin/             each third-party program (Paths.Component)
-//	components/rootfs/          tree to lay into the root image: containerd, shim, runc, CNI plugins, mkfs.xfs and its
-//	                            kin with their libraries, CA certificates, and the links of a merged /usr (Paths.Rootfs)
+//	components/rootfs/          tree for the root image: containerd, shim, runc, CNI plugins, mkfs.xfs and similar
+//	                            tools with their libraries, CA certificates, and the links of a merged /usr (Paths.Rootfs)
 //	components/kernel/          vmlinuz, and lib/modules/RELEASE with modules.dep (Paths.Vmlinuz, Paths.Modules)
 //	components/boot/            systemd-bootx64.efi and linuxx64.efi.stub (Paths.Boot)
 //	components/firmware/        OVMF_CODE.fd and OVMF_VARS.fd for QEMU (Paths.FirmwareCode, Paths.FirmwareVars)
-//	components/image-layout/    every container image of a node as one OCI layout (Paths.ImageLayout)
-//	components/image-layers/    a file system of each of their layers (Paths.ImageLayers)
+//	components/image-layout/    all container images of a node as one OCI layout (Paths.ImageLayout)
+//	components/image-layers/    a file system for each of their layers (Paths.ImageLayers)
 //	components/conformance-image-layout/, components/conformance-image-layers/
-//	                            these and the images of Kubernetes' end-to-end tests; only on demand
-//	cache/                      the build cache; remove it to build from nothing
+//	                            the same with the images of Kubernetes' end-to-end tests; only on demand
+//	cache/                      the build cache; remove it to build from scratch
 package artifact
 
 import (
@@ -28,7 +28,7 @@ import (
 
 const module = "github.com/seed-59268b81/talos"
 
-// FindRoot goes up from the working directory to the folder with our go.mod.
+// FindRoot returns the closest folder with our go.mod, from the working directory upward.
 func FindRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestPublished holds that what a step publishes is where the paths in an output folder say.
+// TestPublished checks that the published paths are the same as those in an output folder.
 func TestPublished(t *testing.T) {
 	for name, place := range map[string]func(Paths) string{
 		"disk": Paths.Disk, "root": Paths.Root, "layout": Paths.ImageLayout, "firmware": Paths.FirmwareCode, "kernel": Paths.Vmlinuz,

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// Paths locates the results under one output folder. Those of the zero value are relative to it: a step publishes there.
+// Paths locates the results in an output folder. The paths of the zero value are relative to the output folder.
 type Paths struct {
 	// Out is the output folder.
 	Out string
@@ -25,7 +25,7 @@ func (p Paths) image(name string) string     { return filepath.Join(p.Out, "imag
 // Cache is the build cache.
 func (p Paths) Cache() string { return filepath.Join(p.Out, "cache") }
 
-// Bin is a program for people: talosctl, kubectl, talos.
+// Bin is a program for users: talosctl, kubectl, talos.
 func (p Paths) Bin(name string) string { return filepath.Join(p.Out, "bin", name) }
 
 // Debug is the operating system's program with symbols.
@@ -34,27 +34,26 @@ func (p Paths) Debug() string { return filepath.Join(p.Out, "debug", "talos") }
 // Component is a third-party program, by its upstream name.
 func (p Paths) Component(name string) string { return filepath.Join(p.component("bin"), name) }
 
-// Rootfs is the tree of third-party files that the root image is laid out from.
+// Rootfs is the tree of third-party files for the root image.
 func (p Paths) Rootfs() string { return p.component("rootfs") }
 
-// KernelDir has the kernel as it was unpacked: Vmlinuz and Modules.
+// KernelDir has the unpacked kernel: Vmlinuz and Modules.
 func (p Paths) KernelDir() string { return p.component("kernel") }
 
 // Vmlinuz is the compressed kernel.
 func (p Paths) Vmlinuz() string { return filepath.Join(p.KernelDir(), "vmlinuz") }
 
-// Modules is the folder lib/modules/RELEASE, with modules.dep and its kin.
-// RELEASE, its base name, is what uname -r prints.
+// Modules is the folder lib/modules/RELEASE, with modules.dep and the other indexes. RELEASE is the output of uname -r.
 func (p Paths) Modules() (string, error) {
 	modules, err := Modules(p.KernelDir())
 	if err != nil {
-		return "", fmt.Errorf("%w (run the target %q first)", err, TargetKernel)
+		return "", fmt.Errorf("%w (build the target %q first)", err, TargetKernel)
 	}
 
 	return modules, nil
 }
 
-// Modules is the folder lib/modules/RELEASE in the result of the kernel's step.
+// Modules returns the folder lib/modules/RELEASE in the result of the kernel's step.
 func Modules(kernel string) (string, error) {
 	parent := filepath.Join(kernel, "lib", "modules")
 
@@ -87,36 +86,36 @@ func (p Paths) Firmware() string { return p.component("firmware") }
 // FirmwareCode is the UEFI firmware for QEMU, read-only.
 func (p Paths) FirmwareCode() string { return filepath.Join(p.Firmware(), firmwareCode) }
 
-// FirmwareVars is the empty variable store to copy for each machine.
+// FirmwareVars is the empty variable store. Each machine gets a copy.
 func (p Paths) FirmwareVars() string { return filepath.Join(p.Firmware(), firmwareVars) }
 
-// ImageLayout is the OCI layout with all images of images.Cache; each entry of its index.json has the full reference in
+// ImageLayout is the OCI layout with all images of images.Cache. Each entry of its index.json has the full reference in
 // the annotation org.opencontainers.image.ref.name.
 func (p Paths) ImageLayout() string { return p.component("image-layout") }
 
 // ConformanceImageLayout is the OCI layout with those images and all of images.Conformance.
 func (p Paths) ConformanceImageLayout() string { return p.component("conformance-image-layout") }
 
-// ImageLayers are file systems of the layers of ImageLayout.
+// ImageLayers has a file system for each layer of ImageLayout.
 func (p Paths) ImageLayers() string { return p.component("image-layers") }
 
-// ConformanceImageLayers are those of ConformanceImageLayout.
+// ConformanceImageLayers has a file system for each layer of ConformanceImageLayout.
 func (p Paths) ConformanceImageLayers() string { return p.component("conformance-image-layers") }
 
 // Root is the root file system.
 func (p Paths) Root() string { return p.image("rootfs.sqsh") }
 
-// Initramfs is what the kernel starts from.
+// Initramfs is the initramfs.
 func (p Paths) Initramfs() string { return p.image("initramfs.img") }
 
-// Kernel is the kernel beside it.
+// Kernel is the kernel.
 func (p Paths) Kernel() string { return p.image("vmlinuz") }
 
-// UKI is the unified kernel image, which a UEFI firmware starts.
+// UKI is the unified kernel image, which the UEFI firmware starts.
 func (p Paths) UKI() string { return p.image("Talos-" + version.Tag + ".efi") }
 
 // Disk is the disk image.
 func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
 
-// ConformanceDisk is the disk image whose cache has the images of Kubernetes' end-to-end tests as well.
+// ConformanceDisk is the disk image whose image cache also has the images of Kubernetes' end-to-end tests.
 func (p Paths) ConformanceDisk() string { return p.image("metal-amd64-conformance.raw") }

@@ -2,7 +2,7 @@
 
 package artifact
 
-// Targets that a build takes: names of its steps, and of groups of them.
+// The targets of a build: steps and groups of steps.
 const (
 	TargetAll       = "all"
 	TargetHostTools = "host-tools"
@@ -30,7 +30,7 @@ const (
 	TargetLayers    = "image-layers"
 	TargetCache     = "image-cache"
 	TargetDisk      = "disk-image"
-	// TargetConformanceDisk and what is only for it are built only on demand.
+	// TargetConformanceDisk and the targets that only it needs are built only on demand.
 	TargetConformanceLayers = "conformance-image-layers"
 	TargetConformanceCache  = "conformance-image-cache"
 	TargetConformanceDisk   = "conformance-disk-image"

@@ -3,86 +3,83 @@
 package containerimage
 
 import (
-	"fmt"
 	"io/fs"
-	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/seed-59268b81/talos/build/artifact"
-	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// testRecipe is an image of Kubernetes' end-to-end tests. Two of them may be one repository in two versions.
-type testRecipe struct {
-	reference string
-	recipe
-}
-
-// conformanceRecipes are the images that Kubernetes' end-to-end tests use beside agnhost, keyed by step name. What the
-// released ones take from Alpine is Debian's here: tests call these programs, and do not look at their versions.
-func conformanceRecipes() map[string]testRecipe {
+// conformanceRecipes are the images that Kubernetes' end-to-end tests use besides agnhost, keyed by step name. The released
+// images have programs of Alpine where ours have those of Debian: tests call these programs but do not check their versions.
+func conformanceRecipes() map[string]recipe {
 	shell := v1.Config{Cmd: []string{"sh"}}
 	tools := []string{"busybox", "test-tools"}
 
-	return map[string]testRecipe{
-		// The tests roll a workload from this version to the other; what the old one can do, the new one can.
-		"image-test-agnhost-previous":    {images.TestAgnhostPrevious, agnhostRecipe()},
-		"image-test-busybox":             {images.TestBusybox, busyboxRecipe()},
-		"image-test-distroless-iptables": {images.TestDistrolessIptables, recipe{sets: []string{"busybox", "firewall-files", "conntrack-files"}}},
-		"image-test-etcd":                {images.TestEtcd, etcdRecipe()},
-		"image-test-glibc-dns":           {images.TestGlibcDNS, recipe{sets: tools, layers: []layer{corednsLayer}, config: v1.Config{Cmd: []string{"bash"}}}},
-		"image-test-ipc-utils":           {images.TestIPCUtils, recipe{sets: tools, config: shell}},
-		"image-test-kitten":              {images.TestKitten, petRecipe("kitten")},
-		"image-test-nautilus":            {images.TestNautilus, petRecipe("nautilus")},
-		"image-test-nginx":               {images.TestNginx, nginxRecipe()},
-		"image-test-nginx-new":           {images.TestNginxNew, nginxRecipe()},
-		"image-test-nonewprivs": {images.TestNonewprivs, recipe{
-			sets: []string{"busybox"},
-			// Set-user-ID and set-group-ID: the test is whether they take effect.
+	return map[string]recipe{
+		// The tests update a workload from this version to the new one. They need no difference but the tag.
+		"image-test-agnhost-previous":    agnhostRecipe(images.TestAgnhostPrevious),
+		"image-test-busybox":             busyboxRecipe(),
+		"image-test-distroless-iptables": {reference: images.TestDistrolessIptables, sets: []string{"busybox", "firewall-files", "conntrack-files"}},
+		"image-test-etcd":                etcdRecipe(images.TestEtcd),
+		"image-test-glibc-dns":           {reference: images.TestGlibcDNS, sets: tools, layers: []layer{corednsLayer}, config: v1.Config{Cmd: []string{"bash"}}},
+		"image-test-ipc-utils":           {reference: images.TestIPCUtils, sets: tools, config: shell},
+		"image-test-kitten":              petRecipe(images.TestKitten, "kitten"),
+		"image-test-nautilus":            petRecipe(images.TestNautilus, "nautilus"),
+		"image-test-nginx":               nginxRecipe(images.TestNginx),
+		"image-test-nginx-new":           nginxRecipe(images.TestNginxNew),
+		"image-test-nonewprivs": {
+			reference: images.TestNonewprivs,
+			sets:      []string{"busybox"},
+			// The tests check whether set-user-ID and set-group-ID take effect.
 			layers: []layer{{take: []taken{
 				{"conformance", "nonewprivs", "usr/local/bin/nnp", 0o755 | fs.ModeSetuid | fs.ModeSetgid},
 			}}},
 			config: v1.Config{Cmd: []string{"nnp"}},
-		}},
-		"image-test-nonroot": {images.TestNonRoot, recipe{
-			sets: []string{"busybox"}, config: v1.Config{Cmd: []string{"sh"}, User: "1234"},
-		}},
-		"image-test-perl": {images.TestPerl, recipe{
-			sets: []string{"busybox", "perl-files"}, config: v1.Config{Cmd: []string{"perl", "-v"}},
-		}},
-		"image-test-regression-issue-74839": {images.TestRegressionIssue74839, recipe{
-			layers: []layer{{take: []taken{{"conformance", "regression-issue-74839", "regression-issue-74839", 0}}}},
-			config: v1.Config{Entrypoint: []string{"/regression-issue-74839"}},
-		}},
-		"image-test-resource-consumer": {images.TestResourceConsumer, recipe{
-			sets: []string{"busybox", "stress-files"},
+		},
+		"image-test-nonroot": {
+			reference: images.TestNonRoot,
+			sets:      []string{"busybox"}, config: v1.Config{Cmd: []string{"sh"}, User: "1234"},
+		},
+		"image-test-perl": {
+			reference: images.TestPerl,
+			sets:      []string{"busybox", "perl-files"}, config: v1.Config{Cmd: []string{"perl", "-v"}},
+		},
+		"image-test-regression-issue-74839": {
+			reference: images.TestRegressionIssue74839,
+			layers:    []layer{{take: []taken{{"conformance", "regression-issue-74839", "regression-issue-74839", 0}}}},
+			config:    v1.Config{Entrypoint: []string{"/regression-issue-74839"}},
+		},
+		"image-test-resource-consumer": {
+			reference: images.TestResourceConsumer,
+			sets:      []string{"busybox", "stress-files"},
 			layers: []layer{{take: []taken{
 				{"conformance", "resource-consumer", "consumer", 0}, {"conformance", "consume-cpu", "consume-cpu", 0},
 			}}},
 			config: v1.Config{Entrypoint: []string{"/consumer"}, ExposedPorts: ports("8080/tcp")},
-		}},
-		"image-test-sample-apiserver": {images.TestSampleAPIServer, recipe{
-			layers: []layer{{take: []taken{{"sample-apiserver", "sample-apiserver", "sample-apiserver", 0}}}},
-			config: v1.Config{Entrypoint: []string{"/sample-apiserver"}},
-		}},
+		},
+		"image-test-sample-apiserver": {
+			reference: images.TestSampleAPIServer,
+			layers:    []layer{{take: []taken{{"sample-apiserver", "sample-apiserver", "sample-apiserver", 0}}}},
+			config:    v1.Config{Entrypoint: []string{"/sample-apiserver"}},
+		},
 	}
 }
 
-// busyboxRecipe has bash for a shell. Tests give a container variables such as data-1, and have a shell print them: the shell of
-// Debian's busybox drops those whose names it cannot use itself.
+// busyboxRecipe uses bash as its shell. Tests set variables such as data-1 and let a shell print them. The shell of Debian's
+// busybox drops variables whose names are not valid in a shell.
 func busyboxRecipe() recipe {
 	return recipe{
-		sets:   []string{"busybox", "test-tools"},
-		layers: []layer{{links: map[string]string{"usr/bin/sh": "bash"}}},
-		config: v1.Config{Cmd: []string{"sh"}},
+		reference: images.TestBusybox,
+		sets:      []string{"busybox", "test-tools"},
+		layers:    []layer{{links: map[string]string{"usr/bin/sh": "bash"}}},
+		config:    v1.Config{Cmd: []string{"sh"}},
 	}
 }
 
-// petRecipe is agnhost, which serves a picture and says whose it is.
-func petRecipe(name string) recipe {
-	r := agnhostRecipe()
+// petRecipe is agnhost, which serves a picture and its description.
+func petRecipe(reference, name string) recipe {
+	r := agnhostRecipe(reference)
 	r.layers = append(r.layers, layer{take: []taken{
 		{"test-files", name + ".jpg", name + ".jpg", 0}, {"test-files", name + ".json", "data.json", 0},
 	}})
@@ -91,7 +88,7 @@ func petRecipe(name string) recipe {
 	return r
 }
 
-// nginxConf serves the package's page, as the released image does: on port 80, with the logs where a container's are.
+// nginxConf serves the package's page on port 80, as the released image does, and logs to standard output and error.
 const nginxConf = `user nobody nobody;
 worker_processes 1;
 error_log /dev/stderr notice;
@@ -119,9 +116,10 @@ http {
 }
 `
 
-func nginxRecipe() recipe {
+func nginxRecipe(reference string) recipe {
 	return recipe{
-		sets: []string{"busybox", "nginx-files"},
+		reference: reference,
+		sets:      []string{"busybox", "nginx-files"},
 		layers: []layer{{
 			files: map[string]string{"etc/nginx/nginx.conf": nginxConf},
 			dirs:  []string{"var/lib/nginx", "var/log/nginx"},
@@ -132,8 +130,7 @@ func nginxRecipe() recipe {
 	}
 }
 
-// unfilled are the images that the release's list names and this build does not make, with the reason. Conformance tests
-// use none of them.
+// unfilled are images in the release's list that this build does not build, with the reason. Conformance tests do not use them.
 var unfilled = map[string]string{
 	"AgnhostPrivate":          "must not be pullable: tests see that a pull without credentials fails",
 	"InvalidRegistryImage":    "must not be pullable: its registry does not exist",
@@ -144,23 +141,4 @@ var unfilled = map[string]string{
 	"NodePerfNpbEp":           "only of the node tests (test/e2e_node), which start a kubelet of their own",
 	"NodePerfNpbIs":           "only of the node tests (test/e2e_node), which start a kubelet of their own",
 	"NodePerfPytorchWideDeep": "only of the node tests (test/e2e_node), which start a kubelet of their own",
-}
-
-// conformanceSteps returns a step for each image, and one that joins them and those of the cache into a layout.
-func conformanceSteps(root string) []graph.Step {
-	var (
-		steps []graph.Step
-		names []string
-	)
-
-	for name, r := range conformanceRecipes() {
-		names = append(names, name)
-		steps = append(steps, imageStep(root, name, r.reference, r.recipe))
-	}
-
-	slices.Sort(names)
-
-	return append(steps, layoutStep(root, artifact.TargetConformanceImages,
-		fmt.Sprintf("the images of nodes and of Kubernetes' end-to-end tests, %d more, as one layout", len(names)), artifact.Published.ConformanceImageLayout(),
-		append([]string{artifact.TargetImages}, names...)))
 }

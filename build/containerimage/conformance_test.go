@@ -37,13 +37,13 @@ func TestRecipesAreTheImagesOfConformance(t *testing.T) {
 
 	for _, ref := range images.Cache() {
 		if slices.Contains(want, ref) {
-			t.Errorf("%s is of the cache of nodes, and is made again for the tests", ref)
+			t.Errorf("%s is in the nodes' cache, and built again for the tests", ref)
 		}
 	}
 }
 
-// releaseImages reads test/utils/image/manifest.go of the Kubernetes release: the references of the images that its
-// end-to-end tests use, by the name that the tests have for them.
+// releaseImages returns the images that Kubernetes' end-to-end tests use, by their name in the tests, from
+// test/utils/image/manifest.go of the release.
 func releaseImages(t *testing.T) map[string]string {
 	t.Helper()
 
@@ -83,7 +83,7 @@ func releaseImages(t *testing.T) map[string]string {
 
 		registry, ok := config.Elts[0].(*ast.SelectorExpr)
 		if !ok {
-			t.Errorf("image %s: its registry is no field of the list", id.Name)
+			t.Errorf("image %s: the registry is not a field of the list", id.Name)
 
 			return true
 		}
@@ -100,7 +100,7 @@ func releaseImages(t *testing.T) map[string]string {
 	return found
 }
 
-// text is the value of a string literal.
+// text returns the value of a string literal.
 func text(e ast.Expr) string {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok {
@@ -112,7 +112,7 @@ func text(e ast.Expr) string {
 	return value
 }
 
-func TestEveryImageOfTheReleaseIsFilledOrSaidNotToBe(t *testing.T) {
+func TestEveryImageOfTheReleaseIsBuiltOrUnfilled(t *testing.T) {
 	release := releaseImages(t)
 	have := append(images.Cache(), images.Conformance()...)
 
@@ -121,21 +121,21 @@ func TestEveryImageOfTheReleaseIsFilledOrSaidNotToBe(t *testing.T) {
 
 		switch reason := unfilled[name]; {
 		case filled && reason != "":
-			t.Errorf("%s (%s) is made, and said not to be: %s", name, ref, reason)
+			t.Errorf("%s (%s) is built, but is in unfilled: %s", name, ref, reason)
 		case !filled && reason == "":
-			t.Errorf("%s: the tests of %s use %s; the build has neither a recipe nor a reason", name, images.KubernetesVersion, ref)
+			t.Errorf("%s: the tests of %s use %s: add a recipe, or a reason to unfilled", name, images.KubernetesVersion, ref)
 		}
 	}
 
 	for name := range unfilled {
 		if release[name] == "" {
-			t.Errorf("%s has a reason for not being made, and the release does not name it", name)
+			t.Errorf("%s is in unfilled, but not in the release", name)
 		}
 	}
 
 	for _, ref := range images.Conformance() {
 		if !slices.Contains(slices.Collect(maps.Values(release)), ref) {
-			t.Errorf("%s is made, and no test of the release uses it", ref)
+			t.Errorf("%s is built, but no test of the release uses it", ref)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestConformanceDocNamesEveryImage(t *testing.T) {
 
 	for name, reason := range unfilled {
 		if !strings.Contains(doc, name) || !strings.Contains(doc, reason) {
-			t.Errorf("docs/conformance.md does not say of %s: %s", name, reason)
+			t.Errorf("docs/conformance.md does not have %s with the reason: %s", name, reason)
 		}
 	}
 }

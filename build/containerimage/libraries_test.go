@@ -24,11 +24,11 @@ import (
 	"github.com/seed-59268b81/talos/build/ociimage"
 )
 
-// imageFile is what the tests look at of a file in an image.
+// imageFile is a file of an image.
 type imageFile struct {
 	mode fs.FileMode
 	link string
-	// loader and libraries are what an ELF file asks for.
+	// loader and libraries are those that an ELF file needs.
 	loader    string
 	libraries []string
 }
@@ -58,7 +58,7 @@ func imageConfig(t *testing.T, layout string, image v1.Descriptor) v1.Config {
 	return readBlob[v1.ConfigFile](t, layout, readBlob[v1.Manifest](t, layout, image.Digest).Config.Digest).Config
 }
 
-// eachLayerFile calls visit for each entry of the image's layers, the lowest first.
+// eachLayerFile calls visit for each entry of the image's layers, lowest first.
 func eachLayerFile(t *testing.T, layout string, image v1.Descriptor, visit func(*tar.Header, io.Reader) error) {
 	t.Helper()
 
@@ -146,7 +146,7 @@ func asksFor(raw []byte) (loader string, libraries []string, err error) {
 	return loader, libraries, err
 }
 
-// resolve follows links, those of folders on the way too, and returns the file's own path.
+// resolve follows links, including those of folders in the path, and returns the file's path.
 func (tree imageTree) resolve(name string) (string, bool) {
 	for range 40 {
 		done, rest := "", strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
@@ -181,7 +181,7 @@ func (tree imageTree) resolve(name string) (string, bool) {
 	return "", false
 }
 
-// missing returns what the image's ELF files ask for and the image has not, and its links that lead nowhere.
+// missing returns the loaders and libraries that the image's ELF files need and the image lacks, and its broken links.
 func (tree imageTree) missing() []string {
 	var problems []string
 
@@ -206,7 +206,7 @@ func (tree imageTree) missing() []string {
 			}
 		}
 
-		// Links of folders that are mounted, as /proc, lead nowhere before.
+		// Links into mounted folders, such as /proc, are broken before the mount.
 		if _, ok := tree.resolve(name); !ok && !strings.HasPrefix(file.link, "/proc/") {
 			problems = append(problems, fmt.Sprintf("link %s leads to %s, which is not there", name, file.link))
 		}
@@ -215,7 +215,7 @@ func (tree imageTree) missing() []string {
 	return problems
 }
 
-// layouts are those that were built: that of nodes, and that of the conformance tests if someone asked for it.
+// layouts returns the layouts that were built: that of nodes, and that of the conformance tests if it was built.
 func layouts(t *testing.T) map[string]string {
 	t.Helper()
 
@@ -252,7 +252,7 @@ func TestImagesHaveTheLibrariesOfTheirPrograms(t *testing.T) {
 	}
 }
 
-// starts reports whether a program is there, by its path or in one of the folders of the search path.
+// starts reports whether a program exists, by its path or in the search path.
 func (tree imageTree) starts(program string) bool {
 	candidates := []string{program}
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -21,20 +20,21 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// recipe says what an image of one repository is made of. Every image but a bare one has a base below this: users, a
-// /tmp, the merged layout and CA certificates.
+// recipe is the content of an image. Every image except a bare one has a base layer below: users, /tmp, the links of a
+// merged /usr, and CA certificates.
 type recipe struct {
-	repository string
-	// sets are steps whose whole result is a layer, the lowest first.
+	// reference is the image's name, with registry and tag.
+	reference string
+	// sets are steps whose whole result is a layer, lowest first.
 	sets []string
 	// layers are above the sets.
 	layers []layer
-	// bare leaves the base out.
+	// bare omits the base layer.
 	bare   bool
 	config v1.Config
 }
 
-// layer is put together from results of steps and what the recipe itself says.
+// layer has files from results of steps, and files, links and folders of its own.
 type layer struct {
 	take []taken
 	// files are contents by path, links are targets by path.
@@ -45,13 +45,13 @@ type layer struct {
 // taken is a file of a step's result, and its path in the image.
 type taken struct {
 	step, file, target string
-	// mode, if not zero, is the file's in place of the one that it has.
+	// mode, if not zero, overrides the file's mode.
 	mode fs.FileMode
 }
 
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// needs are the steps that the image is made of.
+// needs returns the steps whose results the image needs.
 func (r recipe) needs() []string {
 	needs := slices.Clone(r.sets)
 
@@ -70,33 +70,28 @@ func (r recipe) needs() []string {
 	return slices.Compact(needs)
 }
 
-func imageStep(root, name, reference string, r recipe) graph.Step {
-	return graph.Step{
-		Name:  name,
-		About: reference,
-		Needs: r.needs(),
-		Heavy: true, // compression
-		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			hash, err := source.Of(root, imageSources...)
-			config, _ := json.Marshal(r.config)
+func (r recipe) step(root, name string) graph.Step {
+	config, _ := json.Marshal(r.config)
 
-			return []string{reference, hash, string(config), fmt.Sprint(r.bare, r.sets, r.layers)}, err
-		},
-		Run: func(ctx context.Context, w *graph.Work) error {
-			return r.make(ctx, reference, w)
-		},
+	return graph.Step{
+		Name:   name,
+		About:  r.reference,
+		Needs:  r.needs(),
+		Heavy:  true, // compression
+		Inputs: source.Inputs(root, imageSources, r.reference, string(config), fmt.Sprint(r.bare, r.sets, r.layers)),
+		Run:    r.make,
 	}
 }
 
-// make packs the image.
-func (r recipe) make(ctx context.Context, reference string, w *graph.Work) error {
+// make builds the image.
+func (r recipe) make(ctx context.Context, w *graph.Work) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(w.Dir), "layers-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
 
-	img := ociimage.Image{Reference: reference, Config: r.config}
+	img := ociimage.Image{Reference: r.reference, Config: r.config}
 	img.Config.Env = append([]string{searchPath}, img.Config.Env...)
 
 	if !r.bare {
@@ -114,10 +109,8 @@ func (r recipe) make(ctx context.Context, reference string, w *graph.Work) error
 			return err
 		}
 
-		if link := setLinks[s]; link != nil {
-			if err := link(ctx, tree); err != nil {
-				return err
-			}
+		if err := linkSet(ctx, s, tree); err != nil {
+			return err
 		}
 
 		img.Layers = append(img.Layers, ociimage.Tree(tree))
@@ -126,87 +119,62 @@ func (r recipe) make(ctx context.Context, reference string, w *graph.Work) error
 	for i, l := range r.layers {
 		tree := filepath.Join(scratch, fmt.Sprintf("layer-%d", i))
 		if err := l.lay(tree, w.Needs); err != nil {
-			return fmt.Errorf("image %s: %w", reference, err)
+			return fmt.Errorf("image %s: %w", r.reference, err)
 		}
 
 		img.Layers = append(img.Layers, ociimage.Tree(tree))
 	}
 
-	w.Progress("packing %s", path.Base(reference))
+	w.Progress("packing %s", path.Base(r.reference))
 
 	return ociimage.Write(w.Dir, img)
 }
 
-// lay makes the layer's tree in dir.
+// lay adds the layer's content to dir.
 func (l layer) lay(dir string, from graph.Results) error {
-	// The folder of each file is made on the way.
-	at := func(name string) (string, error) {
+	var errs []error
+
+	put := func(name string, write func(to string) error) {
 		to := filepath.Join(dir, name)
 
-		return to, os.MkdirAll(filepath.Dir(to), 0o755)
+		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil {
+			err = write(to)
+		}
+
+		errs = append(errs, err)
 	}
 
 	for _, t := range l.take {
-		to, err := at(t.target)
-		if err != nil {
-			return err
-		}
-
-		if err := t.place(filepath.Join(from[t.step].Dir, t.file), to); err != nil {
-			return err
-		}
+		put(t.target, func(to string) error { return t.place(filepath.Join(from[t.step].Dir, t.file), to) })
 	}
 
 	for name, content := range l.files {
-		to, err := at(name)
-		if err != nil {
-			return err
-		}
-
-		if err := os.WriteFile(to, []byte(content), 0o644); err != nil {
-			return err
-		}
+		put(name, func(to string) error { return os.WriteFile(to, []byte(content), 0o644) })
 	}
 
 	for name, target := range l.links {
-		to, err := at(name)
-		if err != nil {
-			return err
-		}
-
-		if err := os.Symlink(target, to); err != nil {
-			return err
-		}
+		put(name, func(to string) error { return os.Symlink(target, to) })
 	}
 
 	for _, name := range l.dirs {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return err
-		}
+		put(name, func(to string) error { return os.MkdirAll(to, 0o755) })
 	}
 
-	return nil
+	return errors.Join(errs...)
 }
 
-// place links the file, or copies it where it gets another mode: a link's mode would be that of the step's result too.
+// place links the file. It copies a file with another mode: a link would change the mode in the step's result too.
 func (t taken) place(from, to string) error {
 	if t.mode == 0 {
 		return os.Link(from, to)
 	}
 
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-
-	out, err := os.Create(to)
+	raw, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
 
-	_, err = io.Copy(out, in)
-
-	// After the write, which takes the bits of set-user-ID away.
-	return errors.Join(err, out.Close(), os.Chmod(to, t.mode))
+	// Set the mode last: writing to a file clears set-user-ID.
+	return errors.Join(os.WriteFile(to, raw, 0o755), os.Chmod(to, t.mode))
 }

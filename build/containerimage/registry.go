@@ -5,9 +5,10 @@ package containerimage
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -16,86 +17,67 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// registryStep lays the pause image out as `agnhost fake-registry-server` reads it: below /var/registry/NAME, tags in
-// manifests/TAG, which hold a digest, and everything else by its digest.
+// registryStep writes the pause image in the form that `agnhost fake-registry-server` reads; see writeRegistry.
 func registryStep(root string) graph.Step {
-	const dir = "var/registry/pause"
-
 	return graph.Step{
-		Name:  "pause-registry",
-		About: "the image that agnhost's registry serves",
-		Needs: []string{"image-pause"},
-		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			hash, err := source.Of(root, "containerimage/registry.go")
-
-			return []string{hash}, err
-		},
+		Name:   "pause-registry",
+		About:  "the image that agnhost's registry serves",
+		Needs:  []string{"image-pause"},
+		Inputs: source.Inputs(root, []string{"containerimage/registry.go"}),
 		Run: func(_ context.Context, w *graph.Work) error {
-			layout := w.Needs["image-pause"].Dir
-
-			index, err := os.ReadFile(filepath.Join(layout, "index.json"))
-			if err != nil {
-				return err
-			}
-
-			top, _, err := v1.SHA256(bytes.NewReader(index))
-			if err != nil {
-				return err
-			}
-
-			put := func(kind, digest string, content []byte) error {
-				hex := strings.TrimPrefix(digest, "sha256:")
-				to := filepath.Join(w.Dir, dir, kind, "sha256", hex[:2], hex, "data")
-
-				if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-					return err
-				}
-
-				return os.WriteFile(to, content, 0o644)
-			}
-
-			if err := put("manifests", top.String(), index); err != nil {
-				return err
-			}
-
-			if err := os.WriteFile(filepath.Join(w.Dir, dir, "manifests/testing"), []byte(top.String()+"\n"), 0o644); err != nil {
-				return err
-			}
-
-			return copyBlobs(layout, put)
+			return writeRegistry(w.Needs["image-pause"].Dir, filepath.Join(w.Dir, "var/registry/pause"))
 		},
 	}
 }
 
-// copyBlobs gives each blob of a layout to put: the manifests of its images, and all others.
-func copyBlobs(layout string, put func(kind, digest string, content []byte) error) error {
-	descriptors, err := ociimage.ReadIndex(layout)
+// writeRegistry writes the image of a layout to a folder /var/registry/NAME. A tag is a file manifests/TAG with a digest; manifests
+// and blobs are stored by digest.
+func writeRegistry(layout, dir string) error {
+	index, err := os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
 		return err
 	}
 
-	kinds := map[string]string{}
-	for _, d := range descriptors {
-		kinds[d.Digest.Hex] = "manifests"
-	}
-
-	blobs, err := os.ReadDir(filepath.Join(layout, "blobs/sha256"))
+	top, _, err := v1.SHA256(bytes.NewReader(index))
 	if err != nil {
 		return err
 	}
 
-	for _, b := range blobs {
-		raw, err := os.ReadFile(filepath.Join(layout, "blobs/sha256", b.Name()))
+	put := func(kind, hex string, content []byte) error {
+		to := filepath.Join(dir, kind, "sha256", hex[:2], hex, "data")
+
+		return errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content, 0o644))
+	}
+
+	if err := errors.Join(
+		put("manifests", top.Hex, index),
+		os.WriteFile(filepath.Join(dir, "manifests/testing"), []byte(top.String()+"\n"), 0o644),
+	); err != nil {
+		return err
+	}
+
+	images, err := ociimage.ReadIndex(layout)
+	if err != nil {
+		return err
+	}
+
+	blobs, err := filepath.Glob(filepath.Join(layout, "blobs/sha256/*"))
+	if err != nil {
+		return err
+	}
+
+	for _, blob := range blobs {
+		raw, err := os.ReadFile(blob)
 		if err != nil {
 			return err
 		}
 
-		kind := "blobs"
-		if kinds[b.Name()] != "" {
-			kind = kinds[b.Name()]
+		kind, hex := "blobs", filepath.Base(blob)
+		if slices.ContainsFunc(images, func(d v1.Descriptor) bool { return d.Digest.Hex == hex }) {
+			kind = "manifests"
 		}
 
-		if err := put(kind, "sha256:"+b.Name(), raw); err != nil {
+		if err := put(kind, hex, raw); err != nil {
 			return err
 		}
 	}

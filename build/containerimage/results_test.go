@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// built returns the repository's own output folder, if everything was built there.
+// built returns the repository's output folder, if everything is built.
 func built(t *testing.T) artifact.Paths {
 	t.Helper()
 
@@ -59,7 +59,7 @@ func TestLayoutHasTheImagesOfTheCache(t *testing.T) {
 func TestBudgetImageLayout(t *testing.T) {
 	p := built(t)
 
-	// All images of a node, as they lie in the disk's image cache.
+	// All images of a node, as in the disk's image cache.
 	const budget = 180 << 20
 
 	size := treeSize(t, p.ImageLayout())
@@ -73,7 +73,7 @@ func TestBudgetImageLayout(t *testing.T) {
 func TestBudgetRootfsPrograms(t *testing.T) {
 	p := built(t)
 
-	// Before compression; the root image is a third of it.
+	// Uncompressed; the root image has a third of the size.
 	const budget = 85 << 20
 
 	size := treeSize(t, p.Rootfs())

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// unpackImage lays an image out in a folder, as a container runtime does.
+// unpackImage unpacks an image into a folder, as a container runtime does.
 func unpackImage(t *testing.T, layout string, image v1.Descriptor) string {
 	t.Helper()
 
@@ -63,7 +63,7 @@ func unpackImage(t *testing.T, layout string, image v1.Descriptor) string {
 	return root
 }
 
-// inside runs a script in an image's shell as the image's user, in namespaces of its own, and returns what it prints.
+// inside runs a script in an image's shell as the image's user, in its own namespaces, and returns the output.
 func inside(t *testing.T, root, user, script string) (string, error) {
 	t.Helper()
 
@@ -82,10 +82,10 @@ func TestProgramsOfImagesStart(t *testing.T) {
 		t.Skip("needs root for chroot")
 	}
 
-	// What runs in a shell of the image, and what of the answer shows that it works.
+	// A script for the image's shell, and a part of its output that shows that it works.
 	type start struct{ script, want string }
 
-	// A server that was started in the background has a minute, on a machine however busy, until it answers.
+	// A server in the background has a minute to answer, since the host may be busy.
 	answers := func(command string) string { return "for i in $(seq 60); do sleep 1; " + command + " && break; done" }
 
 	agnhost := []start{
@@ -158,6 +158,6 @@ func TestProgramsOfImagesStart(t *testing.T) {
 	}
 
 	if !started[images.DefaultAgnhost] {
-		t.Error("agnhost is in no layout")
+		t.Error("no layout has agnhost")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// baseFiles are what programs expect of any root: users by name, and where names are looked up.
+// baseFiles are files that programs expect in every root: names of users, and the sources of host names.
 var baseFiles = map[string]string{
 	"etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\n" +
 		"nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n" +
@@ -24,7 +24,10 @@ var baseFiles = map[string]string{
 	"etc/nsswitch.conf": "hosts: files dns\n",
 }
 
-// baseTree makes the lowest layer of images.
+// baseLayer is the lowest layer of images, without the certificates.
+var baseLayer = layer{files: baseFiles, dirs: []string{"root", "run", "var/run", "home/nonroot", "proc", "sys", "dev"}}
+
+// baseTree creates the lowest layer of images.
 func baseTree(dir, certificates string) error {
 	if err := graph.LinkTree(certificates, dir); err != nil {
 		return err
@@ -34,62 +37,45 @@ func baseTree(dir, certificates string) error {
 		return err
 	}
 
-	for name, content := range baseFiles {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			return err
-		}
-	}
-
-	for _, name := range []string{"root", "run", "var/run", "home/nonroot", "proc", "sys", "dev"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return err
-		}
+	if err := baseLayer.lay(dir, nil); err != nil {
+		return err
 	}
 
 	tmp := filepath.Join(dir, "tmp")
 
-	// Mkdir's mode loses the sticky bit.
+	// Mkdir ignores the sticky bit.
 	return errors.Join(os.Mkdir(tmp, 0o777), os.Chmod(tmp, 0o777|os.ModeSticky))
 }
 
-// setLinks make the names by which the programs of a set are called, which a package leaves to its installation.
-var setLinks = map[string]func(ctx context.Context, tree string) error{
-	"firewall-files": func(_ context.Context, tree string) error {
-		for _, name := range []string{
-			"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore",
-		} {
-			if err := os.Symlink("xtables-nft-multi", filepath.Join(tree, "usr/sbin", name)); err != nil {
-				return err
-			}
-		}
-
-		return nil
+// setLinks are links, by set, that Debian's package scripts create when a package is installed.
+var setLinks = map[string]map[string]string{
+	"firewall-files": {
+		"usr/sbin/iptables": "xtables-nft-multi", "usr/sbin/iptables-save": "xtables-nft-multi", "usr/sbin/iptables-restore": "xtables-nft-multi",
+		"usr/sbin/ip6tables": "xtables-nft-multi", "usr/sbin/ip6tables-save": "xtables-nft-multi", "usr/sbin/ip6tables-restore": "xtables-nft-multi",
 	},
-	"test-tools": func(_ context.Context, tree string) error {
-		local := filepath.Join(tree, "usr/local/bin")
+	"test-tools": {"usr/bin/nc": "nc.openbsd", "usr/local/bin/iperf": "../../bin/iperf"},
+}
 
-		return errors.Join(
-			os.Symlink("nc.openbsd", filepath.Join(tree, "usr/bin/nc")),
-			os.MkdirAll(local, 0o755),
-			os.Symlink("../../bin/iperf", filepath.Join(local, "iperf")),
-		)
-	},
-	"busybox": func(ctx context.Context, tree string) error {
-		bin := filepath.Join(tree, "usr/bin")
+// linkSet creates these links in a set's tree, and a link for each applet of busybox.
+func linkSet(ctx context.Context, set, tree string) error {
+	if set != "busybox" {
+		return layer{links: setLinks[set]}.lay(tree, nil)
+	}
 
-		//program:built busybox, out of its package
-		//program:arg busybox of the image
-		applets, err := exec.CommandContext(ctx, filepath.Join(bin, "busybox"), "--list").Output()
-		if err != nil {
-			return fmt.Errorf("busybox --list: %w", err)
+	bin := filepath.Join(tree, "usr/bin")
+
+	//program:built busybox, out of its package
+	//program:arg busybox of the image
+	applets, err := exec.CommandContext(ctx, filepath.Join(bin, "busybox"), "--list").Output()
+	if err != nil {
+		return fmt.Errorf("busybox --list: %w", err)
+	}
+
+	for _, name := range strings.Fields(string(applets)) {
+		if err := os.Symlink("busybox", filepath.Join(bin, name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
 		}
+	}
 
-		for _, name := range strings.Fields(string(applets)) {
-			if err := os.Symlink("busybox", filepath.Join(bin, name)); err != nil && !errors.Is(err, os.ErrExist) {
-				return err
-			}
-		}
-
-		return nil
-	},
+	return nil
 }

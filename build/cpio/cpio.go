@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cpio writes the archive format of the kernel's initramfs: "newc", SVR4 without checksums (Linux,
-// Documentation/driver-api/early-userspace/buffer-format.rst). Everything belongs to root and has the same
-// time, so equal contents give equal bytes.
+// Documentation/driver-api/early-userspace/buffer-format.rst). All entries belong to root and have the same
+// time, so that the same content gives the same bytes.
 package cpio
 
 import (
@@ -18,7 +18,7 @@ type Writer struct {
 	inode uint32
 }
 
-// NewWriter returns a writer; mtime, in Unix seconds, is that of every entry.
+// NewWriter returns a writer. mtime, in Unix seconds, is the time of every entry.
 func NewWriter(w io.Writer, mtime uint32) *Writer { return &Writer{w: w, mtime: mtime} }
 
 // The type bits of a mode.
@@ -28,12 +28,12 @@ const (
 	typeChar   = 0o020000
 )
 
-// Folder adds a folder; parents come before children.
+// Folder adds a folder. Add parents before children.
 func (w *Writer) Folder(name string, mode fs.FileMode) error {
 	return w.entry(name, typeFolder|uint32(mode.Perm()), 0, 0, 0, nil)
 }
 
-// File adds a file of size bytes read from r.
+// File adds a file with size bytes from r.
 func (w *Writer) File(name string, mode fs.FileMode, size int64, r io.Reader) error {
 	return w.entry(name, typeFile|uint32(mode.Perm()), 0, 0, size, r)
 }
@@ -75,7 +75,7 @@ func (w *Writer) entry(name string, mode, major, minor uint32, size int64, r io.
 
 	n, err := io.Copy(w.w, io.LimitReader(r, size))
 	if err == nil && n != size {
-		err = fmt.Errorf("has %d bytes, expected %d: %w", n, size, io.ErrUnexpectedEOF)
+		err = fmt.Errorf("got %d bytes, want %d: %w", n, size, io.ErrUnexpectedEOF)
 	}
 
 	if err == nil {

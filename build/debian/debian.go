@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package debian takes files out of Debian packages, without root and without installing anything.
+// Package debian extracts files from Debian packages, without root and without installing them.
 //
-// What is not a Go program comes from the packages of one release of Debian, which the building machine must follow. A Lock in the
-// repository says which version, and the hash of its file, which is checked whenever it is unpacked, wherever it came from; apt
-// fetches it; dpkg-deb unpacks it. From the unpacked files
-// a Selection takes the programs asked for and, by reading their ELF headers, just the shared libraries that they need.
+// Everything that is not a Go program comes from packages of one Debian release, which must be in the apt sources of the build
+// host. A Lock in the repository has the version of each package and the hash of its file. apt downloads the package, dpkg-deb
+// unpacks it, and the hash is checked each time. From the unpacked files, a Selection takes the requested programs and the shared
+// libraries in their ELF headers.
 //
-// Packages are listed by hand, libraries too, instead of by following Depends: a program that we use for one purpose
-// depends on much that this purpose never touches (xfsprogs on Python, util-linux on PAM). A library whose package is
-// not listed is an error which names it.
+// The packages are listed by hand, those of libraries too. The package does not follow Depends, because programs depend on much
+// that we do not use (xfsprogs on Python, util-linux on PAM). If the package of a library is not listed, the error names the library.
 package debian
 
 import (
@@ -17,10 +16,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"net/textproto"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,51 +26,45 @@ import (
 	"strings"
 )
 
-// release is Debian 12, with its security updates. The kernel, what it loads and the libraries belong together: packages of
-// another release that the machine follows too are not taken, however new they are.
+// release is Debian 12, with its security updates. Packages must be of one release, so that the kernel, its modules and the
+// libraries match: newer packages of other releases in the apt sources are ignored.
 const release = "APT::Default-Release=/^bookworm(|-security|-updates)$/"
 
-// Package is one version of one binary package.
+// Package is one version of a binary package.
 type Package struct {
 	Name    string
 	Version string
-	// SHA256 is that of the .deb file.
+	// SHA256 is the hash of the .deb file.
 	SHA256 string
-	// Depends is the field of this name, as it is.
+	// Depends is the unparsed field.
 	Depends string
 }
 
-// String is name=version, which apt-get takes as an argument.
+// String returns name=version, an argument of apt-get.
 func (p Package) String() string { return p.Name + "=" + p.Version }
 
-// file is where the package is kept in a folder. apt's own file name has the version; ours has the hash, so that another build of
-// the same version is never taken for it.
+// file returns the path of the package in a folder. apt's file name has the version. Ours has the hash, so that it differs for
+// another build of the same version.
 func (p Package) file(dir string) string {
 	return filepath.Join(dir, fmt.Sprintf("%s_%.16s.deb", p.Name, p.SHA256))
 }
 
-// check reports whether a file is the package.
+// check returns an error if a file is not the package.
 func (p Package) check(path string) error {
-	f, err := os.Open(path)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return err
-	}
-
-	if got := hex.EncodeToString(h.Sum(nil)); got != p.SHA256 {
+	if got := fmt.Sprintf("%x", sha256.Sum256(raw)); got != p.SHA256 {
 		return fmt.Errorf("debian: %s: the file has SHA-256 %s, want %s", p, got, p.SHA256)
 	}
 
 	return nil
 }
 
-// Resolve finds the current version of each package named, in the order of the names. A name that ends in * stands for
-// the one dependency of the package before it that begins so: a metapackage names this way the current kernel.
+// Resolve returns the current version of each named package, in the order of the names. A name that ends in * means the one
+// dependency of the package before that begins so. This finds the current kernel by its metapackage.
 func Resolve(ctx context.Context, names []string) ([]Package, error) {
 	var packages []Package
 
@@ -83,7 +75,7 @@ func Resolve(ctx context.Context, names []string) ([]Package, error) {
 		}
 
 		if i == 0 {
-			return nil, fmt.Errorf("debian: %s has no package before it to depend on it", name)
+			return nil, fmt.Errorf("debian: %s: no package before it depends on it", name)
 		}
 
 		meta, err := show(ctx, names[i-1])
@@ -108,14 +100,11 @@ func Resolve(ctx context.Context, names []string) ([]Package, error) {
 	var missing []string
 
 	for _, name := range names {
-		i := slices.IndexFunc(found, func(p Package) bool { return p.Name == name })
-		if i < 0 {
+		if i := slices.IndexFunc(found, func(p Package) bool { return p.Name == name }); i >= 0 {
+			packages = append(packages, found[i])
+		} else {
 			missing = append(missing, name)
-
-			continue
 		}
-
-		packages = append(packages, found[i])
 	}
 
 	if len(missing) > 0 {
@@ -143,14 +132,14 @@ func dependency(depends, prefix string) (string, error) {
 	return found[0], nil
 }
 
-// show asks apt for the candidate version of each package. Unknown names are left out.
+// show returns apt's candidate version of each package. It omits unknown names.
 func show(ctx context.Context, names ...string) ([]Package, error) {
 	cmd := exec.CommandContext(ctx, "apt-cache", append([]string{"-o", release, "show", "--no-all-versions", "--"}, names...)...)
 
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 
-	// apt-cache fails when one name of many is unknown, and prints the others: which those are says more than its code.
+	// apt-cache fails if one of many names is unknown, but prints the others. So its exit code does not matter.
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return nil, fmt.Errorf("debian: %w", err)
@@ -165,56 +154,33 @@ func show(ctx context.Context, names ...string) ([]Package, error) {
 	return found, nil
 }
 
-// parseStanzas reads the output of apt-cache show. Of two stanzas of one package the first counts.
+// parseStanzas parses the output of apt-cache show. If there are two stanzas of one package, it returns the first.
 func parseStanzas(raw []byte) []Package {
-	var (
-		packages []Package
-		current  Package
-	)
+	var packages []Package
 
-	flush := func() {
-		if current.Name != "" && !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == current.Name }) {
-			packages = append(packages, current)
+	for text := textproto.NewReader(bufio.NewReader(bytes.NewReader(raw))); ; {
+		fields, err := text.ReadMIMEHeader()
+
+		p := Package{Name: fields.Get("Package"), Version: fields.Get("Version"), SHA256: fields.Get("SHA256"), Depends: fields.Get("Depends")}
+		if p.Name != "" && !slices.ContainsFunc(packages, func(other Package) bool { return other.Name == p.Name }) {
+			packages = append(packages, p)
 		}
 
-		current = Package{}
-	}
-
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	lines.Buffer(nil, 1<<20)
-
-	for lines.Scan() {
-		field, value, ok := strings.Cut(lines.Text(), ": ")
-
-		switch {
-		case lines.Text() == "":
-			flush()
-		case !ok:
-		case field == "Package":
-			current.Name = value
-		case field == "Version":
-			current.Version = value
-		case field == "SHA256":
-			current.SHA256 = value
-		case field == "Depends":
-			current.Depends = value
+		if err != nil {
+			return packages
 		}
 	}
-
-	flush()
-
-	return packages
 }
 
-// Fetch downloads packages into dir, those that are not there yet, and returns the files' paths in the same order. Each file has
-// the hash of its package, or is an error; one in dir that has another is fetched again.
+// Fetch downloads the packages that dir lacks, and returns the paths of all in the same order. It checks the hash of each file, and
+// downloads a file in dir with a wrong hash again.
 func Fetch(ctx context.Context, packages []Package, dir string) ([]string, error) {
 	return fetch(ctx, packages, dir, download)
 }
 
-// download has apt fetch packages, name=version, into a folder.
+// download downloads packages, given as name=version, into a folder with apt.
 func download(ctx context.Context, dir string, packages []string) error {
-	// apt's sandbox user cannot write into a folder of ours.
+	// apt's sandbox user cannot write into our folder.
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-o", "APT::Sandbox::User=root", "download", "--"}, packages...)...)
 	cmd.Dir = dir
 
@@ -263,11 +229,11 @@ func fetch(ctx context.Context, packages []Package, dir string, download func(ct
 
 		debs, err := filepath.Glob(filepath.Join(tmp, p.Name+"_*.deb"))
 		if err != nil || len(debs) != 1 {
-			return nil, fmt.Errorf("debian: apt-get download left %d files of %s, want 1", len(debs), p)
+			return nil, fmt.Errorf("debian: apt-get download: got %d files of %s, want 1", len(debs), p)
 		}
 
 		if err := p.check(debs[0]); err != nil {
-			return nil, fmt.Errorf("%w: the archive's file is another than the one that was locked", err)
+			return nil, fmt.Errorf("%w: the archive has another file than the lock", err)
 		}
 
 		if err := os.Rename(debs[0], paths[i]); err != nil {
@@ -278,7 +244,7 @@ func fetch(ctx context.Context, packages []Package, dir string, download func(ct
 	return paths, nil
 }
 
-// Unpack extracts a .deb file into dir, beside what is there.
+// Unpack extracts a .deb file into dir, which may have other files.
 func Unpack(ctx context.Context, deb, dir string) error {
 	if out, err := exec.CommandContext(ctx, "dpkg-deb", "-x", deb, dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("debian: dpkg-deb -x %s: %w\n%s", filepath.Base(deb), err, out)

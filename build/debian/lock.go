@@ -17,21 +17,21 @@ import (
 	"strings"
 )
 
-// Lock has one version of each package that is taken, with the hash of its file. It is a file in the repository, so that two
-// machines build the same, and a change of what they build is a change that is looked at.
+// Lock has the version and the hash of each package. It is a file in the repository, so that all hosts build the same, and
+// changes of packages are reviewed.
 type Lock []Locked
 
-// Locked is a line of it: name, version, hash, suite.
+// Locked is a line of the lock: name, version, hash, suite.
 type Locked struct {
 	Package
 
-	// Suite is where it was found; for the reader.
+	// Suite is the suite of the archive. It is only for readers.
 	Suite string
 }
 
 const lockHead = "# Packages of Debian that are built from: name, version, SHA-256 of the file, suite. Written by: make lock\n"
 
-// ParseLock reads the text of a lock.
+// ParseLock parses the text of a lock.
 func ParseLock(text []byte) (Lock, error) {
 	var lock Lock
 
@@ -51,7 +51,7 @@ func ParseLock(text []byte) (Lock, error) {
 		}
 
 		if _, err := lock.find(fields[0]); err == nil {
-			return nil, fmt.Errorf("debian: lock: line %d: %s is there twice", n, fields[0])
+			return nil, fmt.Errorf("debian: lock: line %d: duplicate package %s", n, fields[0])
 		}
 
 		lock = append(lock, Locked{Package{Name: fields[0], Version: fields[1], SHA256: fields[2]}, fields[3]})
@@ -62,7 +62,7 @@ func ParseLock(text []byte) (Lock, error) {
 
 var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Encode is the text of a lock, by name.
+// Encode returns the text of the lock, sorted by name.
 func (l Lock) Encode() []byte {
 	sorted := slices.SortedFunc(slices.Values(l), func(a, b Locked) int { return cmp.Compare(a.Name, b.Name) })
 	out := bytes.NewBufferString(lockHead)
@@ -74,7 +74,8 @@ func (l Lock) Encode() []byte {
 	return out.Bytes()
 }
 
-// Select returns the packages of the names, in their order. A name that ends in *, see Resolve, is the one package that begins so.
+// Select returns the named packages in the order of the names. A name that ends in * means the one package that begins so; see
+// Resolve.
 func (l Lock) Select(names []string) ([]Package, error) {
 	var packages []Package
 
@@ -102,16 +103,16 @@ func (l Lock) find(name string) (Package, error) {
 	}
 
 	if len(found) != 1 {
-		return Package{}, fmt.Errorf("debian: the lock has %d packages %s, want 1: run make lock", len(found), name)
+		return Package{}, fmt.Errorf("debian: lock: got %d packages %s, want 1: run make lock", len(found), name)
 	}
 
 	return found[0], nil
 }
 
-// version is one that apt could fetch.
+// version is a version that apt can download.
 type version struct{ version, suite string }
 
-// versions asks apt which versions of packages there are. What the machine has installed does not count.
+// versions returns the versions of packages in the archives. Installed versions do not count.
 func versions(ctx context.Context, names []string) (map[string][]version, error) {
 	out, err := exec.CommandContext(ctx, "apt-cache", append([]string{"madison", "--"}, names...)...).Output()
 	if err != nil {
@@ -121,7 +122,7 @@ func versions(ctx context.Context, names []string) (map[string][]version, error)
 	return parseVersions(string(out)), nil
 }
 
-// parseVersions reads lines such as "libc6 | 2.36-9 | http://mirror.example/debian bookworm/main amd64 Packages".
+// parseVersions parses lines such as "libc6 | 2.36-9 | http://mirror.example/debian bookworm/main amd64 Packages".
 func parseVersions(text string) map[string][]version {
 	out := map[string][]version{}
 
@@ -143,8 +144,7 @@ func parseVersions(text string) map[string][]version {
 	return out
 }
 
-// Gone returns those of the packages that are not in dir, and that the archive no longer has: of each release it has the newest
-// version alone.
+// Gone returns the packages that are neither in dir nor in the archive. An archive has only the newest version in each release.
 func Gone(ctx context.Context, packages []Package, dir string) ([]Package, error) {
 	var asked []Package
 
@@ -176,7 +176,7 @@ func names(packages []Package) (out []string) {
 	return out
 }
 
-// LockNewest is a lock of the newest versions of packages, of each list of names.
+// LockNewest returns a lock with the newest versions of the packages in all lists.
 func LockNewest(ctx context.Context, lists ...[]string) (Lock, error) {
 	if err := CheckSources("/etc/apt"); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func LockNewest(ctx context.Context, lists ...[]string) (Lock, error) {
 		for _, p := range packages {
 			i := slices.IndexFunc(known[p.Name], func(v version) bool { return v.version == p.Version })
 			if i < 0 || !isSHA256.MatchString(p.SHA256) {
-				return nil, fmt.Errorf("debian: %s is in no archive that apt follows", p)
+				return nil, fmt.Errorf("debian: %s: not in the archives of apt's sources", p)
 			}
 
 			p.Depends = ""
@@ -209,11 +209,11 @@ func LockNewest(ctx context.Context, lists ...[]string) (Lock, error) {
 	return lock, nil
 }
 
-// unverified is what in apt's sources turns the check of an archive's signature off.
+// unverified matches options of apt's sources that turn off the check of an archive's signature.
 var unverified = regexp.MustCompile(`(?im)^[^#\n]*\b(trusted|allow-insecure|allow-weak)\s*[=:]\s*(yes|true|1)\b`)
 
-// CheckSources refuses sources of apt, below a folder, whose signatures are not checked: the hash of a package that is not locked
-// is believed because the archive's signature covers it.
+// CheckSources returns an error if apt does not check the signatures of one of its sources. etc is apt's configuration folder.
+// The archive's signature is the only protection of a package that is not locked.
 func CheckSources(etc string) error {
 	files, err := filepath.Glob(filepath.Join(etc, "sources.list.d", "*"))
 	if err != nil {
@@ -231,7 +231,7 @@ func CheckSources(etc string) error {
 		}
 
 		if found := unverified.Find(text); found != nil {
-			return fmt.Errorf("debian: %s turns the check of an archive's signature off (%s): what is not in the lock is not taken from such a machine",
+			return fmt.Errorf("debian: %s turns off the check of an archive's signature (%s): packages that are not in the lock must be signed",
 				file, bytes.TrimSpace(found))
 		}
 	}

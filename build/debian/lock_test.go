@@ -37,13 +37,13 @@ func TestLock(t *testing.T) {
 
 	for _, name := range []string{"libc", "l*", "x*"} {
 		if _, err := lock.Select([]string{name}); err == nil || !strings.Contains(err.Error(), "make lock") {
-			t.Errorf("%s: got %v, want what to do", name, err)
+			t.Errorf("%s: got %v, want an error that says what to do", name, err)
 		}
 	}
 
 	for _, text := range []string{"libc6 2.36-9", "libc6 2.36-9 abc bookworm", "a 1 " + hashA + " s\na 2 " + hashB + " s"} {
 		if _, err := ParseLock([]byte(text)); err == nil {
-			t.Errorf("%q was taken", text)
+			t.Errorf("%q: got no error", text)
 		}
 	}
 }
@@ -78,7 +78,7 @@ nonsense
 	}
 }
 
-// TestFetch has files in the cache, and from the archive, that are not what was locked.
+// TestFetch tests files in the cache and from the archive that differ from the lock.
 func TestFetch(t *testing.T) {
 	const content = "the package"
 
@@ -110,7 +110,7 @@ func TestFetch(t *testing.T) {
 				downloads++
 
 				if diff := cmp.Diff([]string{"libc6=2.36-9"}, packages); diff != "" {
-					t.Errorf("asked for (-want +got):\n%s", diff)
+					t.Errorf("downloads (-want +got):\n%s", diff)
 				}
 
 				return os.WriteFile(filepath.Join(dir, "libc6_2.36-9_amd64.deb"), []byte(tt.archive), 0o644)

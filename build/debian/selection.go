@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,23 +16,23 @@ import (
 	"strings"
 )
 
-// libraryDirs are where the loader of Debian looks, in the merged layout.
+// libraryDirs are the library folders of Debian's loader, in the merged layout.
 var libraryDirs = []string{"usr/lib/x86_64-linux-gnu", "usr/lib", "usr/lib64"}
 
-// mergedDirs are the folders of the root that are links into usr on a merged system. Packages still hold files in them.
+// mergedDirs are the folders of the root that are links into usr on a merged system. Packages still have files in them.
 var mergedDirs = []string{"bin", "sbin", "lib", "lib64"}
 
-// Selection is a set of files out of an unpacked tree, by their paths in the merged layout: usr/sbin/mkfs.xfs, also
-// when the package has sbin/mkfs.xfs.
+// Selection is a set of files of an unpacked tree, by their paths in the merged layout: usr/sbin/mkfs.xfs, even if
+// the package has sbin/mkfs.xfs.
 type Selection struct {
 	tree  string
 	files map[string]bool
 }
 
-// Select begins an empty selection from an unpacked tree.
+// Select returns an empty selection of an unpacked tree.
 func Select(tree string) *Selection { return &Selection{tree: tree, files: map[string]bool{}} }
 
-// merged returns the path that a file has once the root's bin, sbin and lib are links into usr.
+// merged returns the path of a file in the merged layout, where the root's bin, sbin and lib are links into usr.
 func merged(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	if first, _, _ := strings.Cut(name, "/"); slices.Contains(mergedDirs, first) {
@@ -41,7 +42,7 @@ func merged(name string) string {
 	return name
 }
 
-// locate returns where a file of the merged layout is in the unpacked tree.
+// locate returns the path in the unpacked tree of a file of the merged layout.
 func (s *Selection) locate(name string) (string, error) {
 	candidates := []string{name}
 	if rest, ok := strings.CutPrefix(name, "usr/"); ok {
@@ -58,9 +59,9 @@ func (s *Selection) locate(name string) (string, error) {
 	return "", fmt.Errorf("debian: no file %s in the unpacked packages: %w", name, fs.ErrNotExist)
 }
 
-// Add takes the files that match the patterns (of path.Match, against the merged layout), all files below a folder that
-// matches, the targets of symbolic links, and the shared libraries that any of these need. A pattern that matches
-// nothing is an error.
+// Add adds the files that match the patterns (of path.Match, in the merged layout) and all files below a folder that
+// matches. It also adds the targets of symbolic links, and the shared libraries that the files need. A pattern without a
+// match is an error.
 func (s *Selection) Add(patterns ...string) error {
 	for _, pattern := range patterns {
 		names, err := s.match(merged(pattern))
@@ -111,7 +112,7 @@ func (s *Selection) match(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// add takes one file and what it needs.
+// add adds one file and the files that it needs.
 func (s *Selection) add(name string) error {
 	if s.files[name] {
 		return nil
@@ -160,7 +161,7 @@ func (s *Selection) add(name string) error {
 	return nil
 }
 
-// addLibrary takes a library by its path (a loader) or by its name.
+// addLibrary adds a library by its path (a loader) or by its name.
 func (s *Selection) addLibrary(name, origin string) error {
 	if path.IsAbs(name) {
 		return s.add(merged(name))
@@ -173,10 +174,10 @@ func (s *Selection) addLibrary(name, origin string) error {
 		}
 	}
 
-	return fmt.Errorf("no listed package has it; add the package to the set: %w", fs.ErrNotExist)
+	return fmt.Errorf("not in the listed packages; add its package to the set: %w", fs.ErrNotExist)
 }
 
-// needed returns the loader and the libraries that an ELF file asks for; nothing for any other file.
+// needed returns the loader and the libraries that an ELF file needs. For other files it returns nothing.
 func needed(file string) ([]string, error) {
 	f, err := elf.Open(file)
 	if format := (*elf.FormatError)(nil); errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -195,7 +196,7 @@ func needed(file string) ([]string, error) {
 
 		raw, err := io.ReadAll(io.LimitReader(p.Open(), 4096))
 		if err != nil {
-			return nil, fmt.Errorf("reading its loader's name: %w", err)
+			return nil, fmt.Errorf("read loader: %w", err)
 		}
 
 		names = append(names, strings.TrimRight(string(raw), "\x00"))
@@ -203,77 +204,43 @@ func needed(file string) ([]string, error) {
 
 	libraries, err := f.ImportedLibraries()
 	if err != nil {
-		return nil, fmt.Errorf("reading the libraries it needs: %w", err)
+		return nil, fmt.Errorf("read needed libraries: %w", err)
 	}
 
 	return append(names, libraries...), nil
 }
 
-// Files are the paths taken, sorted.
-func (s *Selection) Files() []string {
-	var names []string
-	for n := range s.files {
-		names = append(names, n)
-	}
+// Files returns the paths of the selected files, sorted.
+func (s *Selection) Files() []string { return slices.Sorted(maps.Keys(s.files)) }
 
-	slices.Sort(names)
-
-	return names
-}
-
-// CopyTo copies the files taken into dir, keeping modes and symbolic links.
-func (s *Selection) CopyTo(dir string) error {
+// MoveTo moves the selected files into dir. It clears set-user-ID bits: our programs run as the user that starts them.
+func (s *Selection) MoveTo(dir string) error {
 	for _, name := range s.Files() {
-		full, err := s.locate(name)
+		from, err := s.locate(name)
 		if err != nil {
 			return err
 		}
 
-		if err := copyFile(full, filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("debian: copying %s: %w", name, err)
+		to := filepath.Join(dir, name)
+
+		info, err := os.Lstat(from)
+		if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(from, to))
+		}
+
+		if err == nil && info.Mode().IsRegular() {
+			err = os.Chmod(to, info.Mode().Perm())
+		}
+
+		if err != nil {
+			return fmt.Errorf("debian: move %s: %w", name, err)
 		}
 	}
 
 	return nil
 }
 
-func copyFile(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-
-	info, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-
-	if info.Mode().Type() == fs.ModeSymlink {
-		target, err := os.Readlink(from)
-		if err != nil {
-			return err
-		}
-
-		return os.Symlink(target, to)
-	}
-
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-
-	// Set-user-ID bits are left behind: nothing that we take runs as another user than the one that starts it.
-	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-
-	_, err = io.Copy(dst, src)
-
-	return errors.Join(err, dst.Close(), os.Chmod(to, info.Mode().Perm()))
-}
-
-// MergeUsr makes the links of a merged system at the root of dir: bin, sbin, lib and lib64 into usr.
+// MergeUsr creates the links of a merged /usr in dir: bin, sbin, lib and lib64.
 func MergeUsr(dir string) error {
 	for _, name := range mergedDirs {
 		if err := os.MkdirAll(filepath.Join(dir, "usr", name), 0o755); err != nil {

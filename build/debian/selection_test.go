@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// elfFile makes the smallest ELF file that asks for a loader and libraries.
+// elfFile returns the smallest ELF file that needs a loader and libraries.
 func elfFile(t *testing.T, loader string, libraries ...string) []byte {
 	t.Helper()
 
@@ -70,7 +70,7 @@ func elfFile(t *testing.T, loader string, libraries ...string) []byte {
 
 const testLoader = "/lib64/ld-linux-x86-64.so.2"
 
-// unpacked makes a tree as packages unpack it: some files in /sbin and /lib, some in /usr.
+// unpacked creates a tree as packages unpack it: some files in /sbin and /lib, some in /usr.
 func unpacked(t *testing.T) string {
 	t.Helper()
 
@@ -177,18 +177,18 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestCopyToGivesARootThatResolves(t *testing.T) {
+func TestMoveToGivesARootThatResolves(t *testing.T) {
 	s := Select(unpacked(t))
 	if err := s.Add("usr/sbin/mkfs.xfs", "usr/sbin/mkfs.alias"); err != nil {
 		t.Fatal(err)
 	}
 
 	root := t.TempDir()
-	if err := errors.Join(MergeUsr(root), s.CopyTo(root)); err != nil {
+	if err := errors.Join(MergeUsr(root), s.MoveTo(root)); err != nil {
 		t.Fatal(err)
 	}
 
-	// Every link leads to a file inside the root, absolute ones read from the root.
+	// Every link has a target inside the root. Absolute targets are relative to the root.
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type() != fs.ModeSymlink {
 			return err
@@ -216,6 +216,6 @@ func TestCopyToGivesARootThatResolves(t *testing.T) {
 	}
 
 	if info, err := os.Stat(filepath.Join(root, "usr/sbin/mkfs.xfs")); err != nil || info.Mode().Perm() != 0o755 {
-		t.Errorf("copied program: got %v, %v; want mode 0755", info, err)
+		t.Errorf("moved program: got %v, %v; want mode 0755", info, err)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fileset has the steps that take files out of Debian packages: the kernel, the boot loader, the firmware, certificates,
-// and tools with the shared libraries that they need. The versions are those of build/debian.lock.
+// Package fileset has the steps that extract files from Debian packages: the kernel, the boot loader, the firmware, certificates,
+// and tools with the shared libraries that they need. build/debian.lock has the versions.
 package fileset
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// Steps returns the steps of all sets, whose packages come from p.
+// Steps returns the steps of all sets. p provides the packages.
 func Steps(p *Packages) []graph.Step {
 	var steps []graph.Step
 

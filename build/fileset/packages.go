@@ -18,13 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
-// lockFile, below the repository, has the versions of Debian's packages; see debian.Lock.
+// lockFile, in the repository, has the versions of Debian's packages; see debian.Lock.
 const lockFile = "build/debian.lock"
 
-// unlockedFile, in the output folder, tells what a build took in place of what the lock says; it is there only then.
+// unlockedFile, in the output folder, lists the packages that a build used instead of those of the lock. It exists only if there
+// are any.
 const unlockedFile = "unlocked.txt"
 
-// WriteLock brings the lock up to what Debian has now.
+// WriteLock updates the lock to the newest Debian packages.
 func WriteLock(ctx context.Context, root string, log io.Writer) error {
 	if err := hosttools.Update(ctx, log); err != nil {
 		return err
@@ -52,24 +53,24 @@ func readLock(root string) (debian.Lock, error) {
 	return debian.ParseLock(text)
 }
 
-// Packages are where the sets have their packages from.
+// Packages resolves the packages of the sets.
 type Packages struct {
 	// Root is the repository, which has the lock, and Cache the build cache.
 	Root, Cache string
-	// Apt is the folder of apt's settings.
+	// Apt is apt's configuration folder.
 	Apt string
-	// Strict refuses what is not locked.
+	// Strict rejects packages that are not locked.
 	Strict bool
 
 	mu       sync.Mutex
 	resolved map[string][]debian.Package
-	// unlocked is what was taken in place of what, by set.
+	// unlocked describes the packages that replace locked ones, by set.
 	unlocked map[string]string
 }
 
-// of returns the packages of a set: those of the lock, or, if Debian has replaced one, the newest of the whole set, which belong
-// together. A version stays in the archive until the next security update or point release, and a build of last year's tree should
-// not fail for that; that it differs is said aloud.
+// of returns the packages of a set: those of the lock, or, if Debian no longer has one of them, the newest of the whole set, so
+// that they match. The archive drops a version at the next security update or point release. A build of an old tree should not
+// fail for that, so it uses other packages and prints a warning.
 func (p *Packages) of(ctx context.Context, s set) ([]debian.Package, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,11 +115,11 @@ func (p *Packages) replace(ctx context.Context, s set, locked, gone []debian.Pac
 	const advice = "make lock takes the newest versions into build/debian.lock; commit that"
 
 	if p.Strict {
-		return nil, fmt.Errorf("Debian no longer has %s, which the lock names; %s", join(gone), advice)
+		return nil, fmt.Errorf("Debian no longer has %s of the lock; %s", join(gone), advice)
 	}
 
 	if err := debian.CheckSources(p.Apt); err != nil {
-		return nil, fmt.Errorf("Debian no longer has %s, which the lock names: %w", join(gone), err)
+		return nil, fmt.Errorf("Debian no longer has %s of the lock: %w", join(gone), err)
 	}
 
 	newest, err := debian.Resolve(ctx, s.packages)
@@ -138,7 +139,7 @@ func (p *Packages) replace(ctx context.Context, s set, locked, gone []debian.Pac
 		p.unlocked = map[string]string{}
 	}
 
-	p.unlocked[s.name] = fmt.Sprintf("%s: Debian no longer has %s; taken: %s", s.name, join(gone), join(taken))
+	p.unlocked[s.name] = fmt.Sprintf("%s: Debian no longer has %s; used: %s", s.name, join(gone), join(taken))
 
 	return newest, nil
 }
@@ -152,7 +153,7 @@ func join(packages []debian.Package) string {
 	return strings.Join(out, ", ")
 }
 
-// Report says what was not built as locked, on the console and in the output folder.
+// Report writes the packages that are not those of the lock to the log and to the output folder.
 func (p *Packages) Report(out string, log io.Writer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,8 +176,8 @@ func (p *Packages) Report(out string, log io.Writer) error {
 		}
 	}
 
-	fmt.Fprintf(log, "\nWARNING: this is not what build/debian.lock says, and may be another image than others build from this tree:\n%s"+
-		"Take the newest versions for everybody with: make lock. Refuse such a build with: make build LOCKED=1. This list: %s\n\n", text.String(), path)
+	fmt.Fprintf(log, "\nWARNING: these packages are not those of build/debian.lock, and other hosts may build other images from this tree:\n%s"+
+		"To lock the newest versions: make lock. To reject such a build: make build LOCKED=1. This list: %s\n\n", text.String(), path)
 
 	return errors.Join(os.MkdirAll(out, 0o755), os.WriteFile(path, []byte(text.String()), 0o644))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// TestLockHasAllPackages: what the sets name, and nothing else.
+// TestLockHasAllPackages checks that the lock has exactly the packages of the sets.
 func TestLockHasAllPackages(t *testing.T) {
 	lock, err := readLock("../..")
 	if err != nil {
@@ -48,11 +48,11 @@ func TestLockHasAllPackages(t *testing.T) {
 	}
 
 	if text, err := os.ReadFile(filepath.Join("../..", lockFile)); err != nil || !bytes.Equal(text, lock.Encode()) {
-		t.Errorf("%v: the file is not as make lock writes it", err)
+		t.Errorf("%v: the file is not in the format of make lock", err)
 	}
 }
 
-// TestGoneFromTheArchive has an archive that has replaced a version: the build goes on and says so, unless it must not.
+// TestGoneFromTheArchive has an archive with a newer version: the build continues with a warning, or fails if it is strict.
 func TestGoneFromTheArchive(t *testing.T) {
 	hash := func(c string) string { return strings.Repeat(c, 64) }
 	root, out, bin := t.TempDir(), t.TempDir(), t.TempDir()
@@ -83,7 +83,7 @@ esac
 
 	strict := &Packages{Root: root, Cache: out, Apt: bin, Strict: true}
 	if _, err := strict.of(t.Context(), changed); err == nil || !strings.Contains(err.Error(), "b=1") || !strings.Contains(err.Error(), "make lock") {
-		t.Errorf("got %v, want the package that is gone and what to do", err)
+		t.Errorf("got %v, want an error with the missing package and what to do", err)
 	}
 
 	if _, err := strict.of(t.Context(), same); err != nil {
@@ -102,7 +102,7 @@ esac
 	}
 
 	var log bytes.Buffer
-	if err := loose.Report(out, &log); err != nil || !strings.Contains(log.String(), "WARNING") || !strings.Contains(log.String(), "no longer has b=1; taken: b=2") {
+	if err := loose.Report(out, &log); err != nil || !strings.Contains(log.String(), "WARNING") || !strings.Contains(log.String(), "no longer has b=1; used: b=2") {
 		t.Errorf("%v, console: %s", err, log.String())
 	}
 
@@ -118,11 +118,11 @@ esac
 	}
 
 	if _, err := os.Stat(list); err == nil {
-		t.Error("the list of a former build is still there")
+		t.Error("the list of an earlier build still exists")
 	}
 }
 
-// swap gives a set other packages for the time of the test.
+// swap replaces the packages of a set during a test.
 func swap(t *testing.T, set int, packages ...string) []string {
 	t.Helper()
 

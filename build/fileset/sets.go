@@ -21,28 +21,28 @@ import (
 // set is a folder of files from Debian packages.
 type set struct {
 	name, about string
-	// packages, the libraries' ones among them. The lock has their versions.
+	// packages are the Debian packages, including those of libraries. The lock has their versions.
 	packages []string
-	// files are taken by pattern, with the shared libraries they need.
+	// files are patterns of files to extract, with the shared libraries that they need.
 	files []string
-	// finish, if set, makes the result from the unpacked packages in place of a selection by files.
+	// finish, if set, creates the result from the unpacked packages instead of a selection by files.
 	finish func(ctx context.Context, tree, dir string) error
-	// publish is the result's place in the output folder, if people or programs look for it there.
+	// publish is the result's path in the output folder, or "".
 	publish string
 }
 
-// xfsPackages have the tools for XFS and e2fsprogs' common ground, with their libraries.
+// xfsPackages have the tools for XFS, with their libraries.
 var xfsPackages = []string{"xfsprogs", "libblkid1", "libuuid1", "libinih1", "liburcu8", "libc6", "libgcc-s1"}
 
-// erofsTool makes a file system of a layer that containerd pulls from a registry.
+// erofsTool creates the file system of a layer that containerd pulls from a registry.
 const erofsTool = "usr/bin/mkfs.erofs"
 
 var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xfs_growfs"}
 
-// setSources make a set.
+// setSources are the sources that build a set.
 var setSources = []string{"fileset/sets.go", "debian/debian.go", "debian/selection.go"}
 
-// sets are all that comes from Debian.
+// sets are all files from Debian, except those for Kubernetes' tests.
 var sets = []set{
 	{
 		name: artifact.TargetKernel, about: "Linux for virtual machines, and its modules",
@@ -107,14 +107,14 @@ var sets = []set{
 		},
 	},
 	{
-		// Not busybox-static: static programs resolve names only where the libraries they were linked with are.
-		name: "busybox", about: "small tools for images whose users look inside",
+		// Not busybox-static: static programs need the C library of the same version at run time to resolve names.
+		name: "busybox", about: "small tools for images that users debug",
 		packages: []string{"busybox", "libc6"},
 		files:    []string{"usr/bin/busybox"},
 	},
 }
 
-// step turns a set into a step of the graph.
+// step returns the build step of a set.
 func (s set) step(from *Packages) graph.Step {
 	step := graph.Step{
 		Name:  s.name,
@@ -155,7 +155,7 @@ func packageNames(packages []debian.Package) []string {
 	return names
 }
 
-// build fetches, unpacks and selects.
+// build downloads and unpacks the packages and creates the result.
 func (s set) build(ctx context.Context, cache string, packages []debian.Package, w *graph.Work) error {
 	tree, err := os.MkdirTemp(cache, "unpack-")
 	if err != nil {
@@ -187,10 +187,10 @@ func (s set) build(ctx context.Context, cache string, packages []debian.Package,
 		return err
 	}
 
-	return selection.CopyTo(w.Dir)
+	return selection.MoveTo(w.Dir)
 }
 
-// takeFiles moves files out of an unpacked tree under new names.
+// takeFiles moves files from an unpacked tree to new names.
 func takeFiles(tree, dir string, names map[string]string) error {
 	for from, to := range names {
 		if err := os.Rename(filepath.Join(tree, from), filepath.Join(dir, to)); err != nil {
@@ -201,12 +201,11 @@ func takeFiles(tree, dir string, names map[string]string) error {
 	return nil
 }
 
-// kernelFiles takes the kernel and its modules, and makes the index of their dependencies, which the package leaves to
-// the machine that installs it.
+// kernelFiles takes the kernel and its modules, and creates the index of their dependencies, as an installation would.
 func kernelFiles(ctx context.Context, tree, dir string) error {
 	kernels, err := filepath.Glob(filepath.Join(tree, "boot", "vmlinuz-*"))
 	if err != nil || len(kernels) != 1 {
-		return fmt.Errorf("the kernel's package has %d kernels, want 1", len(kernels))
+		return fmt.Errorf("kernel package: got %d kernels, want 1", len(kernels))
 	}
 
 	release := strings.TrimPrefix(filepath.Base(kernels[0]), "vmlinuz-")
@@ -235,11 +234,11 @@ func kernelFiles(ctx context.Context, tree, dir string) error {
 	return nil
 }
 
-// certificateBundle joins the certificates of the authorities into the one file that programs read.
+// certificateBundle concatenates the certificates of the authorities into the file that programs read.
 func certificateBundle(_ context.Context, tree, dir string) error {
 	files, err := filepath.Glob(filepath.Join(tree, "usr/share/ca-certificates/mozilla/*.crt"))
 	if err != nil || len(files) == 0 {
-		return fmt.Errorf("the package ca-certificates has no certificates")
+		return fmt.Errorf("package ca-certificates: no certificates")
 	}
 
 	var bundle []byte
@@ -261,7 +260,7 @@ func certificateBundle(_ context.Context, tree, dir string) error {
 	)
 }
 
-// RootTools returns the programs from Debian that lie in the root image, by their paths there.
+// RootTools returns the paths of Debian's programs in the root image.
 func RootTools() []string {
 	paths := []string{"/" + erofsTool}
 

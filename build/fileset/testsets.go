@@ -2,11 +2,11 @@
 
 package fileset
 
-// testSets are what the images of Kubernetes' tests have from Debian.
+// testSets are the files from Debian in the images of Kubernetes' tests.
 var testSets = []set{
 	{
-		// The list is that of test/images/agnhost/Dockerfile, and getent, which Alpine has in its C library's package. Of
-		// util-linux those that tests call or that people look around with.
+		// The programs of test/images/agnhost/Dockerfile, and getent, which Alpine has in its C library's package. Of
+		// util-linux, those that tests call or that are useful for debugging.
 		name: "test-tools", about: "curl, dig, netcat, ip, iperf, bash and ipcs for agnhost",
 		packages: []string{
 			"bash", "bind9-dnsutils", "bind9-host", "bind9-libs", "curl", "iperf", "iproute2", "libc-bin", "netcat-openbsd",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flags makes the list of all flags and feature gates of Kubernetes' programs and etcd, from their own flag sets, and
-// that of the fields of the objects that a machine configuration carries for them, from their own types.
+// Package flags lists all flags and feature gates of Kubernetes' programs and etcd, from their flag sets, and the fields of the
+// objects for them in a machine configuration, from their Go types.
 //
-// A machine checks command lines and objects before it accepts a configuration. The code itself cannot be linked into its
-// program, which would be four times as large. So two small programs (folder programs) are compiled in the modules that the
-// real ones are built from, and what they print is checked in as controllers/k8s/flags/flags.txt and
-// controllers/k8s/schemas/types.txt. A test holds that both are current. The same program says which static pods the kubelet takes.
+// A machine checks command lines and objects before it accepts a configuration. It cannot link the original code, which would
+// make its program four times as large. So two small programs (folder programs) are compiled in the modules of the real
+// programs. Their output is checked in as controllers/k8s/flags/flags.txt and controllers/k8s/schemas/types.txt; a test checks
+// that both are current. One of these programs also lists the static pods that the kubelet accepts.
 package flags
 
 import (
@@ -22,12 +22,12 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// Programs are those of Kubernetes that are listed.
+// Programs are Kubernetes' programs whose flags are listed.
 var Programs = []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"}
 
-// List returns the list of flags; root is the repository's folder, work one for programs that are built. Lines are PROGRAM FLAG TYPE; those of feature gates PROGRAM NAME gate, or
-// gate=VALUE for a gate that cannot be changed. The first line of a program is its version. Kubernetes' gates are listed once,
-// under the name kubernetes: its programs share one set.
+// List returns the list of flags. root is the repository's folder; List builds programs in the folder work. A line is PROGRAM
+// FLAG TYPE, or PROGRAM NAME gate for a feature gate, or gate=VALUE for a gate that cannot be changed. PROGRAM version VERSION
+// is the version. Kubernetes' programs share one set of gates, which is listed once under the name kubernetes.
 func List(ctx context.Context, root, work string) ([]byte, error) {
 	var lines []string
 
@@ -73,20 +73,20 @@ func Types(ctx context.Context, root, work string) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n") + "\n"), nil
 }
 
-// TakenPods returns which of the static pods in a folder the kubelet takes: the values of their annotation "case".
+// TakenPods returns the static pods in a folder that the kubelet accepts, by the values of their annotation "case".
 func TakenPods(ctx context.Context, root, work, dir string) ([]string, error) {
 	return run(ctx, root, work, "kubernetes", []string{"pods", dir})
 }
 
-// sources are the files of each program.
+// sources are the source files of each program.
 var sources = map[string][]string{"etcd": {"etcd.go"}, "kubernetes": {"kubernetes.go", "pods.go", "types.go"}}
 
-// run compiles the program NAME in the module build/modules/NAME, and returns the lines that it prints.
+// run compiles the program NAME in the module build/modules/NAME, and returns the lines of its output.
 func run(ctx context.Context, root, work, name string, args []string) ([]string, error) {
 	program := filepath.Join(work, name)
 
 	if _, err := os.Stat(program); err != nil {
-		// The flags of the build of the real programs, so that what is compiled already is not compiled again.
+		// The flags are those of the real programs, so that compiled packages are reused.
 		args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "selinux,notest,grpcnotrace", "-o", program}
 		for _, file := range sources[name] {
 			args = append(args, filepath.Join("..", "..", "flags", "programs", file))

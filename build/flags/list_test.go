@@ -16,15 +16,15 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 )
 
-// TestListsAreCurrent holds that the checked-in lists are what the programs' own flag sets and types have. It compiles a small
-// program of what the real ones are made of, which takes long unless these were built before.
+// TestListsAreCurrent checks the checked-in lists against the programs' flag sets and types. It compiles a small program from the
+// code of the real ones, which takes long unless those were built before.
 func TestListsAreCurrent(t *testing.T) {
 	if _, err := os.Stat(artifact.Of("../..").Component("kubelet")); err != nil {
 		hosttest.NotBuilt(t, fmt.Errorf("the programs are not built (%w): run make build", err))
 	}
 
 	if testing.Short() {
-		t.Skip("links a program of the size of a control plane")
+		t.Skip("links a program as large as a control plane")
 	}
 
 	const root = "../.."

@@ -19,12 +19,11 @@ import (
 	"time"
 )
 
-// kept is how many results of one step stay in the cache: the current one and a few to go back to, as when one changes
-// branches.
+// kept is the number of results of one step in the cache: the current one and a few older ones, for changes of branches.
 const kept = 3
 
-// entry is one place in the cache: CACHE/STEP/KEY with the files, CACHE/STEP/KEY.json with their digest. The second is
-// written last, so an entry without it is one that was cut off.
+// entry is one entry of the cache: CACHE/STEP/KEY with the files, CACHE/STEP/KEY.json with their digest. The latter is
+// written last, so an entry without it is incomplete.
 type entry struct {
 	cache, step, key string
 }
@@ -34,12 +33,12 @@ type record struct {
 	Made   time.Time `json:"made"`
 }
 
-// key hashes what decides a step's result.
+// key hashes the inputs of a step.
 func key(s Step, inputs []string, needs Results) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 
-	// JSON, because it marks where one value ends and the next begins. Hashing cannot fail.
+	// JSON separates the values. Hashing cannot fail.
 	_ = enc.Encode(s.Name)
 	_ = enc.Encode(inputs)
 
@@ -53,7 +52,7 @@ func key(s Step, inputs []string, needs Results) string {
 func (e entry) dir() string      { return filepath.Join(e.cache, e.step, e.key) }
 func (e entry) manifest() string { return e.dir() + ".json" }
 
-// load returns the stored result, if there is one.
+// load returns the cached result, if there is one.
 func (e entry) load() (Result, bool) {
 	raw, err := os.ReadFile(e.manifest())
 	if err != nil {
@@ -72,7 +71,7 @@ func (e entry) load() (Result, bool) {
 	return Result{Dir: e.dir(), Digest: r.Digest}, true
 }
 
-// begin makes an empty folder to work in, and removes what a run that was cut off left there.
+// begin creates an empty work folder, and removes that of an interrupted run.
 func (e entry) begin() (string, error) {
 	dir := e.dir() + ".part"
 
@@ -83,13 +82,11 @@ func (e entry) begin() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-func (e entry) abandon(dir string) error { return os.RemoveAll(dir) }
-
-// commit moves the finished folder into its place and drops results too old to be wanted again.
+// commit moves the work folder into the cache and removes old results.
 func (e entry) commit(dir string) (Result, error) {
 	digest, err := hashTree(dir)
 	if err != nil {
-		return Result{}, fmt.Errorf("hashing the result: %w", err)
+		return Result{}, fmt.Errorf("hash result: %w", err)
 	}
 
 	if err := os.RemoveAll(e.dir()); err != nil {
@@ -112,7 +109,7 @@ func (e entry) commit(dir string) (Result, error) {
 	return Result{Dir: e.dir(), Digest: digest}, e.prune()
 }
 
-// prune keeps the newest few results of the step.
+// prune removes all but the newest results of the step.
 func (e entry) prune() error {
 	manifests, err := filepath.Glob(filepath.Join(e.cache, e.step, "*.json"))
 	if err != nil {
@@ -136,14 +133,14 @@ func (e entry) prune() error {
 
 	for _, m := range manifests[min(kept, len(manifests)):] {
 		if err := errors.Join(os.Remove(m), os.RemoveAll(strings.TrimSuffix(m, ".json"))); err != nil {
-			return fmt.Errorf("removing an old result: %w", err)
+			return fmt.Errorf("remove old result: %w", err)
 		}
 	}
 
 	return nil
 }
 
-// lock makes this the only run on the cache; it calls wait once if it must wait for another process.
+// lock gets the exclusive lock of the cache. It calls wait once if another process has the lock.
 func lock(ctx context.Context, cache string, wait func()) (unlock func(), err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, err

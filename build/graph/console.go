@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Console shows a run to people. On a terminal the steps that run and those that wait stand below the finished ones
-// and are drawn again each second. Elsewhere (a file, CI) there is one line for each finished step, and one every half
-// minute that says what runs and how many steps wait. Steps that were in the cache are only counted.
+// Console shows the progress of a run. On a terminal, the running and waiting steps are below the finished ones and are
+// redrawn each second. Elsewhere (a file, CI) there is one line for each finished step, and every half minute a line with
+// the running steps and the number of waiting ones. Cached steps are only counted.
 type Console struct {
 	out   io.Writer
 	live  bool
@@ -23,7 +23,7 @@ type Console struct {
 
 	mu     sync.Mutex
 	active map[string]*activity
-	drawn  int // lines of the live part on the screen
+	drawn  int // lines of the live part
 	cached int
 	made   int
 	stop   chan struct{}
@@ -33,11 +33,10 @@ type Console struct {
 type activity struct {
 	since time.Time
 	text  string
-	waits []string // what it waits for; nil when it runs
-	queue bool     // waits for a free slot
+	waits []string // steps that it waits for; empty if it runs
 }
 
-// NewConsole starts to show a run on out. Close ends it. live says that out is a terminal.
+// NewConsole shows a run on out until Close. live means that out is a terminal.
 func NewConsole(out io.Writer, live bool) *Console {
 	c := &Console{
 		out: out, live: live, start: time.Now(),
@@ -48,7 +47,7 @@ func NewConsole(out io.Writer, live bool) *Console {
 	return c
 }
 
-// Close stops drawing and prints the sum of the run.
+// Close stops drawing and prints a summary.
 func (c *Console) Close() {
 	close(c.stop)
 	c.ended.Wait()
@@ -57,10 +56,10 @@ func (c *Console) Close() {
 	defer c.mu.Unlock()
 
 	clear(c.active)
-	c.print(fmt.Sprintf("steps made: %d, up to date: %d", c.made, c.cached))
+	c.print(fmt.Sprintf("steps built: %d, up to date: %d", c.made, c.cached))
 }
 
-// Between two drawings on a terminal, and between two lines elsewhere.
+// The intervals of drawing on a terminal, and of lines elsewhere.
 const (
 	frame = time.Second
 	beat  = 30 * time.Second
@@ -99,7 +98,11 @@ func (c *Console) Waiting(step string, on []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.active[step] = &activity{since: time.Now(), waits: slices.Clone(on), queue: len(on) == 0}
+	if len(on) == 0 {
+		on = []string{"a free processor"}
+	}
+
+	c.active[step] = &activity{since: time.Now(), waits: slices.Clone(on)}
 }
 
 // Started implements Reporter.
@@ -147,7 +150,7 @@ func (c *Console) Finished(step string, cached bool, took time.Duration) {
 	c.print(fmt.Sprintf("%-29s done in %s", step, seconds(took)))
 }
 
-// Failed implements Reporter. It shows the first line; the rest is in the error that the run returns.
+// Failed implements Reporter. It shows the first line of the error; the run returns all of it.
 func (c *Console) Failed(step string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +161,7 @@ func (c *Console) Failed(step string, err error) {
 	c.print(fmt.Sprintf("%-29s FAILED: %s", step, first))
 }
 
-// print puts one permanent line above the live part.
+// print prints one permanent line above the live part.
 func (c *Console) print(line string) {
 	c.erase()
 	fmt.Fprintf(c.out, "%7s  %s\n", seconds(time.Since(c.start)), line)
@@ -178,7 +181,7 @@ func (c *Console) draw() {
 	}
 
 	for _, line := range c.lines() {
-		// A line that wraps would be counted as one and leave rests behind.
+		// A line that wraps would be counted as one, and a part of it would not be erased.
 		if r := []rune(line); len(r) > 100 {
 			line = string(r[:99]) + "…"
 		}
@@ -188,17 +191,17 @@ func (c *Console) draw() {
 	}
 }
 
-// maxNamed is how many running steps a summary names.
+// maxNamed is the maximum number of running steps that a summary names.
 const maxNamed = 3
 
-// summary is one short line: the running steps, those longest at work first, and how many wait.
+// summary returns one line: the running steps, the longest running first, and the number of waiting ones.
 func (c *Console) summary() string {
 	var running []string
 
 	waiting := 0
 
 	for _, name := range c.eldest() {
-		if a := c.active[name]; a.queue || len(a.waits) > 0 {
+		if a := c.active[name]; len(a.waits) > 0 {
 			waiting++
 		} else {
 			running = append(running, name+" "+time.Since(a.since).Round(time.Second).String())
@@ -212,39 +215,34 @@ func (c *Console) summary() string {
 	return fmt.Sprintf("running: %s; waiting: %d", cmp.Or(strings.Join(running, ", "), "nothing"), waiting)
 }
 
-// eldest are the names of the active steps, those longest in their state first.
+// eldest returns the names of the active steps, those longest in their state first.
 func (c *Console) eldest() []string {
 	return slices.SortedFunc(maps.Keys(c.active), func(a, b string) int {
 		return cmp.Or(c.active[a].since.Compare(c.active[b].since), strings.Compare(a, b))
 	})
 }
 
-// lines describes what is going on: the running steps, those longest at work first, then the waiting ones by what they
-// wait for.
+// lines returns the live part: the running steps, the longest running first, then the waiting ones by what they wait for.
 func (c *Console) lines() []string {
-	names := c.eldest()
-
 	var lines []string
 
 	waiting := map[string][]string{}
 
-	for _, name := range names {
+	for _, name := range c.eldest() {
 		a := c.active[name]
 
-		switch {
-		case a.queue:
-			waiting["a free processor"] = append(waiting["a free processor"], name)
-		case len(a.waits) > 0:
-			on := strings.Join(a.waits, ", ")
+		if on := strings.Join(a.waits, ", "); on != "" {
 			waiting[on] = append(waiting[on], name)
-		default:
-			line := name + " " + seconds(time.Since(a.since).Truncate(time.Second))
-			if a.text != "" {
-				line += " (" + a.text + ")"
-			}
 
-			lines = append(lines, line)
+			continue
 		}
+
+		line := name + " " + seconds(time.Since(a.since).Truncate(time.Second))
+		if a.text != "" {
+			line += " (" + a.text + ")"
+		}
+
+		lines = append(lines, line)
 	}
 
 	for _, on := range slices.Sorted(maps.Keys(waiting)) {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestConsoleWithoutTerminal plays a build whose output is a file: a line for each finished step, one each half
-// minute, and no list of what waits.
+// TestConsoleWithoutTerminal tests output to a file: a line for each finished step, a line each half minute, and no list
+// of waiting steps.
 func TestConsoleWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -51,7 +51,7 @@ func TestConsoleWithoutTerminal(t *testing.T) {
   70.0s  kubernetes                    FAILED: go build: exit status 1
   70.0s  talos                         done in 69.0s
   90.0s  … running: root-image 20s; waiting: 1
-  95.0s  steps made: 4, up to date: 1
+  95.0s  steps built: 4, up to date: 1
 `
 		if d := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -59,7 +59,7 @@ func TestConsoleWithoutTerminal(t *testing.T) {
 	})
 }
 
-// TestConsoleIsQuiet: a build that makes nothing, and takes long to find that out, says so in one line.
+// TestConsoleIsQuiet checks that a slow build without work prints one line.
 func TestConsoleIsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -69,13 +69,13 @@ func TestConsoleIsQuiet(t *testing.T) {
 		c.Finished("etcd", true, 0)
 		c.Close()
 
-		if got, want := out.String(), "  60.0s  steps made: 0, up to date: 1\n"; got != want {
+		if got, want := out.String(), "  60.0s  steps built: 0, up to date: 1\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }
 
-// TestConsoleOnTerminal: what runs and waits stands below what is finished, and is taken away before each line.
+// TestConsoleOnTerminal checks that running and waiting steps are below finished ones, and are erased before each line.
 func TestConsoleOnTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -92,7 +92,7 @@ func TestConsoleOnTerminal(t *testing.T) {
 		want := "         talos 1.0s (12 packages compiled)\n         waiting for talos: root-image\n" +
 			"\x1b[2A\x1b[J" + "   1.5s  talos                         done in 1.5s\n         root-image 0.0s\n" +
 			"\x1b[1A\x1b[J" + "   1.5s  root-image                    done in 0.0s\n" +
-			"   1.5s  steps made: 2, up to date: 0\n"
+			"   1.5s  steps built: 2, up to date: 0\n"
 		if d := cmp.Diff(want, out.String()); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}

@@ -2,30 +2,28 @@
 
 // Package graph runs a graph of build steps with a cache addressed by content.
 //
-// A step writes its result into an empty folder. The result is kept under a key: the hash of the step's name, its
-// declared inputs and the digests of the results it needs. A step whose key is in the cache does not run. Because the
-// key holds the digests of results, and not the keys of the steps that made them, a step that ran and gave the same
-// bytes as before does not make the steps after it run.
+// A step writes its result into an empty folder. The result is cached under a key: the hash of the step's name, its
+// declared inputs and the digests of the results it needs. A step whose key is in the cache does not run. The key has the
+// digests of results, not the keys of their steps: if a step runs and its result is the same as before, the steps after it
+// do not run.
 //
-// A result is published by linking its files (hard links) to where people and programs expect them, so a build with a
-// warm cache moves no data. It follows that a published file must not be written in place; replace it.
+// A result is published by hard links in the output folder, so a build with a full cache copies nothing. Therefore a
+// published file must not be modified in place; replace it.
 //
 // # Use
 //
 //	g := graph.New(cacheDir, outDir)
 //	g.Add(graph.Step{Name: "hello", Inputs: ..., Run: ..., Publish: map[string]string{"hello": "bin/hello"}})
-//	results, err := g.Run(ctx, reporter, "hello")
+//	err := g.Run(ctx, reporter, "hello")
 //
 // # Limits
 //
-// What a step reads without declaring it is not seen: a step that calls a compiler must put the compiler's version in
-// its inputs. Only regular files, folders and symbolic links are results. One process at a time works on one cache; a
-// second one waits for the first.
+// Inputs that a step does not declare are ignored: a step that calls a compiler must declare the compiler's version. A
+// result has only regular files, folders and symbolic links. One process at a time uses a cache; others wait.
 package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,46 +32,43 @@ import (
 
 // Step is one node of the graph.
 type Step struct {
-	// Name is unique in the graph and is a file name.
+	// Name is unique in the graph and a valid file name.
 	Name string
-	// About says in a few words what is made, for people.
+	// About is a short description for users.
 	About string
 	// Needs are the names of the steps whose results this one reads.
 	Needs []string
-	// Inputs returns everything besides the results of Needs that decides the result. It is called after those are
-	// there, each time, so it must be quick. A nil Inputs stands for none.
+	// Inputs returns all inputs besides the results of Needs. It is called in every run, when those results exist, so it
+	// must be fast. nil means no inputs.
 	Inputs func(ctx context.Context, needs Results) ([]string, error)
-	// Heavy steps keep all processors busy by themselves, so only a few of them run at once.
+	// Heavy steps use much processor time, so only a few of them run at once.
 	Heavy bool
-	// Run makes the result.
+	// Run creates the result.
 	Run func(ctx context.Context, w *Work) error
-	// Publish maps a path within the result to a path within the output folder. "." is the whole result. A published
-	// folder belongs to the step: what else is in it is removed.
+	// Publish maps a path in the result to a path in the output folder. "." is the whole result. A published folder
+	// belongs to the step: other files in it are removed.
 	Publish map[string]string
 }
 
-// Work is what a running step is given.
+// Work is the environment of a running step.
 type Work struct {
 	// Dir is the empty folder for the result.
 	Dir string
 	// Needs are the results of the steps needed.
 	Needs Results
-
-	report func(format string, args ...any)
+	// Progress reports what the step does now. It replaces the previous report.
+	Progress func(format string, args ...any)
 }
-
-// Progress tells what the step is doing now. It replaces what was told before.
-func (w *Work) Progress(format string, args ...any) { w.report(format, args...) }
 
 // Result is a finished step's result in the cache.
 type Result struct {
-	// Dir holds the result's files. It is read-only to everyone.
+	// Dir has the result's files. They must not be modified.
 	Dir string
 	// Digest is the hash of the names, kinds and contents of the files.
 	Digest string
 }
 
-// Results are results by step name.
+// Results maps names of steps to their results.
 type Results map[string]Result
 
 // Graph is a set of steps.
@@ -81,16 +76,16 @@ type Graph struct {
 	cache string
 	out   string
 	steps map[string]Step
-	// Slots is how many heavy steps run at once.
+	// Slots is the maximum number of heavy steps that run at once.
 	Slots int
 }
 
-// New returns an empty graph with its cache and output folder.
+// New returns an empty graph with the given cache and output folder.
 func New(cache, out string) *Graph {
 	return &Graph{cache: cache, out: out, steps: map[string]Step{}, Slots: 1}
 }
 
-// Add adds a step. Adding two steps of one name is a mistake in the program and panics.
+// Add adds a step. It panics if the graph has a step with the same name.
 func (g *Graph) Add(s Step) {
 	if _, ok := g.steps[s.Name]; ok {
 		panic("graph: step " + s.Name + " is added twice")
@@ -104,17 +99,14 @@ func (g *Graph) Steps() []Step {
 	return slices.SortedFunc(maps.Values(g.steps), func(a, b Step) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Check reports whether the named steps, and everything they need, are there.
+// Check returns an error if a named step, or a step that it needs, does not exist.
 func (g *Graph) Check(names ...string) error {
 	_, err := g.order(names...)
 
 	return err
 }
 
-// errUnknown is wrapped when a name is asked for that no step has.
-var errUnknown = errors.New("unknown step")
-
-// order returns the named steps and everything they need, each after what it needs.
+// order returns the named steps and all that they need, in topological order.
 func (g *Graph) order(names ...string) ([]Step, error) {
 	const (
 		visiting = 1
@@ -134,12 +126,12 @@ func (g *Graph) order(names ...string) ([]Step, error) {
 		case visited:
 			return nil
 		case visiting:
-			return fmt.Errorf("steps need each other in a circle: %s", strings.Join(path, " → "))
+			return fmt.Errorf("steps need each other: %s", strings.Join(path, " → "))
 		}
 
 		step, ok := g.steps[name]
 		if !ok {
-			return fmt.Errorf("%w %q (asked for by %s)", errUnknown, name, strings.Join(path, " → "))
+			return fmt.Errorf("unknown step %q (needed by %s)", name, strings.Join(path, " → "))
 		}
 
 		state[name] = visiting

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// record notes which steps ran and which were found in the cache.
+// events records which steps ran and which were in the cache.
 type events struct {
 	mu     sync.Mutex
 	ran    map[string]int
@@ -77,7 +77,7 @@ func TestRunOnlyWhatChanged(t *testing.T) {
 		g.Add(write("one", func() string { return a }))
 		g.Add(write("two", func() string { return b }, "one"))
 		g.Add(Step{
-			// Its result does not depend on what it reads, as a compiler's after a change in a comment.
+			// Its result does not depend on its inputs, like that of a compiler after a change of a comment.
 			Name: "constant", Needs: []string{"one"},
 			Run: func(_ context.Context, w *Work) error {
 				return os.WriteFile(filepath.Join(w.Dir, "c"), []byte("c"), 0o644)
@@ -90,7 +90,7 @@ func TestRunOnlyWhatChanged(t *testing.T) {
 		})
 
 		e := newEvents()
-		if _, err := g.Run(t.Context(), e, "two", "after-constant", "last"); err != nil {
+		if err := g.Run(t.Context(), e, "two", "after-constant", "last"); err != nil {
 			t.Fatal(err)
 		}
 
@@ -164,7 +164,12 @@ func TestPublishRepairs(t *testing.T) {
 		"mode changed":   func(d string) error { return os.Chmod(filepath.Join(d, "sub"), 0o700) },
 	}
 
-	if _, err := g.Run(t.Context(), newEvents(), "tree"); err != nil {
+	if err := g.Run(t.Context(), newEvents(), "tree"); err != nil {
+		t.Fatal(err)
+	}
+
+	want, err := hashTree(filepath.Join(out, "tree"))
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -175,12 +180,10 @@ func TestPublishRepairs(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			results, err := g.Run(t.Context(), newEvents(), "tree")
-			if err != nil {
+			if err := g.Run(t.Context(), newEvents(), "tree"); err != nil {
 				t.Fatal(err)
 			}
 
-			want := results["tree"].Digest
 			if got, err := hashTree(dir); err != nil || got != want {
 				t.Errorf("published tree: got digest %s (%v), want %s", got, err, want)
 			}
@@ -202,7 +205,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 
 	e := newEvents()
 
-	_, err := g.Run(t.Context(), e, "after")
+	err := g.Run(t.Context(), e, "after")
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "step bad") {
 		t.Errorf("got error %v, want one that names step bad and wraps %v", err, cause)
 	}
@@ -211,7 +214,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 		t.Errorf("steps finished: got %v, want none", e.ran)
 	}
 
-	// The half-made result must not be taken for a result.
+	// An incomplete result must not be used.
 	if left, _ := filepath.Glob(filepath.Join(g.cache, "bad", "*")); len(left) != 0 {
 		t.Errorf("left in the cache: got %v, want nothing", left)
 	}
@@ -225,7 +228,7 @@ func TestOrderErrors(t *testing.T) {
 	g.Add(Step{Name: "d", Needs: []string{"gone"}})
 
 	for name, want := range map[string]string{"a": "a → b → c → a", "d": `unknown step "gone"`, "x": `unknown step "x"`} {
-		if _, err := g.Run(t.Context(), newEvents(), name); err == nil || !strings.Contains(err.Error(), want) {
+		if err := g.Run(t.Context(), newEvents(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("running %s: got error %v, want one with %q", name, err, want)
 		}
 	}
@@ -254,7 +257,7 @@ func TestKey(t *testing.T) {
 		}
 	}
 
-	// The place of a result in the cache does not count, only its digest.
+	// Only the digest of a result counts, not its path.
 	moved := key(Step{Name: "s", Needs: []string{"n"}}, []string{"a", "b"}, Results{"n": {Digest: "1", Dir: "/elsewhere"}})
 	if moved != base() {
 		t.Errorf("key after the cache moved: got %s, want %s", moved, base())
@@ -268,7 +271,7 @@ func TestPruneKeepsTheNewest(t *testing.T) {
 		g := New(cache, out)
 		g.Add(write("s", func() string { return fmt.Sprint(i) }))
 
-		if _, err := g.Run(t.Context(), newEvents(), "s"); err != nil {
+		if err := g.Run(t.Context(), newEvents(), "s"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -315,7 +318,7 @@ func TestHeavySlots(t *testing.T) {
 		}})
 	}
 
-	if _, err := g.Run(t.Context(), newEvents(), names...); err != nil {
+	if err := g.Run(t.Context(), newEvents(), names...); err != nil {
 		t.Fatal(err)
 	}
 

@@ -6,87 +6,78 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"os"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
-// Reporter is told how the run goes. Its methods are called from many goroutines.
+// Reporter receives the progress of a run. Its methods are called from several goroutines.
 type Reporter interface {
-	// Waiting says that a step cannot start before those named are done; none means it waits for a free slot.
+	// Waiting reports that a step waits for the named steps, or for a free slot if none is named.
 	Waiting(step string, on []string)
-	// Started says that a step is not in the cache and runs.
+	// Started reports that a step is not in the cache and runs.
 	Started(step string)
-	// Progress says what a running step does.
+	// Progress reports what a running step does.
 	Progress(step, text string)
-	// Finished says that a step's result is there.
+	// Finished reports that a step's result exists.
 	Finished(step string, cached bool, took time.Duration)
-	// Failed says that a step gave up.
+	// Failed reports that a step failed.
 	Failed(step string, err error)
 }
 
-// Run brings the named steps up to date and publishes every result on the way. After the first failure it starts
-// nothing more and returns that failure.
-func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) (Results, error) {
+// Run brings the named steps, and all that they need, up to date and publishes the results. After the first failure it
+// starts no more steps and returns the error.
+func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) error {
 	steps, err := g.order(names...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	unlock, err := lock(ctx, g.cache, func() { rep.Waiting("build", []string{"another build of this tree"}) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	work, ctx := errgroup.WithContext(ctx)
 
-	r := &run{graph: g, rep: rep, slots: make(chan struct{}, max(1, g.Slots)), done: map[string]*outcome{}}
+	r := &run{graph: g, rep: rep, slots: semaphore.NewWeighted(int64(max(1, g.Slots))), done: map[string]*outcome{}}
 	for _, s := range steps {
 		r.done[s.Name] = &outcome{ready: make(chan struct{})}
 	}
 
-	var wg sync.WaitGroup
-
 	for _, s := range steps {
-		wg.Go(func() {
-			o := r.done[s.Name]
-			defer close(o.ready)
+		work.Go(func() error {
+			result, err := r.step(ctx, s)
+			if err == nil {
+				r.done[s.Name].result = result
+				close(r.done[s.Name].ready)
 
-			if o.result, o.err = r.step(ctx, s); o.err != nil {
-				if ctx.Err() == nil {
-					rep.Failed(s.Name, o.err)
-				}
-
-				cancel(fmt.Errorf("step %s: %w", s.Name, o.err))
+				return nil
 			}
+
+			if ctx.Err() == nil {
+				rep.Failed(s.Name, err)
+			}
+
+			return fmt.Errorf("step %s: %w", s.Name, err)
 		})
 	}
 
-	wg.Wait()
-
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-
-	results := Results{}
-	for name, o := range r.done {
-		results[name] = o.result
-	}
-
-	return results, nil
+	return work.Wait()
 }
 
 type outcome struct {
-	ready  chan struct{}
+	ready  chan struct{} // closed when the result exists
 	result Result
-	err    error
 }
 
 type run struct {
 	graph *Graph
 	rep   Reporter
-	slots chan struct{}
+	slots *semaphore.Weighted
 	done  map[string]*outcome
 }
 
@@ -101,7 +92,7 @@ func (r *run) step(ctx context.Context, s Step) (Result, error) {
 
 	if s.Inputs != nil {
 		if inputs, err = s.Inputs(ctx, needs); err != nil {
-			return Result{}, fmt.Errorf("finding out its inputs: %w", err)
+			return Result{}, fmt.Errorf("inputs: %w", err)
 		}
 	}
 
@@ -146,24 +137,24 @@ func (r *run) await(ctx context.Context, s Step) (Results, error) {
 			return nil, context.Cause(ctx)
 		}
 
-		if o.err != nil {
-			return nil, fmt.Errorf("needs %s, which failed", name)
-		}
-
 		needs[name] = o.result
 	}
 
 	return needs, nil
 }
 
-// make runs a step and stores its result. It returns how long that took, without the wait for a slot.
+// make runs a step and caches its result. It also returns the duration, without the wait for a slot.
 func (r *run) make(ctx context.Context, s Step, e entry, needs Results) (Result, time.Duration, error) {
 	if s.Heavy {
-		if err := r.slot(ctx, s.Name); err != nil {
-			return Result{}, 0, err
+		if !r.slots.TryAcquire(1) {
+			r.rep.Waiting(s.Name, nil)
+
+			if r.slots.Acquire(ctx, 1) != nil {
+				return Result{}, 0, context.Cause(ctx)
+			}
 		}
 
-		defer func() { <-r.slots }()
+		defer r.slots.Release(1)
 	}
 
 	if ctx.Err() != nil {
@@ -179,32 +170,15 @@ func (r *run) make(ctx context.Context, s Step, e entry, needs Results) (Result,
 		return Result{}, 0, err
 	}
 
-	w := &Work{Dir: dir, Needs: needs, report: func(format string, args ...any) {
+	w := &Work{Dir: dir, Needs: needs, Progress: func(format string, args ...any) {
 		r.rep.Progress(s.Name, fmt.Sprintf(format, args...))
 	}}
 
 	if err := s.Run(ctx, w); err != nil {
-		return Result{}, 0, errors.Join(err, e.abandon(dir))
+		return Result{}, 0, errors.Join(err, os.RemoveAll(dir))
 	}
 
 	result, err := e.commit(dir)
 
 	return result, time.Since(start), err
-}
-
-// slot waits until a heavy step may run.
-func (r *run) slot(ctx context.Context, step string) error {
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	default:
-		r.rep.Waiting(step, nil)
-	}
-
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -9,21 +9,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 )
 
-// hashTree hashes names, kinds, modes and contents below dir. Times and owners do not count: a build sets them as it
-// likes.
-func hashTree(dir string) (string, error) {
-	h := sha256.New()
-
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// walk calls visit for root and everything below it.
+func walk(root string, visit func(path, rel string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 
-		rel, err := filepath.Rel(dir, path)
+		rel, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
@@ -33,19 +31,28 @@ func hashTree(dir string) (string, error) {
 			return err
 		}
 
+		return visit(path, rel, info)
+	})
+}
+
+// hashTree hashes names, kinds, modes and contents below dir. Times and owners do not count: they differ between builds.
+func hashTree(dir string) (string, error) {
+	h := sha256.New()
+
+	err := walk(dir, func(path, rel string, info fs.FileInfo) error {
 		fmt.Fprintf(h, "%q %v ", rel, info.Mode())
 
 		switch {
-		case d.IsDir():
+		case info.IsDir():
 			fmt.Fprintln(h)
-		case d.Type() == fs.ModeSymlink:
+		case info.Mode().Type() == fs.ModeSymlink:
 			target, err := os.Readlink(path)
 			if err != nil {
 				return err
 			}
 
 			fmt.Fprintf(h, "%q\n", target)
-		case d.Type().IsRegular():
+		case info.Mode().IsRegular():
 			f, err := os.Open(path)
 			if err != nil {
 				return err
@@ -58,25 +65,22 @@ func hashTree(dir string) (string, error) {
 				return err
 			}
 		default:
-			return fmt.Errorf("%s: a result holds only files, folders and links, not %v", rel, d.Type())
+			return fmt.Errorf("%s: a result has only files, folders and links, not %v", rel, info.Mode().Type())
 		}
 
 		return nil
 	})
-	if err != nil {
-		return "", err
-	}
 
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// publish makes out/to show what result/from holds. When it already does, nothing is touched.
+// publish replaces out/to by links to result/from. It changes nothing if out/to has these links already.
 func publish(result, from, out, to string) error {
 	src, dst := filepath.Join(result, from), filepath.Join(out, to)
 
 	info, err := os.Lstat(src)
 	if err != nil {
-		return fmt.Errorf("the step did not make %s: %w", from, err)
+		return fmt.Errorf("the step did not create %s: %w", from, err)
 	}
 
 	if same, err := shown(src, dst); err != nil || same {
@@ -87,7 +91,7 @@ func publish(result, from, out, to string) error {
 		return err
 	}
 
-	// Beside the place first, then renamed, so that a program which runs the old file at this moment is left alone.
+	// Create it under another name and rename it, so that a running program keeps the old file.
 	next := dst + ".next"
 	if err := os.RemoveAll(next); err != nil {
 		return err
@@ -106,81 +110,41 @@ func publish(result, from, out, to string) error {
 	return os.Rename(next, dst)
 }
 
-// shown reports whether dst is the same tree of the same files as src.
+// shown reports whether dst is the same tree as src, with links to the same files.
 func shown(src, dst string) (bool, error) {
-	differs := errors.New("differs")
-	count := func(root string, visit func(rel string, info fs.FileInfo) error) (n int, err error) {
-		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-
-			n++
-
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-
-			info, err := d.Info()
-			if err != nil {
-				return err
-			}
-
-			return visit(rel, info)
-		})
-
-		return n, err
-	}
-
-	want, err := count(src, func(rel string, info fs.FileInfo) error {
-		got, err := os.Lstat(filepath.Join(dst, rel))
-
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return differs
-		case err != nil:
-			return err
-		case info.IsDir() && got.IsDir() && info.Mode() == got.Mode():
-			return nil
-		case info.IsDir() || !os.SameFile(info, got):
-			return differs
-		}
-
-		return nil
-	})
-	if errors.Is(err, differs) {
-		return false, nil
-	} else if err != nil {
+	want, err := infos(src)
+	if err != nil {
 		return false, err
 	}
 
-	got, err := count(dst, func(string, fs.FileInfo) error { return nil })
+	got, err := infos(dst)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 
-	return want == got, err
+	return maps.EqualFunc(want, got, func(a, b fs.FileInfo) bool {
+		return a.IsDir() && a.Mode() == b.Mode() || !a.IsDir() && os.SameFile(a, b)
+	}), err
 }
 
-// LinkTree makes dst a copy of src that shares its files: folders are made, files and symbolic links are hard-linked.
-// Folders that are there already are added to; a file that is there already is an error.
+// infos returns root and everything below it, by relative path.
+func infos(root string) (map[string]fs.FileInfo, error) {
+	found := map[string]fs.FileInfo{}
+
+	return found, walk(root, func(_, rel string, info fs.FileInfo) error {
+		found[rel] = info
+
+		return nil
+	})
+}
+
+// LinkTree copies the tree src to dst with hard links: it creates folders, and links files and symbolic links. It adds to
+// existing folders; an existing file is an error.
 func LinkTree(src, dst string) error {
-	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		rel, err := filepath.Rel(src, path)
-		if err != nil {
-			return err
-		}
-
+	return walk(src, func(path, rel string, info fs.FileInfo) error {
 		target := filepath.Join(dst, rel)
-		if !d.IsDir() {
+		if !info.IsDir() {
 			return os.Link(path, target)
-		}
-
-		info, err := d.Info()
-		if err != nil {
-			return err
 		}
 
 		if err := os.MkdirAll(target, info.Mode().Perm()); err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hosttools sees that the machine has the programs and headers that the build, the lab and the tests call, and
-// installs what is missing from Debian's packages. The table of them is Tools: one for all, so that what is missing is
-// found before the first step of a build, and not by an exec in the middle of a lab.
+// Package hosttools checks that the host has the programs and headers that the build, the lab and the tests need, and
+// installs missing ones from Debian's packages. Tools is the one table of them, so that missing programs are found before
+// the first step of a build and not while a lab runs.
 package hosttools
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Missing returns the tools that are not on the machine. root is put before absolute paths; it is "" but in tests.
+// Missing returns the tools that are not installed. root is the prefix of absolute paths, "" except in tests.
 func Missing(root string, tools []Tool, lookPath func(string) (string, error)) []Tool {
 	var missing []Tool
 
@@ -38,7 +38,7 @@ func Missing(root string, tools []Tool, lookPath func(string) (string, error)) [
 	return missing
 }
 
-// LookPath finds a program in PATH, or in the folders for administration programs, which a user's PATH often lacks.
+// LookPath finds a program in PATH or in the sbin folders, which a user's PATH often lacks.
 func LookPath(name string) (string, error) {
 	found, err := exec.LookPath(name)
 	if err == nil {
@@ -55,7 +55,7 @@ func LookPath(name string) (string, error) {
 	return "", err
 }
 
-// Ensure installs what is missing for the uses, telling on out what and why. With everything there it does nothing.
+// Ensure installs the missing tools for the uses, and prints them and their purpose to out.
 func Ensure(ctx context.Context, out io.Writer, uses ...Use) error {
 	missing := Missing("", ForUse(uses...), LookPath)
 	if len(missing) == 0 {
@@ -68,7 +68,7 @@ func Ensure(ctx context.Context, out io.Writer, uses ...Use) error {
 
 	for _, t := range missing {
 		if t.Package == "" {
-			return fmt.Errorf("%s is not in PATH, and no package brings it: it is for %s", t.Name, t.For)
+			return fmt.Errorf("%s is not in PATH, and Debian has no package of it; it is for %s", t.Name, t.For)
 		}
 	}
 
@@ -76,7 +76,7 @@ func Ensure(ctx context.Context, out io.Writer, uses ...Use) error {
 	install := append([]string{"apt-get", "install", "-y", "--no-install-recommends"}, packages...)
 
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("this machine has no apt-get; install by its own means what Debian has in %s", strings.Join(packages, ", "))
+		return fmt.Errorf("apt-get is not installed: install the programs of these Debian packages by other means: %s", strings.Join(packages, ", "))
 	}
 
 	if err := Refresh(ctx, out); err != nil {
@@ -88,13 +88,13 @@ func Ensure(ctx context.Context, out io.Writer, uses ...Use) error {
 	}
 
 	if still := Missing("", missing, LookPath); len(still) > 0 {
-		return fmt.Errorf("package %s is installed but %s is still not there", still[0].Package, still[0].Name)
+		return fmt.Errorf("package %s is installed, but %s is still missing", still[0].Package, still[0].Name)
 	}
 
 	return nil
 }
 
-// Packages returns the packages of the tools, each once, sorted.
+// Packages returns the packages of the tools, sorted and without duplicates.
 func Packages(tools []Tool) []string {
 	var names []string
 	for _, t := range tools {
@@ -106,10 +106,10 @@ func Packages(tools []Tool) []string {
 	return slices.Compact(names)
 }
 
-// fresh is how old apt's lists may be before they are fetched anew: an older list names files that the mirrors dropped.
+// fresh is the maximum age of apt's lists. Mirrors may no longer have the files in older lists.
 const fresh = 7 * 24 * time.Hour
 
-// Refresh fetches apt's package lists if there are none or they are old.
+// Refresh fetches apt's package lists if they are missing or old.
 func Refresh(ctx context.Context, out io.Writer) error {
 	if listsFresh("/var/lib/apt/lists", time.Now()) {
 		return nil
@@ -125,8 +125,8 @@ func Update(ctx context.Context, out io.Writer) error {
 	return asRoot(ctx, out, "apt-get", "update", "-q")
 }
 
-// listsFresh reports whether dir holds package lists that were fetched lately. apt gives a list the time at which the
-// archive made it, so the folder's own time, which each update sets, is what tells.
+// listsFresh reports whether the package lists in dir are recent. It checks the time of the folder, which each update sets: the
+// time of a list is the time when the archive created it.
 func listsFresh(dir string, now time.Time) bool {
 	lists, err := filepath.Glob(filepath.Join(dir, "*_Packages*"))
 	if err != nil || len(lists) == 0 {
@@ -144,12 +144,12 @@ func listsFresh(dir string, now time.Time) bool {
 	return now.Sub(newest) < fresh
 }
 
-// asRoot runs a command, through sudo when we are not root.
+// asRoot runs a command as root, with sudo if necessary.
 func asRoot(ctx context.Context, out io.Writer, args ...string) error {
 	if os.Geteuid() != 0 {
-		//program:optional without it the command is shown, for root to run
+		//program:optional without it the command is printed, for root to run
 		if _, err := exec.LookPath("sudo"); err != nil {
-			return fmt.Errorf("must be root for this, and there is no sudo; run as root: %s", strings.Join(args, " "))
+			return fmt.Errorf("this needs root, and sudo is not installed: run as root: %s", strings.Join(args, " "))
 		}
 
 		args = append([]string{"sudo", "--preserve-env=DEBIAN_FRONTEND"}, args...)

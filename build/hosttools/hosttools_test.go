@@ -95,26 +95,26 @@ func TestForUse(t *testing.T) {
 	}
 
 	if count != len(Tools) {
-		t.Errorf("tools of all uses: got %d, want %d: one has a use that is not in Uses", count, len(Tools))
+		t.Errorf("tools of all uses: got %d, want %d: a tool has a use that is not in Uses", count, len(Tools))
 	}
 
 	names := map[string]bool{}
 	for _, tool := range Tools {
 		if names[tool.Name] || tool.For == "" {
-			t.Errorf("%s stands twice in the table, or for nothing", tool.Name)
+			t.Errorf("%s: duplicate, or without a purpose", tool.Name)
 		}
 
 		names[tool.Name] = true
 	}
 }
 
-// TestEnsureNamesWhatNoPackageBrings sets PATH to nothing: go is found in none of the system's folders.
-func TestEnsureNamesWhatNoPackageBrings(t *testing.T) {
+// TestEnsureNamesToolsWithoutPackage sets an empty PATH: the system's folders have no go.
+func TestEnsureNamesToolsWithoutPackage(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 
 	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
 		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
-			t.Fatalf("%s holds a go, where nobody looks for one", dir)
+			t.Fatalf("%s has a go program", dir)
 		}
 	}
 
@@ -127,7 +127,7 @@ func TestEnsureNamesWhatNoPackageBrings(t *testing.T) {
 func TestHint(t *testing.T) {
 	for name, want := range map[string]string{
 		"sgdisk": "make host-tools installs it (Debian: apt-get install gdisk)",
-		"rogue":  "it is in no table of package hosttools",
+		"rogue":  "it is not in the table of package hosttools",
 	} {
 		if got := Hint(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

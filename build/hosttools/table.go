@@ -4,11 +4,11 @@ package hosttools
 
 import "slices"
 
-// Use is what a tool is needed for.
+// Use is a purpose of tools.
 type Use string
 
-// The uses: Build makes the images, Lab runs a cluster in virtual machines or containers, Test is all that tests and make's other
-// targets call, Fresh is make fresh.
+// The uses. Build builds the images; Lab runs a cluster in virtual machines or containers; Test is for tests and make's other
+// targets; Fresh is for make fresh.
 const (
 	Build Use = "build"
 	Lab   Use = "lab"
@@ -19,31 +19,31 @@ const (
 // Uses are all uses.
 var Uses = []Use{Build, Lab, Test, Fresh}
 
-// Tool is something that must be on the machine, and the package that brings it.
+// Tool is a program or file that must be installed, and its package.
 type Tool struct {
-	// Name is a program to be found in PATH or the system's sbin folders, or, beginning with a slash, a file.
+	// Name is a program in PATH or the system's sbin folders, or an absolute path of a file.
 	Name string
-	// Package is Debian's; empty where none has it.
+	// Package is the Debian package, or "" if there is none.
 	Package string
 	Use     Use
 	For     string
 }
 
-// Tools are all that this project calls on the machine that it is built on. Package house holds that every name that
-// is passed to exec, in code and in scripts, is here, and that every program here is called.
+// Tools are all programs and files that this project uses on its host. Package house checks that every program that code
+// and scripts run is here, and that every program here is used.
 //
-// Those of packages that every Debian has (apt, coreutils, dpkg, mawk) are here for machines that are no Debian.
+// The table includes programs that every Debian has (apt, coreutils, dpkg, mawk), for hosts with other distributions.
 var Tools = []Tool{
 	{"go", "", Build, "everything; install it from https://go.dev/dl"},
 	{"make", "make", Build, "the Makefile"},
-	{"git", "git", Build, "the version of what is built, and the list of files that belong to the project"},
+	{"git", "git", Build, "the version of the build, and the list of the project's files"},
 	{"dirname", "coreutils", Build, "scripts"},
 	{"rm", "coreutils", Build, "make clean"},
 	{"awk", "mawk", Build, "make help"},
 	{"apt-config", "apt", Fresh, "the proxies that apt uses"},
 	{"apt-cache", "apt", Build, "which version of a package Debian has"},
-	{"apt-get", "apt", Build, "the packages that the images are made of, and those of this table"},
-	{"dpkg-deb", "dpkg", Build, "unpacking them"},
+	{"apt-get", "apt", Build, "the packages for the images, and those of this table"},
+	{"dpkg-deb", "dpkg", Build, "unpacking packages"},
 	{"gcc", "gcc", Build, "runc and pause"},
 	{"/usr/include/stdio.h", "libc6-dev", Build, "runc and pause"},
 	{"/usr/include/seccomp.h", "libseccomp-dev", Build, "runc"},
@@ -102,7 +102,7 @@ func ForUse(uses ...Use) []Tool {
 	return tools
 }
 
-// Hint says how a program that is not there is installed.
+// Hint returns how to install a missing program.
 func Hint(name string) string {
 	for _, t := range Tools {
 		if t.Name == name && t.Package != "" {
@@ -110,5 +110,5 @@ func Hint(name string) string {
 		}
 	}
 
-	return "it is in no table of package hosttools"
+	return "it is not in the table of package hosttools"
 }

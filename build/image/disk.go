@@ -18,7 +18,7 @@ import (
 
 const sectorSize = 512
 
-// diskStep makes the disk image with the image cache of a step.
+// diskStep creates the disk image with the image cache of the step cache.
 func diskStep(o Options, target, about, cache, published string) graph.Step {
 	name := filepath.Base(published)
 
@@ -40,7 +40,7 @@ func diskStep(o Options, target, about, cache, published string) graph.Step {
 	}
 }
 
-// diskParts is what a disk image is made of. Identifiers are derived from seed.
+// diskParts are the parts of a disk image. Identifiers are derived from seed.
 type diskParts struct {
 	loader, uki, cache string
 	seed               string
@@ -98,11 +98,11 @@ func makeDisk(ctx context.Context, path string, parts diskParts) error {
 	return makeESP(ctx, path, int64(esp.First*sectorSize), int64(esp.Sectors()*sectorSize), serial[:8], files)
 }
 
-// planDisk returns the table of a disk that is just large enough.
+// planDisk returns the partition table of the smallest disk that fits.
 func planDisk(efi, cacheSize int64, seed string) (*gpt.Table, error) {
 	cacheSize = (cacheSize + gpt.Alignment - 1) / gpt.Alignment * gpt.Alignment
 
-	// One megabyte before the first partition, one behind the last for the backup table.
+	// One megabyte before the first partition, and one after the last for the backup table.
 	table, err := gpt.New(uint64(efi+layout.MetaSize+cacheSize+2*gpt.Alignment), sectorSize)
 	if err != nil {
 		return nil, err
@@ -128,8 +128,7 @@ func planDisk(efi, cacheSize int64, seed string) (*gpt.Table, error) {
 	return table, nil
 }
 
-// copySparse copies a file into another at an offset and leaves out blocks of zeros, where the target is a
-// hole already.
+// copySparse copies a file into another at an offset. It skips blocks of zeros: the target has a hole there.
 func copySparse(target io.WriterAt, offset int64, source string) error {
 	in, err := os.Open(source)
 	if err != nil {
@@ -149,7 +148,7 @@ func copySparse(target io.WriterAt, offset int64, source string) error {
 
 		offset += int64(n)
 
-		if err == io.EOF || err == io.ErrUnexpectedEOF { // ReadFull returns them bare
+		if err == io.EOF || err == io.ErrUnexpectedEOF { // ReadFull does not wrap these
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("copy %s: %w", source, err)

@@ -32,7 +32,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// smallDisk makes a disk image of small parts and returns its path.
+// smallDisk creates a disk image with small parts and returns its path.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 
@@ -148,7 +148,7 @@ func TestDiskIsReproducible(t *testing.T) {
 
 	for i := range sums {
 		for start := time.Now().Unix(); i > 0 && time.Now().Unix() == start; {
-			time.Sleep(10 * time.Millisecond) // times in images count seconds: the second one must be made in another
+			time.Sleep(10 * time.Millisecond) // the resolution of times is one second: create the second image in another second
 		}
 
 		f, err := os.Open(smallDisk(t))

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// layersStep makes a file system of each layer of a layout's images. A machine mounts these where it would have to fetch,
-// decompress and unpack the layers.
+// layersStep creates a file system for each layer of a layout's images. A machine mounts it instead of pulling, decompressing
+// and unpacking the layer.
 func layersStep(o Options, name, about, images, published string) graph.Step {
 	return graph.Step{
 		Name:   name,
@@ -34,8 +34,8 @@ func layersStep(o Options, name, about, images, published string) graph.Step {
 	}
 }
 
-// makeLayers makes a file system of each layer of the images of an OCI layout. It is called as containerd's snapshotter
-// looks for it: sha256/<the first two digits>/<digest of the uncompressed layer>.erofs.
+// makeLayers creates a file system for each layer of the images of an OCI layout. Its name is the one that containerd's
+// snapshotter looks for: sha256/<the first two digits>/<digest of the uncompressed layer>.erofs.
 func makeLayers(ctx context.Context, images, dir string) error {
 	layers, err := layersOf(images)
 	if err != nil {
@@ -59,7 +59,7 @@ func makeLayers(ctx context.Context, images, dir string) error {
 	return work.Wait()
 }
 
-// layersOf are the layers of all images of a layout, by the digest of their uncompressed form. Images share some.
+// layersOf returns the layers of all images of a layout, by the digest of the uncompressed layer. Images share layers.
 func layersOf(images string) (map[v1.Hash]v1.Layer, error) {
 	index, err := layout.ImageIndexFromPath(images)
 	if err != nil {
@@ -97,9 +97,9 @@ func layersOf(images string) (map[v1.Hash]v1.Layer, error) {
 	return found, nil
 }
 
-// makeErofs unpacks a layer and makes a file system of it. Owners, times and attributes are not taken from the building
-// machine: ours are root's, zero and none (build/ociimage). LZ4 in clusters of 64 KiB has 0.4 of the size, and is the
-// one compression that every kernel with EROFS reads; larger clusters gain little and make each page fault dearer.
+// makeErofs unpacks a layer and creates a file system with its files. All owners are root, all times are zero, and there are no
+// attributes, as in the layers (build/ociimage). LZ4 with clusters of 64 KiB reduces the size to 0.4; every kernel with EROFS can
+// read LZ4. Larger clusters would save little and make page faults slower.
 func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 	digest, err := layer.DiffID()
 	if err != nil {
@@ -110,7 +110,7 @@ func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 		return err
 	}
 
-	// Beside the result.
+	// Next to the step's result.
 	tree, remove, err := scratch(filepath.Dir(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 		return fmt.Errorf("unpack: %w", err)
 	}
 
-	// The tree becomes the root folder of the file system, and a scratch folder is closed to others.
+	// The tree becomes the root folder of the file system. As a scratch folder it has mode 0700.
 	if err := os.Chmod(tree, 0o755); err != nil {
 		return err
 	}

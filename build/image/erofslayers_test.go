@@ -13,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/build/ociimage"
 )
 
-// TestLayers makes the file systems of two images that share a layer, twice: they are called by the digests in the images'
-// configurations, are alike, and no longer have the times and owners of the files that they were made of.
+// TestLayers creates the file systems of two images that share a layer, twice. Their names are the digests in the images'
+// configurations, both times they are the same, and they do not have the times and owners of the original files.
 func TestLayers(t *testing.T) {
 	hosttest.Need(t, "mkfs.erofs")
 

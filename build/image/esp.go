@@ -12,13 +12,13 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// loaderConf is the configuration of systemd-boot: no menu unless a key is held, no editing of arguments.
+// loaderConf is the configuration of systemd-boot: no menu unless the user holds a key, and no editor for arguments.
 const loaderConf = "timeout 0\neditor no\n"
 
 // bootFile is one file of the EFI partition.
 type bootFile struct{ path, source string }
 
-// makeESP formats a part of a disk image as FAT32 and fills it. offset and size are in bytes.
+// makeESP formats a part of a disk image as FAT32 and copies files to it. offset and size are in bytes.
 func makeESP(ctx context.Context, disk string, offset, size int64, serial string, files []bootFile) error {
 	var (
 		image = fmt.Sprintf("%s@@%d", disk, offset)
@@ -53,7 +53,7 @@ func makeESP(ctx context.Context, disk string, offset, size int64, serial string
 	return nil
 }
 
-// parents returns the folders of an absolute path, from the top.
+// parents returns the parent folders of an absolute path, from the top.
 func parents(path string) []string {
 	dir := filepath.Dir(path)
 	if dir == "/" {
@@ -63,7 +63,7 @@ func parents(path string) []string {
 	return append(parents(dir), dir)
 }
 
-// bootFiles lists what the EFI partition has; scratch holds the ones that are made here.
+// bootFiles returns the files of the EFI partition. It creates some of them in scratch.
 func bootFiles(scratch, loader, uki string) ([]bootFile, error) {
 	conf := filepath.Join(scratch, "loader.conf")
 	if err := os.WriteFile(conf, []byte(loaderConf), 0o644); err != nil {

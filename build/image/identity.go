@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// identity derives an identifier (UUID version 8) from what it identifies, so that equal images are equal.
+// identity derives an identifier (UUID version 8) from parts, so that images are reproducible.
 func identity(parts ...string) gpt.GUID {
 	var g gpt.GUID
 

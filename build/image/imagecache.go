@@ -16,9 +16,9 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// cacheStep makes the file system of the partition IMAGECACHE: the OCI layout with every container image
-// that a node pulls, or another layout that holds these too, and file systems of their layers. A layer is there twice: what
-// does not find the file system, or cannot use it, unpacks the layer.
+// cacheStep creates the file system of the partition IMAGECACHE. It has the OCI layout with all container images that a node
+// pulls, or a layout with these and more, and the file systems of their layers. Each layer is there twice: a machine that cannot
+// use the file system unpacks the layer.
 func cacheStep(o Options, name, about, images, layers string) graph.Step {
 	return graph.Step{
 		Name:   name,
@@ -34,11 +34,11 @@ func cacheStep(o Options, name, about, images, layers string) graph.Step {
 			}
 			defer remove()
 
-			if err := linkTree(layout.Dir, tree); err != nil {
+			if err := graph.LinkTree(layout.Dir, tree); err != nil {
 				return err
 			}
 
-			if err := linkTree(w.Needs[layers].Dir, filepath.Join(tree, configimages.LayersDir)); err != nil {
+			if err := graph.LinkTree(w.Needs[layers].Dir, filepath.Join(tree, configimages.LayersDir)); err != nil {
 				return err
 			}
 
@@ -49,11 +49,11 @@ func cacheStep(o Options, name, about, images, layers string) graph.Step {
 	}
 }
 
-// blockSize of the file system.
+// blockSize is the block size of the file system.
 const blockSize = 4096
 
-// makeExt4 makes a file system image with the contents of a tree. It has no journal, being never written
-// to, and no room to spare beyond what the estimate needs.
+// makeExt4 creates a file system image with the contents of a tree. It is read-only, so it has no journal and almost no free
+// space.
 func makeExt4(ctx context.Context, tree, image, id string) error {
 	var (
 		blocks, files int64
@@ -81,7 +81,7 @@ func makeExt4(ctx context.Context, tree, image, id string) error {
 		return fmt.Errorf("image cache: %w", err)
 	}
 
-	// Extent blocks, inode table, group descriptors and bitmaps: one part in sixty-four and 8 MiB are plenty.
+	// Extent blocks, inode table, group descriptors and bitmaps fit in 1/64 of the size and 8 MiB.
 	blocks += blocks/64 + 8<<20/blockSize
 	inodes := files + files/8 + 64
 	env := []string{"E2FSPROGS_FAKE_TIME=" + strconv.FormatInt(epoch.Unix(), 10)}
@@ -103,7 +103,7 @@ func makeExt4(ctx context.Context, tree, image, id string) error {
 	return run(ctx, env, "debugfs", "-w", "-f", script, image)
 }
 
-// fixInode gives a file to root and its times the fixed one: mke2fs takes them over from the building machine.
+// fixInode sets root as a file's owner and fixed times: mke2fs takes owner and times from the host.
 func fixInode(script *strings.Builder, path string) {
 	if path == "" {
 		path = "/"

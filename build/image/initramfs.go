@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
-// initramfsStep makes what the kernel starts from.
+// initramfsStep creates the initramfs.
 func initramfsStep(o Options) graph.Step {
 	return graph.Step{
 		Name:   artifact.TargetInitramfs,
@@ -54,13 +54,13 @@ func initramfsStep(o Options) graph.Step {
 				return err
 			}
 
-			return linkOrCopy(filepath.Join(kernel, "vmlinuz"), filepath.Join(w.Dir, "vmlinuz"))
+			return link(filepath.Join(kernel, "vmlinuz"), filepath.Join(w.Dir, "vmlinuz"))
 		},
 		Publish: map[string]string{"initramfs.img": artifact.Published.Initramfs(), "vmlinuz": artifact.Published.Kernel()},
 	}
 }
 
-// writeEarly writes the first archive, packed: init, and the modules that it loads.
+// writeEarly writes the first archive, compressed: init and the modules that it loads.
 func writeEarly(out io.Writer, initProgram, modules string) error {
 	packer, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -69,7 +69,7 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 
 	archive := cpio.NewWriter(packer, uint32(epoch.Unix()))
 
-	// The kernel opens /dev/console for init before anything is mounted.
+	// The kernel opens /dev/console for init before any mount.
 	for _, dir := range []string{"dev", "proc", "sys", "root", "modules"} {
 		if err := archive.Folder(dir, 0o755); err != nil {
 			return err
@@ -112,8 +112,8 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 	return packer.Close()
 }
 
-// addModule adds a kernel module, unpacked: init gives it to the kernel as it is, and not every kernel unpacks. It returns
-// the name in the archive.
+// addModule adds a kernel module, uncompressed, because not every kernel decompresses modules. It returns the name in the
+// archive.
 func addModule(archive *cpio.Writer, file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -132,7 +132,7 @@ func addModule(archive *cpio.Writer, file string) (string, error) {
 	return name, archive.File(name, 0o644, int64(len(image)), bytes.NewReader(image))
 }
 
-// writeRoot writes the second archive, plain: the root image, which is packed in itself. The kernel expects
+// writeRoot writes the second archive, uncompressed: the root image, which is compressed itself. The kernel expects
 // an archive to start at a multiple of four bytes, and skips zeros before it.
 func writeRoot(out io.WriteSeeker, image string) error {
 	at, err := out.Seek(0, io.SeekCurrent)

@@ -11,35 +11,35 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
-// initramfsModules are needed to mount the root image, and no more.
+// initramfsModules are the modules needed to mount the root image.
 var initramfsModules = []string{"loop", "squashfs"}
 
-// rootModules go into the root image, with everything that they need: drivers of the machines that the
-// kernel is built for, file systems, and what Kubernetes' network is made of. A kernel has some of them built
-// in and lacks some others (a cloud kernel knows no e1000e): those are passed over, and build -sizes lists them.
+// rootModules are the modules in the root image, besides their dependencies: drivers for the machines that the
+// kernel is built for, file systems, and the network of Kubernetes. Some are built into the kernel. Others may be
+// missing (a cloud kernel has no e1000e): they are skipped, and build -sizes lists them.
 //
-// The kernel loads some of them when any program asks for them, also one in a pod without any rights: what no node needs,
-// such as the ciphers for programs (AF_ALG), is not here.
+// The kernel loads some modules on request of any program, even in an unprivileged pod. So modules that no node needs, such as the
+// ciphers for programs (AF_ALG), are not here.
 var rootModules = []string{
 	// Devices of virtual machines.
 	"virtio_pci", "virtio_mmio", "virtio_blk", "virtio_scsi", "virtio_net", "virtio_console", "virtio_rng",
 	"virtio_balloon", "virtio_mem", "virtio_pmem", "virtiofs", "9p", "9pnet_virtio", "vmw_vsock_virtio_transport",
 	"xen-blkfront", "xen-netfront", "hv_storvsc", "hv_netvsc", "hv_utils", "hv_balloon", "pci-hyperv",
 	"vmxnet3", "vmw_pvscsi", "ena", "gve", "ixgbevf", "mana", "qemu_fw_cfg",
-	// Disks and cards of others.
+	// Other disks and network cards.
 	"nvme", "nvme_tcp", "ahci", "ata_piix", "ata_generic", "sd_mod", "sr_mod", "sg", "megaraid_sas", "mpt3sas",
 	"e1000", "e1000e", "igb", "ixgbe", "i40e", "ice", "bnxt_en", "mlx4_en", "mlx5_core", "r8169", "tg3",
 	"xhci_pci", "usb_storage", "uas", "i2c_i801",
-	// Watchdogs, entropy, sensors of power, what a crash leaves behind.
+	// Watchdogs, TPM, power button, storage for crash logs, console, clock.
 	"i6300esb", "iTCO_wdt", "softdog", "tpm_crb", "tpm_tis", "button", "efivarfs", "efi_pstore", "ttyprintk", "rtc_cmos",
 	// Storage and file systems.
 	"loop", "squashfs", "erofs", "overlay", "xfs", "ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1", "isofs",
 	"fuse", "nfs", "nfsv4", "dm_mod", "dm_crypt", "dm_thin_pool", "dm_snapshot", "dm_mirror", "dm_raid",
 	"raid0", "raid1", "raid10", "raid456", "iscsi_tcp", "zram", "configfs",
-	// Network devices that are made.
+	// Virtual network devices.
 	"bridge", "br_netfilter", "bonding", "8021q", "veth", "vxlan", "geneve", "dummy", "wireguard", "tun", "macvlan",
 	"ipvlan", "ifb", "vrf", "ip_gre", "ip6_gre", "ipip", "sit", "team",
-	// Filtering, translation and balancing.
+	// Packet filters, address translation and load balancing.
 	"nf_conntrack", "nf_nat", "nf_tables", "nft_chain_nat", "nft_ct", "nft_compat", "nft_counter", "nft_fib_inet",
 	"nft_fib_ipv4", "nft_fib_ipv6", "nft_hash", "nft_limit", "nft_log", "nft_masq", "nft_nat", "nft_numgen",
 	"nft_objref", "nft_quota", "nft_redir", "nft_reject_inet", "nft_reject_ipv4", "nft_reject_ipv6", "nft_set_hash",
@@ -54,22 +54,22 @@ var rootModules = []string{
 	"ip_set_bitmap_ip", "ip_set_bitmap_port", "ip_set_hash_ip", "ip_set_hash_ipport", "ip_set_hash_ipportip",
 	"ip_set_hash_ipportnet", "ip_set_hash_net", "ip_set_hash_netport", "ip_set_hash_netnet", "ip_set_list_set",
 	"ip_vs", "ip_vs_rr", "ip_vs_wrr", "ip_vs_lc", "ip_vs_wlc", "ip_vs_sh", "ip_vs_dh", "ip_vs_sed", "ip_vs_nq",
-	// Queueing and classifying.
+	// Queueing disciplines, classifiers and transport protocols.
 	"sch_htb", "sch_ingress", "sch_fq", "sch_tbf", "sch_netem", "cls_bpf", "act_bpf", "cls_u32", "cls_matchall",
 	"act_mirred", "act_police", "act_gact", "tcp_bbr", "inet_diag", "tcp_diag", "udp_diag", "sctp",
 	// Ciphers of disks and tunnels.
 	"aesni_intel", "xts", "crc32c_intel", "ghash_clmulni_intel",
 }
 
-// moduleSet is a choice of the kernel's modules.
+// moduleSet is a selection of the kernel's modules.
 type moduleSet struct {
-	// files relative to the folder of the release, in an order in which they can be loaded.
+	// files are paths relative to the folder of the release, in load order.
 	files []string
-	// absent are the names that this kernel does not have.
+	// absent are the modules that this kernel does not have.
 	absent []string
 }
 
-// chooseModules finds the files of modules and of what they need.
+// chooseModules returns the files of modules and of their dependencies.
 func chooseModules(dir string, names []string) (moduleSet, error) {
 	index, err := module.ReadIndex(dir)
 	if err != nil {
@@ -101,16 +101,16 @@ func chooseModules(dir string, names []string) (moduleSet, error) {
 	return set, nil
 }
 
-// installModules copies the set below target, a folder of a release, and writes its index there.
+// installModules links the set into target, a folder of a release, and writes its index there.
 func installModules(dir, target string, set moduleSet) error {
 	for _, f := range set.files {
-		if err := linkOrCopy(filepath.Join(dir, f), filepath.Join(target, f)); err != nil {
+		if err := link(filepath.Join(dir, f), filepath.Join(target, f)); err != nil {
 			return fmt.Errorf("install kernel module: %w", err)
 		}
 	}
 
 	for _, f := range []string{"modules.builtin", "modules.builtin.modinfo", "modules.order"} {
-		if err := linkOrCopy(filepath.Join(dir, f), filepath.Join(target, f)); err != nil && !os.IsNotExist(err) {
+		if err := link(filepath.Join(dir, f), filepath.Join(target, f)); err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("install kernel modules index: %w", err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// rootStep makes the root image.
+// rootStep creates the root image.
 func rootStep(o Options) graph.Step {
 	needs := []string{artifact.TargetRootfs, artifact.TargetKernel, artifact.TargetTalos, artifact.TargetModprobe, artifact.TargetSandbox}
 
@@ -44,8 +44,7 @@ func rootStep(o Options) graph.Step {
 				programs: map[string]string{
 					osProgram:           filepath.Join(w.Needs[artifact.TargetTalos].Dir, "talos"),
 					"usr/sbin/modprobe": filepath.Join(w.Needs[artifact.TargetModprobe].Dir, "modprobe"),
-					// As package sandbox has it.
-					sandbox.Stage[1:]: filepath.Join(w.Needs[artifact.TargetSandbox].Dir, "sandbox"),
+					sandbox.Stage[1:]:   filepath.Join(w.Needs[artifact.TargetSandbox].Dir, "sandbox"),
 				},
 			}); err != nil {
 				return err
@@ -59,27 +58,29 @@ func rootStep(o Options) graph.Step {
 	}
 }
 
-// rootParts is what the root image is made of: third-party files, the kernel's modules, our own programs by
-// their place.
+// rootParts are the parts of the root image: third-party files, the kernel's modules, and our own programs by path.
 type rootParts struct {
 	rootfs, modules, version string
 	programs                 map[string]string
 }
 
-// layOutRoot puts the tree of the root image together.
+// layOutRoot creates the tree of the root image.
 func layOutRoot(tree string, parts rootParts) error {
-	if err := linkTree(parts.rootfs, tree); err != nil {
+	if err := graph.LinkTree(parts.rootfs, tree); err != nil {
 		return fmt.Errorf("third-party files: %w", err)
 	}
 
-	for _, e := range skeleton(parts.version) {
-		if err := e.make(tree); err != nil {
-			return fmt.Errorf("root image: %s: %w", e.path, err)
-		}
+	// Only root may enter the root folder.
+	if err := os.Chmod(tree, 0o700); err != nil {
+		return err
+	}
+
+	if err := newSkeleton(parts.version).make(tree); err != nil {
+		return fmt.Errorf("root image: %w", err)
 	}
 
 	for place, program := range parts.programs {
-		if err := linkOrCopy(program, filepath.Join(tree, place)); err != nil {
+		if err := link(program, filepath.Join(tree, place)); err != nil {
 			return fmt.Errorf("root image: /%s: %w", place, err)
 		}
 	}
@@ -92,8 +93,8 @@ func layOutRoot(tree string, parts rootParts) error {
 	return installModules(parts.modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(parts.modules)), set)
 }
 
-// squash packs a tree. Bigger blocks pack better and are read whole when any byte of them is: 256 KiB is
-// where the gain in size ends and a page fault in a program does not yet cost.
+// squash creates a squashfs image of a tree. Larger blocks compress better, but the kernel reads a whole block for
+// each byte in it: beyond 256 KiB images get little smaller, and page faults get slower.
 func squash(ctx context.Context, tree, image string) error {
 	stamp := strconv.FormatInt(epoch.Unix(), 10)
 

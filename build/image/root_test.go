@@ -14,14 +14,14 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// kernelTree is a modules directory of modules that are never opened.
+// kernelTree returns a modules folder without the files of the modules.
 func kernelTree(t *testing.T) string {
 	t.Helper()
 
 	return kernelTreeOf(t, ".ko")
 }
 
-// kernelTreeOf is a modules directory of modules whose files have an ending.
+// kernelTreeOf returns a modules folder whose index has files with the given ending.
 func kernelTreeOf(t *testing.T, ending string) string {
 	t.Helper()
 
@@ -49,17 +49,15 @@ func TestChooseModules(t *testing.T) {
 func TestSkeleton(t *testing.T) {
 	root := t.TempDir()
 
-	// As the third-party files have it.
+	// The third-party files have these.
 	write(t, filepath.Join(root, "usr/bin/containerd"), "")
 
 	if err := os.Symlink("usr/bin", filepath.Join(root, "bin")); err != nil {
 		t.Fatal(err)
 	}
 
-	for _, e := range skeleton("v1.2.3") {
-		if err := e.make(root); err != nil {
-			t.Fatalf("%s: %v", e.path, err)
-		}
+	if err := newSkeleton("v1.2.3").make(root); err != nil {
+		t.Fatal(err)
 	}
 
 	for path, want := range map[string]string{
@@ -78,25 +76,25 @@ func TestSkeleton(t *testing.T) {
 
 func TestSkeletonInTheWay(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		entry entry
-		found string
+		name     string
+		skeleton skeleton
+		found    string
 	}{
-		{"a file where a link goes", symlink("bin", "usr/bin"), "bin"},
-		{"a file where a file goes", file("etc/hosts", ""), "etc/hosts"},
+		{"a file where a link goes", skeleton{links: map[string]string{"bin": "usr/bin"}}, "bin"},
+		{"a file where a file goes", skeleton{files: map[string]string{"etc/hosts": ""}}, "etc/hosts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
 			write(t, filepath.Join(root, tt.found), "foreign")
 
-			if err := tt.entry.make(root); err == nil {
-				t.Error("what was there was overwritten or kept silently")
+			if err := tt.skeleton.make(root); err == nil {
+				t.Error("an existing file: got no error")
 			}
 		})
 	}
 }
 
-// The modules that mount the root image must be in the initramfs, in an order in which they load.
+// The initramfs must have the modules that the root image needs, in load order.
 func TestInitramfs(t *testing.T) {
 	kernel := kernelTree(t)
 	for _, f := range []string{"loop", "squashfs", "zlib"} {
@@ -143,7 +141,7 @@ func TestInitramfs(t *testing.T) {
 	}
 }
 
-// init gives modules to the kernel as they are: those of a kernel that packs them are unpacked, whoever packed them.
+// The initramfs must have uncompressed modules, however the kernel's package compresses them.
 func TestInitramfsUnpacksModules(t *testing.T) {
 	for ending, pack := range map[string]func(*testing.T, string) string{
 		".ko":     func(_ *testing.T, text string) string { return text },

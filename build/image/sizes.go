@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/build/artifact"
 )
 
-// Budget of the kernel with everything that it loads at boot, in bytes, and the aim behind it.
+// Budget is the maximum size in bytes of the kernel and the initramfs. Aim is the goal for later.
 const (
 	Budget = 80_000_000
 	Aim    = 45_000_000
@@ -28,12 +28,12 @@ type size struct {
 	bytes int64
 }
 
-// PrintSizes reports the images, the largest files of the root image as they are unpacked, and whether the
-// budget holds; exceeding it is an error.
+// PrintSizes prints the sizes of the images and of the largest files in the root image, uncompressed. It returns an
+// error if the budget is exceeded.
 func PrintSizes(out io.Writer, p artifact.Paths) error {
 	images, err := sizesOf([]string{p.Kernel(), p.Initramfs(), p.Root(), p.UKI(), p.Disk()})
 	if err != nil {
-		return fmt.Errorf("%w (make the images first: make build)", err)
+		return fmt.Errorf("%w (build the images first: make build)", err)
 	}
 
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -61,7 +61,7 @@ func PrintSizes(out io.Writer, p artifact.Paths) error {
 		line(s)
 	}
 
-	total := images[0].bytes + images[1].bytes // the initramfs has the root image in it
+	total := images[0].bytes + images[1].bytes // the initramfs contains the root image
 
 	fmt.Fprintf(t, "%.1f MB\t  kernel + initramfs + root, budget %d, aim %d\n", float64(total)/1e6, Budget/1_000_000, Aim/1_000_000)
 
@@ -74,13 +74,13 @@ func PrintSizes(out io.Writer, p artifact.Paths) error {
 	}
 
 	if total > Budget {
-		return fmt.Errorf("kernel, initramfs and root have %d bytes, the budget is %d", total, Budget)
+		return fmt.Errorf("kernel, initramfs and root: %d bytes, over the budget of %d", total, Budget)
 	}
 
 	return nil
 }
 
-// printAbsent names the modules that were asked for and that the kernel does not have.
+// printAbsent prints the requested modules that the kernel does not have.
 func printAbsent(out io.Writer, kernel string) error {
 	dir, err := artifact.Modules(kernel)
 	if err != nil {

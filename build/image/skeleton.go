@@ -3,6 +3,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,57 +15,72 @@ import (
 // osProgram is the multi-call program in the root image.
 const osProgram = "usr/sbin/init"
 
-// entry is one thing of our own in the root image: a folder, a link, or a file.
-type entry struct {
-	path, link, text string
-	mode             os.FileMode
+// skeleton is the content of the root image besides programs and modules: folders, targets of links, and texts of files.
+type skeleton struct {
+	folders      []string
+	links, files map[string]string
 }
 
-func folder(path string) entry              { return entry{path: path, mode: os.ModeDir | 0o755} }
-func symlink(path, to string) entry         { return entry{path: path, link: to, mode: os.ModeSymlink} }
-func file(path, text string) entry          { return entry{path: path, text: text, mode: 0o644} }
-func (e entry) String() string              { return fmt.Sprintf("%s %v %s %s", e.path, e.mode, e.link, e.text) }
-func folders(paths ...string) (out []entry) { return each(paths, folder) }
-func emptyFiles(paths ...string) (out []entry) {
-	return each(paths, func(p string) entry { return file(p, "") })
+// newSkeleton returns the skeleton: mount points, the names of the multi-call program, and /etc. The image is read-only: the
+// running system bind-mounts its files over the empty files in /etc.
+func newSkeleton(tag string) skeleton {
+	return skeleton{
+		folders: []string{
+			"dev", "proc", "sys", "run", "system", "tmp", "var", "mnt", "opt/cni/bin",
+			"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec",
+			"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs",
+		},
+		links: map[string]string{
+			"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "etc/mtab": "/proc/self/mounts",
+			"usr/bin/machined": "../sbin/init", "usr/bin/apid": "../sbin/init", "usr/bin/trustd": "../sbin/init",
+		},
+		files: map[string]string{
+			"etc/hosts": "", "etc/hostname": "", "etc/resolv.conf": "", "etc/machine-id": "",
+			"etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+			"etc/passwd":        passwd(), "etc/group": group(),
+			"etc/os-release": osRelease(tag), "usr/lib/os-release": osRelease(tag),
+		},
+	}
 }
 
-func each(paths []string, one func(string) entry) (out []entry) {
-	for _, p := range paths {
-		out = append(out, one(p))
+// make creates the skeleton in root. It keeps folders and links that the third-party files have, such as a merged /usr.
+func (s skeleton) make(root string) error {
+	for _, path := range s.folders {
+		if err := os.MkdirAll(filepath.Join(root, path), 0o755); err != nil {
+			return err
+		}
 	}
 
-	return out
-}
+	for path, to := range s.links {
+		path = filepath.Join(root, path)
+		found, _ := os.Readlink(path)
 
-// skeleton is what the root image has besides programs and modules: mount points, the names of the
-// multi-call program, and /etc. The image is read-only, so each file that the running system writes into /etc
-// must exist, empty, for another to be bound over it.
-func skeleton(tag string) []entry {
-	out := folders("dev", "proc", "sys", "run", "system", "tmp", "var", "mnt", "opt/cni/bin",
-		"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec",
-		"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs")
+		if strings.TrimPrefix(found, "/") == strings.TrimPrefix(to, "/") {
+			continue
+		}
 
-	for _, name := range []string{"machined", "apid", "trustd"} {
-		out = append(out, symlink("usr/bin/"+name, "../sbin/init"))
+		if err := os.Symlink(to, path); err != nil {
+			return err
+		}
 	}
 
-	for _, name := range []string{"bin", "sbin", "lib"} {
-		out = append(out, symlink(name, "usr/"+name))
+	for path, text := range s.files {
+		f, err := os.OpenFile(filepath.Join(root, path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+
+		_, err = f.WriteString(text)
+
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
 	}
 
-	out = append(out, emptyFiles("etc/hosts", "etc/hostname", "etc/resolv.conf", "etc/machine-id")...)
-
-	return append(out,
-		symlink("etc/mtab", "/proc/self/mounts"),
-		file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
-		file("etc/passwd", passwd()), file("etc/group", group()),
-		file("etc/os-release", osRelease(tag)),
-		file("usr/lib/os-release", osRelease(tag)),
-	)
+	return nil
 }
 
-// passwd and group name the users of programs.
+// passwd and group have the users of programs.
 func passwd() string {
 	text := "root:x:0:0:root:/:/usr/sbin/nologin\n"
 	for _, u := range layout.Users {
@@ -83,36 +99,7 @@ func group() string {
 	return text
 }
 
-// osRelease names the system to programs (kubelet reports it) and to boot menus.
+// osRelease returns the text of os-release, for programs (the kubelet reports it) and boot menus.
 func osRelease(tag string) string {
 	return fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", tag, tag)
-}
-
-// make creates the entry below root. What the third-party files have already stays: a merged /usr, say.
-func (e entry) make(root string) error {
-	path := filepath.Join(root, e.path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-
-	_, err := os.Lstat(path)
-	there := err == nil
-
-	switch {
-	case e.mode.IsDir():
-		return os.MkdirAll(path, 0o755)
-	case e.link != "" && there:
-		to, err := os.Readlink(path)
-		if err != nil || strings.TrimPrefix(to, "/") != strings.TrimPrefix(e.link, "/") {
-			return fmt.Errorf("is in the way of a link to %s", e.link)
-		}
-
-		return nil
-	case e.link != "":
-		return os.Symlink(e.link, path)
-	case there:
-		return fmt.Errorf("is there already")
-	default:
-		return os.WriteFile(path, []byte(e.text), e.mode.Perm())
-	}
 }

@@ -18,7 +18,7 @@ type Options struct {
 	ExtraArgs []string
 }
 
-// Steps returns the steps of the images; they need those of third-party and our own programs.
+// Steps returns the steps of the images. They need the steps of third-party programs and our own.
 func Steps(o Options) []graph.Step {
 	published := artifact.Published
 
@@ -37,11 +37,7 @@ func Steps(o Options) []graph.Step {
 	}
 }
 
-// inputs of a step that are known before anything is built: an image is made again when what makes it changes.
+// inputs returns the inputs of an image's step: values, and the sources that build images.
 func (o Options) inputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
-	return func(context.Context, graph.Results) ([]string, error) {
-		recipe, err := source.Of(o.Root, "image", "cpio", "pe")
-
-		return append(values, recipe), err
-	}
+	return source.Inputs(o.Root, []string{"image", "cpio", "pe"}, values...)
 }

@@ -15,26 +15,26 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// defaultArgs are the kernel's arguments. The first two are demanded at boot (package boot).
+// defaultArgs are the kernel's arguments. The system checks the first two at boot (package boot).
 //
-// A panic ends in a reboot from the first moment on, and a fault of the kernel in a panic: by itself this kernel would hang
-// for ever until a controller has set kernel.panic. lockdown=integrity keeps root, that is each privileged pod, from changing
-// the running kernel; without it a kernel that nobody signed could be started by kexec. page_alloc.shuffle=1 costs one pass over
-// the free memory at boot. init_on_free=1 is not there: memory is cleared when it is given out (INIT_ON_ALLOC_DEFAULT_ON), and to
-// clear it when it is given back as well costs 3 to 5 % in most cases (the kernel's security/Kconfig.hardening).
+// A kernel fault causes a panic, and a panic a reboot. Without these arguments the kernel would hang until a controller sets
+// kernel.panic. lockdown=integrity prevents root, and so each privileged pod, from changing the running kernel; without it,
+// kexec could start an unsigned kernel. page_alloc.shuffle=1 costs one pass over the free memory at boot. init_on_free=1 is not
+// set: the kernel clears memory when it allocates it (INIT_ON_ALLOC_DEFAULT_ON), and clearing it again when it is freed costs 3
+// to 5 % in most cases (the kernel's security/Kconfig.hardening).
 var defaultArgs = []string{
 	"slab_nomerge", "pti=on", "panic=10", "oops=panic", "lockdown=integrity", "module.sig_enforce=1", "page_alloc.shuffle=1",
 	"proc_mem.force_override=never", "consoleblank=0", "printk.devkmsg=on", "talos.platform=metal", "console=tty0", "console=ttyS0",
 }
 
-// Cmdline is the kernel's command line.
+// Cmdline returns the kernel's command line.
 func (o Options) Cmdline() string {
 	return strings.Join(append(defaultArgs[:len(defaultArgs):len(defaultArgs)], o.ExtraArgs...), " ")
 }
 
 var ukiName = filepath.Base(artifact.Published.UKI())
 
-// ukiStep makes the unified kernel image.
+// ukiStep creates the unified kernel image.
 func ukiStep(o Options) graph.Step {
 	return graph.Step{
 		Name:   artifact.TargetUKI,
@@ -47,13 +47,10 @@ func ukiStep(o Options) graph.Step {
 				return err
 			}
 
-			image, err := unify(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub), []pe.Section{
+			image, err := unify(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub), w.Needs[artifact.TargetInitramfs].Dir, []pe.Section{
 				{Name: ".osrel", Data: []byte(osRelease(version.Tag))},
 				{Name: ".cmdline", Data: []byte(o.Cmdline())},
 				{Name: ".uname", Data: []byte(filepath.Base(release))},
-			}, map[string]string{
-				".linux":  filepath.Join(w.Needs[artifact.TargetInitramfs].Dir, "vmlinuz"),
-				".initrd": filepath.Join(w.Needs[artifact.TargetInitramfs].Dir, "initramfs.img"),
 			})
 			if err != nil {
 				return err
@@ -65,20 +62,20 @@ func ukiStep(o Options) graph.Step {
 	}
 }
 
-// unify adds sections to a stub, those from files last, the kernel before the initramfs.
-func unify(stub string, sections []pe.Section, files map[string]string) ([]byte, error) {
+// unify adds sections to a stub, and after them the kernel and the initramfs from the folder boot.
+func unify(stub, boot string, sections []pe.Section) ([]byte, error) {
 	program, err := os.ReadFile(stub)
 	if err != nil {
 		return nil, fmt.Errorf("unified kernel image: %w", err)
 	}
 
-	for _, name := range []string{".linux", ".initrd"} {
-		data, err := os.ReadFile(files[name])
+	for _, s := range []struct{ name, file string }{{".linux", "vmlinuz"}, {".initrd", "initramfs.img"}} {
+		data, err := os.ReadFile(filepath.Join(boot, s.file))
 		if err != nil {
 			return nil, fmt.Errorf("unified kernel image: %w", err)
 		}
 
-		sections = append(sections, pe.Section{Name: name, Data: data})
+		sections = append(sections, pe.Section{Name: s.name, Data: data})
 	}
 
 	return pe.Append(program, sections)

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// TestKernelArguments holds what the kernel's command line promises, and that more arguments win over it.
+// TestKernelArguments checks the default arguments, and that additional ones override them.
 func TestKernelArguments(t *testing.T) {
 	line := Options{ExtraArgs: []string{"panic=0", "debug"}}.Cmdline()
 	if err := boot.CheckArgs(line, "Mitigation: PTI"); err != nil {
@@ -27,17 +27,17 @@ func TestKernelArguments(t *testing.T) {
 		}
 	}
 
-	// No policy is loaded, and this kernel takes no such argument: it would promise what is not there.
+	// The system loads no SELinux policy, so the argument would be misleading.
 	if _, ok := args.Get("selinux"); ok {
 		t.Error("got an argument selinux, want none")
 	}
 
 	if got, _ := cmdline.Parse(line).Get("panic"); got != "0" || !strings.HasSuffix(line, " debug") {
-		t.Errorf("more arguments: got %q", line)
+		t.Errorf("additional arguments: got %q", line)
 	}
 }
 
-// TestModulesAbsent: sizes names what the kernel does not have, and only that.
+// TestModulesAbsent checks that build -sizes lists exactly the modules that the kernel does not have.
 func TestModulesAbsent(t *testing.T) {
 	kernel := t.TempDir()
 	dir := kernel + "/lib/modules/6.1.0-test"

@@ -17,20 +17,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// RefName is the annotation in a layout's index that has an image's full reference.
+// RefName is the annotation with an image's full reference in a layout's index.
 const RefName = "org.opencontainers.image.ref.name"
 
-// Image is what an image is made of.
+// Image is the content of an image.
 type Image struct {
 	// Reference is the full name, with registry and tag.
 	Reference string
-	// Layers, the lowest first.
+	// Layers are the layers, lowest first.
 	Layers []Tree
-	// Config says what a container of it runs.
+	// Config is the image's configuration.
 	Config v1.Config
 }
 
-// Write makes a layout with this one image in dir, for linux/amd64.
+// Write writes a layout with one image, for linux/amd64, to dir.
 func Write(dir string, img Image) error {
 	blobs := filepath.Join(dir, "blobs", "sha256")
 	if err := os.MkdirAll(blobs, 0o755); err != nil {
@@ -71,7 +71,7 @@ func Write(dir string, img Image) error {
 	return writeIndex(dir, []v1.Descriptor{desc})
 }
 
-// Merge makes one layout in dir of several, sharing their blobs' files. Two images of one reference are an error.
+// Merge merges layouts into one in dir, with hard links to their blobs. Two images with the same reference are an error.
 func Merge(dir string, layouts ...string) error {
 	blobs := filepath.Join(dir, "blobs", "sha256")
 	if err := os.MkdirAll(blobs, 0o755); err != nil {
@@ -95,7 +95,7 @@ func Merge(dir string, layouts ...string) error {
 
 		for _, blob := range found {
 			err := os.Link(blob, filepath.Join(blobs, filepath.Base(blob)))
-			if err != nil && !errors.Is(err, fs.ErrExist) { // a layer that two images share
+			if err != nil && !errors.Is(err, fs.ErrExist) { // images share layers
 				return err
 			}
 		}
@@ -126,7 +126,7 @@ func writeIndex(dir string, images []v1.Descriptor) error {
 
 	for i := 1; i < len(images); i++ {
 		if name := images[i].Annotations[RefName]; name == images[i-1].Annotations[RefName] {
-			return fmt.Errorf("layout: two images are called %s", name)
+			return fmt.Errorf("layout: duplicate image %s", name)
 		}
 	}
 

@@ -101,7 +101,7 @@ func TestWriteIsValid(t *testing.T) {
 	}
 }
 
-// verify checks every digest and size of an image against the bytes. (The library's own validator reads gzip only.)
+// verify checks every digest and size of an image against the bytes. (The library's validator supports only gzip.)
 func verify(t *testing.T, img v1.Image) {
 	t.Helper()
 
@@ -250,7 +250,7 @@ func TestMerge(t *testing.T) {
 	}
 
 	if err := Merge(t.TempDir(), a, a); err == nil || !strings.Contains(err.Error(), "r.example/b:v1") {
-		t.Errorf("merging one reference twice: got %v, want an error that names it", err)
+		t.Errorf("merge of duplicate references: got %v, want an error with the reference", err)
 	}
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pe adds sections to an EFI program: how a stub, a kernel and an initramfs become one unified
-// kernel image. It does what ukify and objcopy do, and nothing else: the stub's own sections stay where they
-// are, the new ones follow in file and in memory, and the size of the image in the header grows. Headers must
-// have room for the new entries; there is room for seven in systemd's stub.
+// Package pe adds sections to an EFI program, to build a unified kernel image from a stub, a kernel and an
+// initramfs. It replaces ukify and objcopy. The stub's sections keep their places; the new ones follow in the
+// file and in memory, and the image size in the header grows. The headers must have room for the new entries;
+// systemd's stub has room for seven.
 package pe
 
 import (
@@ -12,7 +12,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Section is a named blob. The name has at most 8 bytes.
@@ -32,9 +31,9 @@ const (
 	entrySize      = 40
 	// readOnlyData is IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_MEM_READ.
 	readOnlyData = 0x40000040
-	// maxImage is the most that a firmware loads.
+	// maxImage is the maximum size of an image for firmware.
 	maxImage = 1 << 31
-	// pageSize is the alignment in memory: a kernel must begin on a page.
+	// pageSize is the alignment in memory. A kernel must start on a page boundary.
 	pageSize = 4096
 )
 
@@ -47,7 +46,7 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 
 	opt, ok := f.OptionalHeader.(*pe.OptionalHeader64)
 	if !ok {
-		return nil, errors.New("EFI stub: is not a 64-bit program")
+		return nil, errors.New("EFI stub: not a 64-bit program")
 	}
 
 	var (
@@ -59,7 +58,7 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 		count    = len(f.Sections)
 	)
 
-	// What follows the last section in the file (a signature, symbols) would end up in the middle.
+	// Data after the last section of the file (a signature, symbols) is dropped.
 	clear(out[coff+symbolsOffset:][:8])
 
 	fileEnd, memoryEnd := sectionEnds(f)
@@ -70,16 +69,16 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 	}
 
 	if len(out) < fileEnd || len(out) < int(opt.SizeOfHeaders) || memoryEnd > maxImage {
-		return nil, errors.New("EFI stub: its headers speak of more than it has")
+		return nil, errors.New("EFI stub: the file is shorter than its headers say")
 	}
 
 	if room := (int(opt.SizeOfHeaders) - table) / entrySize; count+len(sections) > room {
-		return nil, fmt.Errorf("EFI stub: its headers have room for %d sections, %d are needed", room, count+len(sections))
+		return nil, fmt.Errorf("EFI stub: headers have room for %d sections, want %d", room, count+len(sections))
 	}
 
 	for _, s := range sections {
 		if len(s.Name) > 8 || f.Section(s.Name) != nil {
-			return nil, fmt.Errorf("EFI stub: section name %q is too long or taken", s.Name)
+			return nil, fmt.Errorf("EFI stub: section name %q is too long or already used", s.Name)
 		}
 
 		out = pad(out, int(opt.FileAlignment))
@@ -99,7 +98,7 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 		count++
 
 		if memoryEnd > maxImage {
-			return nil, errors.New("unified kernel image: larger than 2 GiB, which no firmware loads")
+			return nil, errors.New("unified kernel image: larger than 2 GiB, the maximum of firmware")
 		}
 	}
 
@@ -109,7 +108,7 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 	return out, nil
 }
 
-// sectionEnds returns where the last section ends in the file, and the next page in memory.
+// sectionEnds returns the end of the last section in the file, and the next page boundary in memory.
 func sectionEnds(f *pe.File) (file, memory int) {
 	for _, s := range f.Sections {
 		file = max(file, int(s.Offset)+int(s.Size))
@@ -117,26 +116,6 @@ func sectionEnds(f *pe.File) (file, memory int) {
 	}
 
 	return file, memory
-}
-
-// Read returns the named section of a program, without its padding.
-func Read(r io.ReaderAt, name string) ([]byte, error) {
-	f, err := pe.NewFile(r)
-	if err != nil {
-		return nil, fmt.Errorf("EFI program: %w", err)
-	}
-
-	s := f.Section(name)
-	if s == nil {
-		return nil, fmt.Errorf("EFI program: has no section %s", name)
-	}
-
-	data, err := s.Data()
-	if err != nil {
-		return nil, fmt.Errorf("EFI program: section %s: %w", name, err)
-	}
-
-	return data[:min(int(s.VirtualSize), len(data))], nil
 }
 
 func align(n, to int) int { return (n + to - 1) / to * to }

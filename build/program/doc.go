@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program has the steps that compile programs: third-party ones, each from the Go module that its project released,
-// pause, and our own.
+// Package program has the steps that compile programs: third-party ones, each from its project's released Go module, pause,
+// and our own.
 //
-// A third-party module is a folder in build/modules with a go.mod of ours, which a test holds to the versions of config/images.
+// A third-party module is a folder in build/modules with our go.mod. A test checks its versions against config/images.
 package program
 
 import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// Steps returns the steps of all programs, and of files that a program's release has beside it.
+// Steps returns the steps of all programs, and of additional files of their releases.
 func Steps(root string) []graph.Step {
 	steps := []graph.Step{pauseStep(root), testFilesStep(root)}
 

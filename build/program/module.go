@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// goEnv is the environment of every Go build: what a user's own settings could change is set.
+// goEnv returns the environment of every Go build. It overrides the user's settings.
 func goEnv(cgo bool) []string {
 	env := append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if cgo {
@@ -31,16 +31,16 @@ func goEnv(cgo bool) []string {
 	return append(env, "CGO_ENABLED=0")
 }
 
-// goBuildFlags are those of every Go build. Stripped, since a panic's trace needs no symbol table; the build ID stays,
-// by which a second build sees that it has nothing to do.
+// goBuildFlags are the flags of every Go build. goLinkFlags strip programs, since stack traces need no symbol table. The
+// build ID remains, so that the go command can see that a program is up to date.
 var goBuildFlags = []string{"build", "-v", "-trimpath", "-buildvcs=false"}
 
 const goLinkFlags = "-s -w"
 
-// modulePath is the folder of a module of third-party programs.
+// modulePath returns the folder of a module of third-party programs.
 func modulePath(root, folder string) string { return filepath.Join(root, "build", "modules", folder) }
 
-// step turns a module into a step of the graph.
+// step returns the build step of a module.
 func (m module) step(root string) graph.Step {
 	dir := modulePath(root, m.folder)
 	s := graph.Step{
@@ -64,7 +64,7 @@ func (m module) step(root string) graph.Step {
 	return s
 }
 
-// inputs are all that decides the programs: the module's files, the compilers and the flags.
+// inputs returns the inputs of the step: the module's files, the compilers and the flags.
 func (m module) inputs(ctx context.Context, dir string) ([]string, error) {
 	version, err := output(ctx, dir, "go", "env", "GOVERSION")
 	if err != nil {
@@ -106,7 +106,7 @@ func (m module) inputs(ctx context.Context, dir string) ([]string, error) {
 	return append(inputs, files), err
 }
 
-// build compiles the programs. Those with the same tags go to one go command, which compiles what they share once.
+// build compiles the programs. One go command compiles all with the same tags, so that common packages are compiled once.
 func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 	w.Progress("fetching modules")
 
@@ -115,45 +115,32 @@ func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 		return err
 	}
 
-	groups := map[string][]program{}
-
-	for _, p := range m.programs {
-		tags := strings.Join(append(slices.Clone(m.tags), p.tags...), ",")
-
-		if p.test {
-			w.Progress("compiling %s", p.name)
-
-			if err := goBuild(ctx, w, goBuildArgs{
-				dir: dir, out: filepath.Join(w.Dir, p.name), tags: tags, cgo: m.cgo, test: true, variables: variables,
-				packages: []string{p.pkg},
-			}); err != nil {
-				return err
-			}
-
-			continue
-		}
-
-		groups[tags] = append(groups[tags], p)
+	type group struct {
+		tags string
+		test bool
 	}
 
-	for _, tags := range slices.Sorted(maps.Keys(groups)) {
-		var packages []string
-		for _, p := range groups[tags] {
-			packages = append(packages, p.pkg)
+	groups := map[group][]program{}
+
+	for _, p := range m.programs {
+		g := group{tags: strings.Join(append(slices.Clone(m.tags), p.tags...), ","), test: p.test}
+		groups[g] = append(groups[g], p)
+	}
+
+	for g, programs := range groups {
+		args := goBuildArgs{dir: dir, out: w.Dir + "/", tags: g.tags, cgo: m.cgo, test: g.test, variables: variables}
+		for _, p := range programs {
+			args.packages = append(args.packages, p.pkg)
 		}
 
-		if err := goBuild(ctx, w, goBuildArgs{
-			dir: dir, out: w.Dir + "/", tags: tags, cgo: m.cgo, variables: variables, packages: packages,
-		}); err != nil {
+		if err := goBuild(ctx, w, args); err != nil {
 			return err
 		}
 
-		// The go command names a program after its folder.
-		for _, p := range groups[tags] {
-			if built := builtName(p.pkg); built != p.name {
-				if err := os.Rename(filepath.Join(w.Dir, built), filepath.Join(w.Dir, p.name)); err != nil {
-					return err
-				}
+		// The go command names a program after its package.
+		for _, p := range programs {
+			if err := os.Rename(filepath.Join(w.Dir, p.builtName()), filepath.Join(w.Dir, p.name)); err != nil {
+				return err
 			}
 		}
 	}
@@ -161,18 +148,21 @@ func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 	return nil
 }
 
-// builtName is what `go build -o folder/` calls the program of a package: the last part of its path that is not a major
-// version.
-func builtName(pkg string) string {
-	base := path.Base(pkg)
+// builtName returns the go command's name of the program: the last element of the package's path that is not a major version.
+func (p program) builtName() string {
+	base := path.Base(p.pkg)
 	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" {
-		return path.Base(path.Dir(pkg))
+		base = path.Base(path.Dir(p.pkg))
+	}
+
+	if p.test {
+		base += ".test"
 	}
 
 	return base
 }
 
-// linkVariables fills in the time of the upstream release.
+// linkVariables returns the variables for the linker, with the time of the upstream release.
 func (m module) linkVariables(ctx context.Context, dir string) (map[string]string, error) {
 	filled := maps.Clone(m.variables)
 
@@ -200,7 +190,7 @@ func (m module) linkVariables(ctx context.Context, dir string) (map[string]strin
 type goBuildArgs struct {
 	dir, out, tags string
 	cgo            bool
-	// test builds the tests of the one package.
+	// test builds the tests of the packages.
 	test bool
 	// symbols keeps what a debugger reads.
 	symbols   bool
@@ -208,7 +198,7 @@ type goBuildArgs struct {
 	packages  []string
 }
 
-// goBuild runs the go command and tells how many packages it has compiled so far.
+// goBuild runs the go command and reports the number of compiled packages.
 func goBuild(ctx context.Context, w *graph.Work, a goBuildArgs) error {
 	link := goLinkFlags
 	if a.symbols {
@@ -270,7 +260,7 @@ func goBuild(ctx context.Context, w *graph.Work, a goBuildArgs) error {
 	return nil
 }
 
-// output runs a command and returns what it prints, trimmed.
+// output runs a command and returns its trimmed output.
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, goEnv(false)

@@ -15,7 +15,7 @@ import (
 // ownProgram is a program of this repository: cmd/NAME.
 type ownProgram struct {
 	target, name, about string
-	// symbols keeps what a debugger reads.
+	// symbols keeps the symbols for a debugger.
 	symbols   bool
 	published string
 }
@@ -23,8 +23,8 @@ type ownProgram struct {
 var ownPrograms = []ownProgram{
 	own(artifact.TargetTalos, "the operating system's program"),
 	own(artifact.TargetInit, "process 1 of the initramfs"),
-	own(artifact.TargetModprobe, "what the kernel calls for a module"),
-	own(artifact.TargetSandbox, "what puts services into their sandboxes"),
+	own(artifact.TargetModprobe, "loads modules for the kernel"),
+	own(artifact.TargetSandbox, "sandboxes services"),
 	own(artifact.TargetTalosctl, "the client"),
 	{
 		target: artifact.TargetDebug, name: "talos", about: "the operating system's program with symbols",
@@ -47,8 +47,8 @@ func (p ownProgram) step(root string) graph.Step {
 				return nil, err
 			}
 
-			// All of the module's sources, of which a program uses a part: what the go command finds unchanged in its own
-			// cache costs a second, and finding out the part costs as much.
+			// All sources of the module, although a program uses only some: a build that changes nothing takes a second,
+			// and so does listing the sources that the program uses.
 			sources, err := source.Hash(root, isSource)
 			sha, built := revision(ctx, root)
 
@@ -69,19 +69,13 @@ func (p ownProgram) step(root string) graph.Step {
 	}
 }
 
-// isSource tells whether a file of the repository can be part of our programs.
+// isSource reports whether a file of the repository can be part of our programs.
 func isSource(rel string) bool {
-	switch {
-	case strings.HasSuffix(rel, "_test.go"), strings.HasSuffix(rel, ".md"):
-		return false
-	case strings.Contains(rel, "testdata/"), strings.HasPrefix(rel, "docs/"):
-		return false
-	}
-
-	return true
+	return !strings.HasSuffix(rel, "_test.go") && !strings.HasSuffix(rel, ".md") &&
+		!strings.Contains(rel, "testdata/") && !strings.HasPrefix(rel, "docs/")
 }
 
-// revision returns the abbreviated commit, marked when the tree differs from it, and its time.
+// revision returns the abbreviated commit and its time. The commit ends in -dirty if the tree has changes.
 func revision(ctx context.Context, root string) (sha, built string) {
 	head, err := output(ctx, root, "git", "log", "-1", "--format=%h %cI")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// modFile is what the tests read of a go.mod.
+// modFile is the content of a go.mod.
 type modFile struct {
 	requires map[string]string
 	tools    []string
@@ -78,7 +78,7 @@ func TestModulesHaveTheVersionsOfConfigImages(t *testing.T) {
 			t.Errorf("build/modules/%s/go.mod requires %s %s, config/images says %s", m.folder, m.upstream, got, m.version)
 		}
 
-		// What is built must be named, or `go mod tidy` drops its dependencies.
+		// Programs must have a tool line, or `go mod tidy` drops their dependencies.
 		var built []string
 
 		for _, p := range m.programs {
@@ -95,7 +95,7 @@ func TestModulesHaveTheVersionsOfConfigImages(t *testing.T) {
 		}
 	}
 
-	// No folder with a go.mod is forgotten.
+	// Every folder with a go.mod is a module.
 	found, err := filepath.Glob("../modules/*/go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -132,15 +132,16 @@ func TestKubernetesLibrariesAreOfItsRelease(t *testing.T) {
 }
 
 func TestBuiltName(t *testing.T) {
-	for pkg, want := range map[string]string{
-		"go.etcd.io/etcd/server/v3":                                   "server",
-		"github.com/containerd/containerd/v2/cmd/containerd":          "containerd",
-		"github.com/containerd/containerd/v2/cmd/containerd-shim-v12": "containerd-shim-v12",
-		"example.org/v":   "v",
-		"example.org/v2x": "v2x",
+	for p, want := range map[*program]string{
+		{pkg: "go.etcd.io/etcd/server/v3"}:                                   "server",
+		{pkg: "github.com/containerd/containerd/v2/cmd/containerd"}:          "containerd",
+		{pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-v12"}: "containerd-shim-v12",
+		{pkg: "example.org/v"}:                                               "v",
+		{pkg: "example.org/v2x"}:                                             "v2x",
+		{pkg: "k8s.io/kubernetes/test/e2e", test: true}:                      "e2e.test",
 	} {
-		if got := builtName(pkg); got != want {
-			t.Errorf("%s: got %q, want %q", pkg, got, want)
+		if got := p.builtName(); got != want {
+			t.Errorf("%s: got %q, want %q", p.pkg, got, want)
 		}
 	}
 }

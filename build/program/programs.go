@@ -3,48 +3,48 @@
 package program
 
 import (
-	"path"
 	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// module is a folder with a go.mod of its own, and the programs built from it.
+// module is a folder with its own go.mod, and the programs built from it.
 type module struct {
-	// folder, below modules/, is the step's name too.
+	// folder, below modules/, is also the step's name.
 	folder string
 	about  string
-	// upstream is the module whose release this is, and version that release. The folder's go.mod must say the same;
-	// a test holds it.
+	// upstream is the released module, and version its release. A test checks that the folder's go.mod has the same.
 	upstream, version string
 	programs          []program
 	tags              []string
-	// variables are set by the linker. {built} in a value becomes the time of the upstream release.
+	// variables are set by the linker. The value {built} is replaced by the time of the upstream release.
 	variables map[string]string
-	// cgo links with C libraries, statically.
+	// cgo links statically with C libraries.
 	cgo bool
-	// onDemand modules are no part of what `make build` makes.
+	// onDemand modules are not built by `make build`.
 	onDemand bool
 }
 
-// program is a main package, and the name that the built program gets.
+// program is a main package and the name of its program.
 type program struct {
 	name, pkg string
 	tags      []string
-	// bin publishes it for people as well.
+	// bin publishes the program for users.
 	bin bool
-	// test says that pkg is a package with tests, and that these are the program.
+	// test builds the test program of pkg.
 	test bool
 }
 
-// modules are all third-party Go programs. Tags and variables are those of each project's own release build, less what
-// they name below.
+const cniPlugins = "github.com/containernetworking/plugins/plugins/"
+
+// modules returns all modules of third-party Go programs. Tags and variables are those of each project's release build,
+// except as noted.
 func modules() []module {
 	return []module{
 		kubernetes(),
 		{
-			// Without the snapshotters that need other file systems than ours, and the trace exporters.
+			// Without the snapshotters for file systems that we do not use, and without the trace exporters.
 			folder: "containerd", about: "container runtime",
 			upstream: "github.com/containerd/containerd/v2", version: images.ContainerdVersion,
 			tags: []string{
@@ -63,7 +63,7 @@ func modules() []module {
 			},
 		},
 		{
-			// Without libpathrs, which Debian does not have; runc then has the same checks in Go.
+			// Without libpathrs, which Debian does not have: runc then uses the same checks in Go.
 			folder: "runc", about: "low-level container runtime",
 			upstream: "github.com/opencontainers/runc", version: images.RuncVersion,
 			tags:     []string{"seccomp", "urfave_cli_no_docs", "netgo", "osusergo"},
@@ -76,7 +76,7 @@ func modules() []module {
 			variables: map[string]string{
 				"github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion": images.CNIPluginsVersion,
 			},
-			programs: cniPlugins("ipam/host-local", "main/bridge", "main/loopback", "meta/bandwidth", "meta/firewall", "meta/portmap"),
+			programs: programsIn(cniPlugins, "ipam/host-local", "main/bridge", "main/loopback", "meta/bandwidth", "meta/firewall", "meta/portmap"),
 		},
 		{
 			folder: "flannel-cni", about: "flannel's CNI plugin",
@@ -84,7 +84,7 @@ func modules() []module {
 			variables: map[string]string{
 				"github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion": images.FlannelCNIVersion,
 			},
-			programs: cniPlugins("meta/flannel"),
+			programs: programsIn(cniPlugins, "meta/flannel"),
 		},
 		{
 			folder: "etcd", about: "etcd",
@@ -97,7 +97,7 @@ func modules() []module {
 			programs: []program{{name: "coredns", pkg: "github.com/seed-59268b81/talos/build/modules/coredns"}},
 		},
 		{
-			// Its udp back end is C.
+			// Its udp backend is C.
 			folder: "flannel", about: "flannel daemon",
 			upstream: "github.com/flannel-io/flannel", version: images.FlannelVersion,
 			tags: []string{"netgo", "osusergo"},
@@ -110,7 +110,7 @@ func modules() []module {
 		{
 			folder: "conformance", about: "programs of Kubernetes' test images", onDemand: true,
 			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
-			programs: testImagePrograms("nonewprivs", "regression-issue-74839", "resource-consumer", "resource-consumer/consume-cpu"),
+			programs: programsIn("k8s.io/kubernetes/test/images/", "nonewprivs", "regression-issue-74839", "resource-consumer", "resource-consumer/consume-cpu"),
 		},
 		{
 			folder: "sample-apiserver", about: "API server that Kubernetes' tests aggregate", onDemand: true,
@@ -118,7 +118,7 @@ func modules() []module {
 			programs: []program{{name: "sample-apiserver", pkg: "k8s.io/sample-apiserver"}},
 		},
 		{
-			// The release's own build calls it e2e.test.
+			// The name e2e.test is that of the release's build.
 			folder: artifact.TargetConformanceTests, about: "Kubernetes' end-to-end tests", onDemand: true,
 			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
 			tags: kubernetesTags, variables: kubernetesVariables(),
@@ -130,37 +130,33 @@ func modules() []module {
 	}
 }
 
-func testImagePrograms(folders ...string) []program {
+// programsIn returns the programs of packages below a path, named for their folders.
+func programsIn(path string, folders ...string) []program {
 	var programs []program
+
 	for _, f := range folders {
-		programs = append(programs, program{name: path.Base(f), pkg: "k8s.io/kubernetes/test/images/" + f})
+		programs = append(programs, program{name: f[strings.LastIndex(f, "/")+1:], pkg: path + f})
 	}
 
 	return programs
 }
 
-// kubernetesTags are those of the release's build, without the tests' own programs in those of the control plane.
+// kubernetesTags are the tags of the release's build.
 var kubernetesTags = []string{"selinux", "notest", "grpcnotrace"}
 
 func kubernetes() module {
-	m := module{
+	return module{
 		folder: "kubernetes", about: "control plane, kubelet, kube-proxy, kubectl, agnhost",
 		upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
 		tags: kubernetesTags, variables: kubernetesVariables(),
-		programs: []program{
+		programs: append([]program{
 			{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", bin: true},
 			{name: "agnhost", pkg: "k8s.io/kubernetes/test/images/agnhost"},
-		},
+		}, programsIn("k8s.io/kubernetes/cmd/", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")...),
 	}
-
-	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"} {
-		m.programs = append(m.programs, program{name: name, pkg: "k8s.io/kubernetes/cmd/" + name})
-	}
-
-	return m
 }
 
-// kubernetesVariables are the version as Kubernetes' programs tell it.
+// kubernetesVariables returns the variables with the version that Kubernetes' programs report.
 func kubernetesVariables() map[string]string {
 	variables := map[string]string{}
 	number := strings.Split(strings.TrimPrefix(images.KubernetesVersion, "v"), ".")
@@ -170,20 +166,9 @@ func kubernetesVariables() map[string]string {
 		variables[pkg+".gitMajor"] = number[0]
 		variables[pkg+".gitMinor"] = number[1]
 		variables[pkg+".gitTreeState"] = "clean"
-		variables[pkg+".gitCommit"] = "" // a module does not say
+		variables[pkg+".gitCommit"] = "" // a module has no commit
 		variables[pkg+".buildDate"] = "{built}"
 	}
 
 	return variables
-}
-
-func cniPlugins(folders ...string) []program {
-	var programs []program
-
-	for _, f := range folders {
-		name := f[strings.LastIndex(f, "/")+1:]
-		programs = append(programs, program{name: name, pkg: "github.com/containernetworking/plugins/plugins/" + f})
-	}
-
-	return programs
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// testFiles are files of the Kubernetes release, below test/images, that its images carry, by their names in the result.
+// testFiles are files of the Kubernetes release, below test/images, for the test images, by name in the result.
 var testFiles = map[string]string{
 	"localhost.crt": "agnhost/porter/localhost.crt",
 	"localhost.key": "agnhost/porter/localhost.key",
@@ -51,7 +51,7 @@ func testFilesStep(root string) graph.Step {
 	}
 }
 
-// kubernetesSource fetches the Kubernetes release and returns its folder in Go's module cache.
+// kubernetesSource downloads the Kubernetes release and returns its folder in Go's module cache.
 func kubernetesSource(ctx context.Context, root string) (string, error) {
 	dir := modulePath(root, "kubernetes")
 
@@ -62,7 +62,7 @@ func kubernetesSource(ctx context.Context, root string) (string, error) {
 	return ReleaseSource(ctx, root)
 }
 
-// ReleaseSource returns the folder of the Kubernetes release in Go's module cache, "" if it is not there.
+// ReleaseSource returns the folder of the Kubernetes release in Go's module cache, or "".
 func ReleaseSource(ctx context.Context, root string) (string, error) {
 	return output(ctx, modulePath(root, "kubernetes"), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes")
 }

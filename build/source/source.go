@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source hashes source files. Sources of ours are inputs of the steps whose work is our own code, and not a
-// compiler's: a change of them makes these steps again.
+// Package source hashes source files. The sources of the build are inputs of the steps that they implement: if the sources
+// change, these steps run again.
 package source
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// Of returns the hash of sources of the build: names below build/ of files, and of folders, of which all but the tests count.
+// Inputs returns the inputs of a step: values, and the hash of the sources of the build that implement it. See Of.
+func Inputs(root string, names []string, values ...string) func(context.Context, graph.Results) ([]string, error) {
+	return func(context.Context, graph.Results) ([]string, error) {
+		hash, err := Of(root, names...)
+
+		return append(slices.Clip(values), hash), err
+	}
+}
+
+// Of returns the hash of sources of the build. names are files and folders below build/; tests do not count.
 func Of(root string, names ...string) (string, error) {
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(root, "build", name)); err != nil {
@@ -30,8 +42,8 @@ func Of(root string, names ...string) (string, error) {
 	})
 }
 
-// Hash hashes names and contents of the regular files below dir that want keeps. Folders of hidden names, and the
-// output folder, are not entered.
+// Hash hashes names and contents of the regular files below dir that want selects. It skips hidden folders and the
+// output folder.
 func Hash(dir string, want func(rel string) bool) (string, error) {
 	h := sha256.New()
 

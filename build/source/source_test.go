@@ -37,7 +37,7 @@ func TestOf(t *testing.T) {
 	write("image/disk.go", "a")
 
 	if _, err := Of(root, "image", "ociimage/layer.go"); err == nil {
-		t.Error("a source that is not there: got no error")
+		t.Error("a missing source: got no error")
 	}
 
 	write("ociimage/layer.go", "a")
@@ -46,14 +46,14 @@ func TestOf(t *testing.T) {
 
 	for _, other := range []string{"ociimage/layout.go", "image/disk_test.go", "image/testdata/a.go", "image/doc.txt"} {
 		if got := put(other, "b"); got != first {
-			t.Errorf("%s, which is not named, changed the hash", other)
+			t.Errorf("%s, which is not a source, changed the hash", other)
 		}
 	}
 
 	for _, named := range []string{"image/new.go", "image/disk.go", "ociimage/layer.go"} {
 		got := put(named, "c")
 		if got == first {
-			t.Errorf("%s, which is named, did not change the hash", named)
+			t.Errorf("%s, which is a source, did not change the hash", named)
 		}
 
 		first = got

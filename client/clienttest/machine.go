@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/cluster"
@@ -32,10 +34,13 @@ type routes map[string]*Node
 type machineServer struct {
 	machine.UnimplementedMachineServiceServer
 	cluster.UnimplementedClusterServiceServer
-	routes
 }
 
-func (r routes) node(ctx context.Context) (*Node, error) {
+// nodeKey is the key of the node in the context of a call.
+type nodeKey struct{}
+
+// enter adds the node to the context of a call. It is a tap.ServerInHandle.
+func (r routes) enter(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	var name string
 
 	md, _ := metadata.FromIncomingContext(ctx)
@@ -53,25 +58,21 @@ func (r routes) node(ctx context.Context) (*Node, error) {
 		return nil, status.Errorf(codes.Unavailable, "no route to node %q", name)
 	}
 
-	return n, n.reachable()
+	return context.WithValue(ctx, nodeKey{}, n), n.reachable()
 }
 
-func (s *machineServer) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func nodeOf(ctx context.Context) *Node { return ctx.Value(nodeKey{}).(*Node) }
+
+func (machineServer) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
+	n := nodeOf(ctx)
 
 	v := &machine.Version{Version: n.Version, Features: &machine.FeaturesInfo{Rbac: true}}
 
 	return &machine.VersionResponse{Messages: []*machine.Version{v}}, nil
 }
 
-func (s *machineServer) ApplyConfiguration(ctx context.Context, request *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) ApplyConfiguration(ctx context.Context, request *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+	n := nodeOf(ctx)
 
 	if !bytes.Contains(request.GetData(), []byte("version: v1alpha1")) {
 		return nil, status.Error(codes.InvalidArgument, "configuration: document 1: version is not v1alpha1")
@@ -86,11 +87,8 @@ func (s *machineServer) ApplyConfiguration(ctx context.Context, request *machine
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{m}}, nil
 }
 
-func (s *machineServer) Bootstrap(ctx context.Context, _ *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) Bootstrap(ctx context.Context, _ *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
+	n := nodeOf(ctx)
 
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,20 +102,14 @@ func (s *machineServer) Bootstrap(ctx context.Context, _ *machine.BootstrapReque
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
 }
 
-func (s *machineServer) ServiceList(ctx context.Context, _ *emptypb.Empty) (*machine.ServiceListResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) ServiceList(ctx context.Context, _ *emptypb.Empty) (*machine.ServiceListResponse, error) {
+	n := nodeOf(ctx)
 
 	return &machine.ServiceListResponse{Messages: []*machine.ServiceList{{Services: n.Services}}}, nil
 }
 
-func (s *machineServer) ServiceRestart(ctx context.Context, request *machine.ServiceRestartRequest) (*machine.ServiceRestartResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) ServiceRestart(ctx context.Context, request *machine.ServiceRestartRequest) (*machine.ServiceRestartResponse, error) {
+	n := nodeOf(ctx)
 
 	for _, service := range n.Services {
 		if service.GetId() == request.GetId() {
@@ -130,42 +122,30 @@ func (s *machineServer) ServiceRestart(ctx context.Context, request *machine.Ser
 	return nil, status.Errorf(codes.NotFound, "service %q is not registered", request.GetId())
 }
 
-func (s *machineServer) Memory(ctx context.Context, _ *emptypb.Empty) (*machine.MemoryResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) Memory(ctx context.Context, _ *emptypb.Empty) (*machine.MemoryResponse, error) {
+	n := nodeOf(ctx)
 
 	return &machine.MemoryResponse{Messages: []*machine.Memory{{Meminfo: n.Memory}}}, nil
 }
 
-func (s *machineServer) Reboot(ctx context.Context, _ *machine.RebootRequest) (*machine.RebootResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) Reboot(ctx context.Context, _ *machine.RebootRequest) (*machine.RebootResponse, error) {
+	n := nodeOf(ctx)
 
 	n.restart(restartTime)
 
 	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: "actor-reboot"}}}, nil
 }
 
-func (s *machineServer) Shutdown(ctx context.Context, _ *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (machineServer) Shutdown(ctx context.Context, _ *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
+	n := nodeOf(ctx)
 
 	n.restart(0)
 
 	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: "actor-shutdown"}}}, nil
 }
 
-func (s *machineServer) Logs(request *machine.LogsRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+func (machineServer) Logs(request *machine.LogsRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	n := nodeOf(stream.Context())
 
 	text, ok := n.Logs[request.GetNamespace()+"/"+request.GetId()]
 	if !ok {
@@ -179,20 +159,14 @@ func (s *machineServer) Logs(request *machine.LogsRequest, stream grpc.ServerStr
 	return sendChunks(stream, text, request.GetFollow())
 }
 
-func (s *machineServer) Dmesg(request *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+func (machineServer) Dmesg(request *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	n := nodeOf(stream.Context())
 
 	return sendChunks(stream, n.Dmesg, request.GetFollow())
 }
 
-func (s *machineServer) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+func (machineServer) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
+	n := nodeOf(stream.Context())
 
 	var b bytes.Buffer
 
@@ -200,26 +174,17 @@ func (s *machineServer) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreaming
 	archive := tar.NewWriter(zip)
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: "kubeconfig", Size: int64(len(n.Kubeconfig)), Mode: 0o600}
 
-	if err := archive.WriteHeader(header); err != nil {
-		return err
-	}
+	err := archive.WriteHeader(header)
+	_, writeErr := archive.Write([]byte(n.Kubeconfig))
 
-	if _, err := archive.Write([]byte(n.Kubeconfig)); err != nil {
-		return err
-	}
-
-	if err := archive.Close(); err != nil {
-		return err
-	}
-
-	if err := zip.Close(); err != nil {
+	if err := errors.Join(err, writeErr, archive.Close(), zip.Close()); err != nil {
 		return err
 	}
 
 	return sendChunks(stream, b.String(), false)
 }
 
-// sendChunks cuts the text at places that are not ends of lines.
+// sendChunks sends the text in chunks that do not end with a line.
 func sendChunks(stream grpc.ServerStreamingServer[common.Data], text string, follow bool) error {
 	const size = 10
 
@@ -241,11 +206,8 @@ func sendChunks(stream grpc.ServerStreamingServer[common.Data], text string, fol
 	return nil
 }
 
-func (s *machineServer) Events(request *machine.EventsRequest, stream grpc.ServerStreamingServer[machine.Event]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+func (machineServer) Events(request *machine.EventsRequest, stream grpc.ServerStreamingServer[machine.Event]) error {
+	n := nodeOf(stream.Context())
 
 	if err := stream.Send(&machine.Event{}); err != nil {
 		return err
@@ -271,11 +233,8 @@ func (s *machineServer) Events(request *machine.EventsRequest, stream grpc.Serve
 	return status.Error(codes.Unavailable, "the node goes down")
 }
 
-func (s *machineServer) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.ServerStreamingServer[cluster.HealthCheckProgress]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+func (machineServer) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.ServerStreamingServer[cluster.HealthCheckProgress]) error {
+	n := nodeOf(stream.Context())
 
 	for _, message := range n.Health {
 		if err := stream.Send(&cluster.HealthCheckProgress{Message: message}); err != nil {

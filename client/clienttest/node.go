@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// Node is what a node answers with. Its zero value answers with nothing, and while SetDown says so, as a node that is down.
+// Node is the content of a node's answers. The zero value has empty answers. SetDown makes it unreachable.
 type Node struct {
 	Version    *machine.VersionInfo
 	Services   []*machine.ServiceInfo
@@ -30,7 +30,7 @@ type Node struct {
 	Resources  []*cosiapi.Resource
 	Changes    []*cosiapi.Event // what a watch sees after the resources
 	Warnings   []string         // of ApplyConfiguration
-	// Scripts are answers by method, such as machine.MachineService/Processes. They go before all else.
+	// Scripts are answers by method, such as machine.MachineService/Processes. They take precedence over the other fields.
 	Scripts map[string]Script
 
 	mu           sync.Mutex
@@ -50,7 +50,7 @@ func (n *Node) SetDown(down bool) {
 	n.down = down
 }
 
-// Applied is the last configuration that the node was sent.
+// Applied returns the last configuration that was sent to the node.
 func (n *Node) Applied() *machine.ApplyConfigurationRequest {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -69,8 +69,8 @@ func (n *Node) reachable() error {
 	return nil
 }
 
-// restart has the node go down, once its events were read, and come back after the given time in another boot. With a
-// time of 0 it does not come back.
+// restart makes the node go down after its events are read, and come back in another boot after the given time. With a time of 0
+// it stays down.
 func (n *Node) restart(down time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,7 +104,7 @@ func (n *Node) eventsRead() {
 	}
 }
 
-// resources are those of a kind, created in the present boot.
+// resources returns the resources of a kind, as created in the present boot.
 func (n *Node) resources(namespace, typ string) []*cosiapi.Resource {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +141,7 @@ func Resource(namespace, typ, id, spec string) *cosiapi.Resource {
 func Event(id, actor string, payload proto.Message) *machine.Event {
 	data, err := proto.Marshal(payload)
 	if err != nil {
-		panic(err) // Messages made in a test can be encoded.
+		panic(err) // messages of a test can be encoded
 	}
 
 	url := "talos/runtime/" + string(payload.ProtoReflect().Descriptor().FullName())

@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// Proxy is an HTTP proxy on the loopback, which opens tunnels and does nothing else.
+// Proxy is an HTTP proxy on loopback that only opens tunnels.
 type Proxy struct {
-	// URL is where it listens, with the name and password that it asks for.
+	// URL is its address, with the name and password that it requires.
 	URL *url.URL
 
 	mu      sync.Mutex
 	tunnels []string
 }
 
-// StartProxy has one listen until the test ends.
+// StartProxy starts a proxy that serves until the test ends.
 func StartProxy(t testing.TB) *Proxy {
 	t.Helper()
 
@@ -35,7 +35,7 @@ func StartProxy(t testing.TB) *Proxy {
 	return p
 }
 
-// Tunnels are the addresses to which tunnels were opened, in order.
+// Tunnels returns the addresses to which tunnels were opened, in order.
 func (p *Proxy) Tunnels() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +44,7 @@ func (p *Proxy) Tunnels() []string {
 }
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	// The name and password of a proxy are written as those of a server, in another header.
+	// A proxy gets name and password in the same format as a server, in another header.
 	r.Header.Set("Authorization", r.Header.Get("Proxy-Authorization"))
 
 	name, password, _ := r.BasicAuth()
@@ -89,7 +89,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	go func() {
 		defer close(back)
 
-		io.Copy(near, far) // a side that ends the tunnel is no failure of the proxy
+		io.Copy(near, far) // either side may end the tunnel
 		near.Close()
 	}()
 

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Script is what a node answers to one method, whatever it is asked.
+// Script is the answer of a node to one method, for any request.
 type Script struct {
 	// Answers are sent in order; a unary call has one.
 	Answers []proto.Message
@@ -31,7 +31,7 @@ type Script struct {
 // Answer is a script of answers only.
 func Answer(messages ...proto.Message) Script { return Script{Answers: messages} }
 
-// Requests are those that the node got for a method of its Scripts, in order.
+// Requests returns the requests that the node received for a method of its Scripts, in order.
 func (n *Node) Requests(method string) []proto.Message {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,12 +50,9 @@ func (n *Node) record(method string, request proto.Message) {
 	n.requests[method] = append(n.requests[method], request)
 }
 
-// unary answers calls of registered services that the node has a script for.
-func (r routes) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	n, err := r.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+// unary answers unary calls that the node has a script for.
+func unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	n := nodeOf(ctx)
 
 	script, ok := n.Scripts[strings.TrimPrefix(info.FullMethod, "/")]
 	if !ok {
@@ -72,29 +69,19 @@ func (r routes) unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 }
 
 // stream is unary for streams.
-func (r routes) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	n, err := r.node(stream.Context())
-	if err != nil {
-		return err
-	}
-
-	if _, ok := n.Scripts[strings.TrimPrefix(info.FullMethod, "/")]; !ok {
+func stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if _, ok := nodeOf(stream.Context()).Scripts[strings.TrimPrefix(info.FullMethod, "/")]; !ok {
 		return next(server, stream)
 	}
 
-	return r.unknown(server, stream)
+	return unknown(server, stream)
 }
 
-// unknown answers calls of services that are not registered, from the scripts alone.
-func (r routes) unknown(_ any, stream grpc.ServerStream) error {
+// unknown answers calls of services that are not registered, by script.
+func unknown(_ any, stream grpc.ServerStream) error {
 	ctx := stream.Context()
-	full, _ := grpc.MethodFromServerStream(stream)
-	full = strings.TrimPrefix(full, "/")
-
-	n, err := r.node(ctx)
-	if err != nil {
-		return err
-	}
+	name, _ := grpc.MethodFromServerStream(stream)
+	full, n := strings.TrimPrefix(name, "/"), nodeOf(ctx)
 
 	script, ok := n.Scripts[full]
 	if !ok {
@@ -125,7 +112,7 @@ func (r routes) unknown(_ any, stream grpc.ServerStream) error {
 
 		n.record(full, m)
 
-		// A client that talks with the node hears it before it has said all.
+		// In a bidirectional stream the node answers the first request.
 		if !method.IsStreamingClient() || method.IsStreamingServer() {
 			break
 		}
@@ -160,7 +147,7 @@ func describe(full string) (protoreflect.MethodDescriptor, error) {
 
 	method, ok := found.(protoreflect.MethodDescriptor)
 	if !ok {
-		return nil, fmt.Errorf("%s is no method", full)
+		return nil, fmt.Errorf("%s is not a method", full)
 	}
 
 	return method, nil

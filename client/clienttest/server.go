@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clienttest is an API endpoint for tests: a real gRPC server with mutual TLS on the loopback, in front of nodes
-// which are plain data in memory. It routes calls by node as apid does, and answers as machined would.
+// Package clienttest is an API endpoint for tests: a real gRPC server with mutual TLS on loopback, in front of nodes that are
+// plain data in memory. It routes calls by node as apid does, and answers as machined would.
 package clienttest
 
 import (
@@ -24,19 +24,19 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Server is an endpoint that listens.
+// Server is a running endpoint.
 type Server struct {
 	// Endpoint is its address.
 	Endpoint string
-	// Context has what a client needs to be let in.
+	// Context has the credentials of an administrator.
 	Context *talosconfig.Context
-	// Certificate is what it shows to clients.
+	// Certificate is its own certificate.
 	Certificate tls.Certificate
 
 	config *tls.Config
 }
 
-// Start serves the nodes, by name, until the test ends. The node "" serves calls that name none.
+// Start serves the nodes, by name, until the test ends. The node "" serves calls that name no node.
 func Start(t testing.TB, nodes map[string]*Node) *Server {
 	t.Helper()
 
@@ -45,13 +45,7 @@ func Start(t testing.TB, nodes map[string]*Node) *Server {
 		t.Fatal(err)
 	}
 
-	served := sign(t, ca, pki.LeafOptions{IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true, TTL: time.Hour})
 	shown := sign(t, ca, pki.LeafOptions{Organization: []string{contract.RoleAdmin}, Client: true, TTL: time.Hour})
-
-	certificate, err := served.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	clients, err := pki.Pool(ca.PEM.Crt)
 	if err != nil {
@@ -59,8 +53,8 @@ func Start(t testing.TB, nodes map[string]*Node) *Server {
 	}
 
 	s := serve(t, nodes, &tls.Config{
-		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
-		MinVersion: tls.VersionTLS13,
+		Certificates: serving(t, ca, pki.LeafOptions{IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}),
+		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS13,
 	})
 	s.Context = &talosconfig.Context{Endpoints: []string{s.Endpoint}, CA: ca.PEM.Crt, Crt: shown.Crt, Key: shown.Key}
 
@@ -77,15 +71,15 @@ func (s *Server) Beside(t testing.TB, nodes map[string]*Node) *Server {
 	return other
 }
 
-// StartMaintenance serves one node as a machine in maintenance does: to everyone, with a certificate of no cluster.
+// StartMaintenance serves one node like a machine in maintenance mode: to everyone, with a self-signed certificate.
 func StartMaintenance(t testing.TB, node *Node) *Server {
 	t.Helper()
 
 	return serve(t, map[string]*Node{"": node}, maintenance(t))
 }
 
-// StartLost serves one node as a machine that has lost its configuration does: with a certificate of no cluster, to the
-// administrators of the context alone.
+// StartLost serves one node like a machine that has lost its configuration: only to the administrators of the context, with a
+// self-signed certificate.
 func StartLost(t testing.TB, node *Node, context *talosconfig.Context) *Server {
 	t.Helper()
 
@@ -104,14 +98,21 @@ func maintenance(t testing.TB) *tls.Config {
 		t.Fatal(err)
 	}
 
-	served := sign(t, ca, pki.LeafOptions{CommonName: pki.MaintenanceName, Server: true, TTL: time.Hour})
+	return &tls.Config{Certificates: serving(t, ca, pki.LeafOptions{CommonName: pki.MaintenanceName}), MinVersion: tls.VersionTLS13}
+}
 
-	certificate, err := served.TLS()
+// serving returns the certificate of a server.
+func serving(t testing.TB, ca *pki.CA, options pki.LeafOptions) []tls.Certificate {
+	t.Helper()
+
+	options.Server, options.TTL = true, time.Hour
+
+	certificate, err := sign(t, ca, options).TLS()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}
+	return []tls.Certificate{certificate}
 }
 
 func sign(t testing.TB, ca *pki.CA, options pki.LeafOptions) pki.Pair {
@@ -133,14 +134,13 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 		t.Fatal(err)
 	}
 
-	machines := &machineServer{routes: nodes}
 	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(config)),
-		grpc.UnaryInterceptor(machines.unary), grpc.StreamInterceptor(machines.stream), grpc.UnknownServiceHandler(machines.unknown),
+		grpc.Creds(credentials.NewTLS(config)), grpc.InTapHandle(routes(nodes).enter),
+		grpc.UnaryInterceptor(unary), grpc.StreamInterceptor(stream), grpc.UnknownServiceHandler(unknown),
 	)
-	machine.RegisterMachineServiceServer(server, machines)
-	cluster.RegisterClusterServiceServer(server, machines)
-	cosiapi.RegisterStateServer(server, &stateServer{routes: nodes})
+	machine.RegisterMachineServiceServer(server, machineServer{})
+	cluster.RegisterClusterServiceServer(server, machineServer{})
+	cosiapi.RegisterStateServer(server, stateServer{})
 
 	done := make(chan error, 1)
 
@@ -149,7 +149,7 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 	t.Cleanup(func() {
 		server.Stop()
 
-		// A test may end before the server has begun.
+		// A test may end before the server has started.
 		if err := <-done; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			t.Errorf("serve: %v", err)
 		}

@@ -15,14 +15,10 @@ import (
 // stateServer serves cosi.resource.State.
 type stateServer struct {
 	cosiapi.UnimplementedStateServer
-	routes
 }
 
-func (s *stateServer) Get(ctx context.Context, request *cosiapi.GetRequest) (*cosiapi.GetResponse, error) {
-	n, err := s.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (stateServer) Get(ctx context.Context, request *cosiapi.GetRequest) (*cosiapi.GetResponse, error) {
+	n := nodeOf(ctx)
 
 	for _, found := range n.resources(request.GetNamespace(), request.GetType()) {
 		if found.GetMetadata().GetId() == request.GetId() {
@@ -33,11 +29,8 @@ func (s *stateServer) Get(ctx context.Context, request *cosiapi.GetRequest) (*co
 	return nil, status.Errorf(codes.NotFound, "resource %s(%s/%s) doesn't exist", request.GetType(), request.GetNamespace(), request.GetId())
 }
 
-func (s *stateServer) List(request *cosiapi.ListRequest, stream grpc.ServerStreamingServer[cosiapi.ListResponse]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+func (stateServer) List(request *cosiapi.ListRequest, stream grpc.ServerStreamingServer[cosiapi.ListResponse]) error {
+	n := nodeOf(stream.Context())
 
 	for _, found := range n.resources(request.GetNamespace(), request.GetType()) {
 		if err := stream.Send(&cosiapi.ListResponse{Resource: found}); err != nil {
@@ -48,14 +41,11 @@ func (s *stateServer) List(request *cosiapi.ListRequest, stream grpc.ServerStrea
 	return nil
 }
 
-// Watch sends what is there, then the node's changes, and then loses the connection, so that tests of a watch end.
-func (s *stateServer) Watch(request *cosiapi.WatchRequest, stream grpc.ServerStreamingServer[cosiapi.WatchResponse]) error {
-	n, err := s.node(stream.Context())
-	if err != nil {
-		return err
-	}
+// Watch sends the resources, then the node's changes, and then fails with Unavailable, so that tests of a watch end.
+func (stateServer) Watch(request *cosiapi.WatchRequest, stream grpc.ServerStreamingServer[cosiapi.WatchResponse]) error {
+	n := nodeOf(stream.Context())
 
-	// The first message says that the watch has begun.
+	// The first message confirms the watch.
 	if err := stream.Send(&cosiapi.WatchResponse{}); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command build makes third-party and our own programs, container images and the bootable images; see package build.
+// Command build builds third-party programs and our own, container images and the bootable images; see package build.
 package main
 
 import (
@@ -22,11 +22,11 @@ import (
 
 const usage = `usage: build [flags] [target ...]
 
-Without a target it makes all. Some are:
+Without a target it builds everything. Some targets are:
 
-  disk-image   the disk image, and everything in it
+  disk-image   the disk image and everything in it
   uki          the unified kernel image
-  initramfs    the initramfs, and the kernel beside it
+  initramfs    the initramfs and the kernel
   root-image   the root image
   talosctl     the client
 
@@ -50,21 +50,21 @@ func run(ctx context.Context, args []string, out, diagnostics io.Writer) error {
 	)
 
 	flags.SetOutput(diagnostics)
-	flags.BoolVar(&list, "list", false, "print the targets, and exit")
-	flags.BoolVar(&sizes, "sizes", false, "print the sizes of the images that were made and what is in the root image, and exit")
-	flags.BoolVar(&lock, "lock", false, "take the newest packages of Debian into build/debian.lock, and exit")
-	flags.BoolVar(&o.Locked, "locked", false, "refuse packages of Debian that are not those of build/debian.lock")
+	flags.BoolVar(&list, "list", false, "print the targets and exit")
+	flags.BoolVar(&sizes, "sizes", false, "print the sizes of the images and of files in the root image, and exit")
+	flags.BoolVar(&lock, "lock", false, "update build/debian.lock to the newest Debian packages and exit")
+	flags.BoolVar(&o.Locked, "locked", false, "reject Debian packages that are not in build/debian.lock")
 	flags.StringVar(&o.Out, "out", "", "output `folder` (default: out in the repository)")
-	flags.Func("tools", "install the programs for `use` too, besides those of the build and the lab: test, fresh", func(use string) error {
+	flags.Func("tools", "also install the host programs for `use` (test or fresh), besides those for the build and the lab", func(use string) error {
 		if !slices.Contains(hosttools.Uses, hosttools.Use(use)) {
-			return fmt.Errorf("it is none of %v", hosttools.Uses)
+			return fmt.Errorf("want one of %v", hosttools.Uses)
 		}
 
 		o.Uses = append(o.Uses, hosttools.Use(use))
 
 		return nil
 	})
-	flags.Func("extra-kernel-args", "`arguments` to put behind the default ones", func(extra string) error {
+	flags.Func("extra-kernel-args", "append kernel `arguments` to the default ones", func(extra string) error {
 		o.ExtraArgs = strings.Fields(extra)
 
 		return nil

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cosid keeps resources for whoever asks over gRPC (service cosi.resource.State):
+// Cosid serves a store of resources over gRPC (service cosi.resource.State):
 //
 //	cosid --listen unix:///run/cosi.sock                    in memory
-//	cosid --listen 127.0.0.1:4500 --bolt resources.db       and in a file
+//	cosid --listen 127.0.0.1:4500 --bolt resources.db       in a file
 //	cosid --listen 127.0.0.1:4500 --etcd 127.0.0.1:2379     in etcd
 //
-// There is no authentication: who can connect can do everything. Listen on a socket with the right permissions, or on
-// a loopback address.
+// There is no authentication: any client that can connect can do everything. Listen on a socket with restrictive permissions,
+// or on a loopback address.
 package main
 
 import (
@@ -32,10 +32,10 @@ func main() {
 	var o options
 
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:4500", "`address` to listen on: host:port, or unix:///path")
-	flag.StringVar(&o.bolt, "bolt", "", "keep resources in this `file`")
-	flag.StringVar(&o.etcd, "etcd", "", "keep resources in the etcd at these `endpoints`, separated by commas")
+	flag.StringVar(&o.bolt, "bolt", "", "store resources in this `file`")
+	flag.StringVar(&o.etcd, "etcd", "", "store resources in the etcd at these `endpoints`, separated by commas")
 	flag.StringVar(&o.prefix, "etcd-prefix", "/cosi", "`prefix` of the keys in etcd")
-	flag.IntVar(&o.history, "history", 0, "how many `events` of each kind to keep, 0 for the default")
+	flag.IntVar(&o.history, "history", 0, "number of `events` of each kind to keep, 0 for the default")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,7 +43,7 @@ func main() {
 
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "cosid:", err)
-		os.Exit(1) // nothing is left to be done
+		os.Exit(1)
 	}
 }
 
@@ -80,11 +80,11 @@ func listen(address string) (net.Listener, error) {
 		return net.Listen("tcp", address)
 	}
 
-	// A socket that nobody listens on any more is in the way.
+	// Remove the socket of a process that has ended.
 	if conn, err := net.Dial("unix", path); err == nil {
-		conn.Close() // it was a probe
+		conn.Close()
 
-		return nil, fmt.Errorf("listen on %s: somebody does already", path)
+		return nil, fmt.Errorf("listen on %s: another process listens there", path)
 	}
 
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {

@@ -18,7 +18,7 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// open opens the store that the options ask for. It knows no types: all resources pass through undecoded.
+// open opens the store that the options select. It does not decode resources.
 func open(ctx context.Context, o options) (state.State, func() error, error) {
 	history := o.history
 	if history <= 0 {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// TestSame compares this test with itself, another program and what is no program.
+// TestSame compares this test with itself, another program, and a file that is not a program.
 func TestSame(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command init is process 1 of the initramfs: it mounts the root image and becomes /sbin/init of it. It is a
-// program of its own, and not a name of the multi-call one, because the multi-call one is in the root image
-// already: a second copy would be loaded and unpacked at each boot.
+// Command init is process 1 of the initramfs: it mounts the root image and executes its /sbin/init. It is a
+// separate program, not a name of the multi-call program, because the root image already has the multi-call
+// program: a second copy would be loaded and decompressed at each boot.
 package main
 
 import (

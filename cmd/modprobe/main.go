@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command modprobe is what the kernel runs when it wants a module. It is a program of its own, and not a name
-// of the multi-call one, because the kernel runs it dozens of times while a node comes up, and a program of a
-// tenth of the size starts ten times sooner.
+// Command modprobe loads modules on request of the kernel. It is a separate program, not a name of the multi-call
+// program, because the kernel runs it dozens of times while a node boots, and a program of a tenth of the size
+// starts ten times faster.
 package main
 
 import (

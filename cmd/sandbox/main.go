@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Command sandbox is the stage that builds the sandbox of a service and becomes the service. Like modprobe it is a program
-// of its own, because one of a tenth of the size starts ten times sooner, and the API waits for it.
+// Command sandbox creates the sandbox of a service and then executes the service. Like modprobe, it is a separate program,
+// because a program of a tenth of the size starts ten times faster, and the API waits for it.
 package main
 
 import (

@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Command talos is the operating system's one program. What it is depends on the name that it is started under:
-// machined (as /sbin/init, process 1), apid or trustd.
+// Command talos is the operating system's multi-call program. It runs machined (as /sbin/init, process 1), apid or trustd,
+// depending on its name.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	switch name := filepath.Base(os.Args[0]); name {
 	case "init", "machined":
 		if os.Getpid() != 1 {
-			fail("%s runs as process 1 only, this is process %d", name, os.Getpid())
+			fail("%s: must run as process 1, not %d", name, os.Getpid())
 		}
 
 		machine.Main()
@@ -35,13 +35,13 @@ func main() {
 		rename(name)
 		trustd.Main()
 	default:
-		fail("unknown name %q: expected init, machined, apid or trustd", name)
+		fail("unknown name %q: want init, machined, apid or trustd", name)
 	}
 }
 
 func init() { runtime.LockOSThread() } // for rename: main runs on the first thread
 
-// rename has the kernel show the process by what it is, and not by the file that it was started from.
+// rename sets the process name: the kernel would show the name of the executable file.
 func rename(name string) {
 	defer runtime.UnlockOSThread()
 
@@ -51,7 +51,7 @@ func rename(name string) {
 	}
 
 	if err != nil {
-		fail("set the process's name: %v", err)
+		fail("set process name: %v", err)
 	}
 }
 

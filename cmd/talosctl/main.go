@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command talosctl drives and observes Talos machines through their API.
+// Command talosctl controls and observes Talos machines through their API.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends the command in order, the second one at once.
+	// The first signal cancels the command, the second one kills the process.
 	context.AfterFunc(ctx, stop)
 
 	os.Exit(ctl.Run(ctx, ctl.New(cluster.Command()), os.Stderr))

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access holds what of a configuration says who may reach the machine's API: its administrators, and no one else. It is kept
-// beside the configuration and read when that cannot be: a machine that was configured once stays closed to strangers, and its
-// administrators get in.
+// Package access extracts the part of a configuration that authenticates clients of the machine's API. The machine stores this
+// part beside the configuration and reads it when it cannot read the configuration. So a machine that was configured once stays
+// closed to strangers, and its administrators can still connect.
 package access
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -18,9 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// of is what of a configuration the API needs to be reached by its administrators and by no one else: the authorities, and
-// for a worker, which has no key, the token and the endpoint with which it gets a certificate. These are keys that every version
-// has.
+// of returns what the API needs to authenticate its clients: the authorities and, for a worker, which has no key, the token and
+// the endpoint with which it gets a certificate. Every version has these keys.
 func of(main *v1alpha1.Config) *v1alpha1.Config {
 	out := &v1alpha1.Config{Version: v1alpha1.Version}
 	out.Machine.Type = main.Machine.Type
@@ -33,7 +34,7 @@ func of(main *v1alpha1.Config) *v1alpha1.Config {
 	return out
 }
 
-// Encode returns the text that is kept beside a configuration.
+// Encode returns the text to store beside a configuration.
 func Encode(cfg *config.Config) ([]byte, error) {
 	main := config.Find[*v1alpha1.Config](cfg)
 	if main == nil {
@@ -48,8 +49,8 @@ func Encode(cfg *config.Config) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeStored reads a configuration from the disk. Half a document may well be one too, so it must have what no machine does
-// without; the end of a document, for one.
+// DecodeStored decodes a configuration that was stored on the disk. A truncated document can still be valid, so DecodeStored
+// requires the keys that every machine has, some of which are at the end of a document.
 func DecodeStored(text []byte) (*config.Config, error) {
 	cfg, err := Decode(text)
 	if err != nil {
@@ -72,7 +73,7 @@ func DecodeStored(text []byte) (*config.Config, error) {
 	}
 }
 
-// Decode reads what says who the administrators are.
+// Decode decodes the text that Encode returns. It requires an authority.
 func Decode(text []byte) (*config.Config, error) {
 	cfg, err := config.DecodeForBoot(text)
 	if err != nil {
@@ -93,8 +94,7 @@ func Decode(text []byte) (*config.Config, error) {
 	}
 }
 
-// Salvage finds the same in the text of a configuration that cannot be decoded as a whole, such as one of a version that
-// knows more keys.
+// Salvage does the same for a configuration that cannot be decoded as a whole, such as one of a later version with more keys.
 func Salvage(text []byte) (*config.Config, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 
@@ -112,25 +112,18 @@ func Salvage(text []byte) (*config.Config, error) {
 			continue
 		}
 
-		kept := map[string]any{"version": v1alpha1.Version}
-		machine := map[string]yaml.Node{}
+		maps.DeleteFunc(document.Machine, func(key string, _ yaml.Node) bool {
+			return !slices.Contains([]string{"type", "token", "ca", "acceptedCAs", "certSANs"}, key)
+		})
 
-		for _, key := range []string{"type", "token", "ca", "acceptedCAs", "certSANs"} {
-			if node, ok := document.Machine[key]; ok {
-				machine[key] = node
-			}
+		kept := map[string]any{"version": v1alpha1.Version, "machine": document.Machine}
+
+		var plane struct {
+			Endpoint string `yaml:"endpoint"`
 		}
 
-		kept["machine"] = machine
-
-		if plane, ok := document.Cluster["controlPlane"]; ok {
-			var endpoint struct {
-				Endpoint string `yaml:"endpoint"`
-			}
-
-			if err := plane.Decode(&endpoint); err == nil {
-				kept["cluster"] = map[string]any{"controlPlane": endpoint}
-			}
+		if node, ok := document.Cluster["controlPlane"]; ok && node.Decode(&plane) == nil {
+			kept["cluster"] = map[string]any{"controlPlane": plane}
 		}
 
 		text, err := config.Encode(kept)

@@ -27,10 +27,10 @@ func EncodeAuthorities(cfg *config.Config) ([]byte, error) {
 	for _, text := range texts {
 		certs, err := pki.ParseCertificates(text)
 		if err != nil {
-			return nil, fmt.Errorf("certificates of the administrators' authorities: %w", err)
+			return nil, fmt.Errorf("encode authorities: %w", err)
 		}
 
-		// The certificates are encoded again, so that a private key in the same PEM text is not kept.
+		// Encode the certificates again, so that a private key in the same PEM text is not stored.
 		for _, cert := range certs {
 			if err := pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}); err != nil {
 				return nil, err
@@ -41,7 +41,7 @@ func EncodeAuthorities(cfg *config.Config) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// DecodeAuthorities returns a configuration with the authorities alone.
+// DecodeAuthorities returns a configuration that has only the authorities.
 func DecodeAuthorities(text []byte) (*config.Config, error) {
 	certs, err := pki.ParseCertificates(text)
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configtest gives tests the configurations that existing clients make at the 1.12 contract, with
+// Package configtest provides the configurations that existing clients generate at the 1.12 contract, with
 // real certificates in place of the placeholders.
 package configtest
 
@@ -28,7 +28,7 @@ var client []byte
 
 var once = sync.OnceValues(secrets.New)
 
-// Bundle is one set of secrets for the whole test binary.
+// Bundle returns the secrets bundle that all tests of a binary share.
 func Bundle(t testing.TB) *secrets.Bundle {
 	t.Helper()
 
@@ -40,7 +40,7 @@ func Bundle(t testing.TB) *secrets.Bundle {
 	return bundle
 }
 
-// ControlPlane is the configuration of a control plane machine.
+// ControlPlane returns the configuration of a control plane machine.
 func ControlPlane(t testing.TB) []byte {
 	certs := Bundle(t).Certs
 
@@ -48,14 +48,14 @@ func ControlPlane(t testing.TB) []byte {
 		[][]byte{certs.ServiceAccount.Key}, pair(certs.Etcd))
 }
 
-// Worker is the configuration of a worker.
+// Worker returns the configuration of a worker.
 func Worker(t testing.TB) []byte {
 	certs := Bundle(t).Certs
 
 	return fill(t, worker, [][]byte{certs.OS.Crt}, [][]byte{certs.Kubernetes.Crt})
 }
 
-// Talosconfig is the client's configuration.
+// Talosconfig returns the client's configuration.
 func Talosconfig(t testing.TB) []byte {
 	t.Helper()
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package effects knows which keys of a configuration do something in this version.
+// Package effects lists the keys of a configuration that have no effect in this version.
 //
-// Every key that existing configurations may carry is accepted, but not all have their effect yet. None is
-// ignored in silence: Warnings names what a configuration sets in vain, and the machine returns that when
-// the configuration is applied. Which keys these are is not written by hand: package derive finds in the
-// source those that no code reads (unread.txt), and a test holds that the list is current. The few keys of
-// which the source does not tell the truth are in exceptions.go, each with the reason.
+// Every key of existing configurations is accepted, but not all have an effect yet. Warnings names the keys
+// without effect that a configuration sets, and the machine returns them when the configuration is applied. The
+// list is not written by hand: package derive finds the keys that no code reads (unread.txt), and a test checks
+// that the list is current. For a few keys the source is misleading: they are in exceptions.go, each with the reason.
 package effects

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// keys lists the paths of all keys of a document's type.
+// keys returns the paths of all keys of a document's type.
 func keys(t reflect.Type, path string) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
 		t = t.Elem()
@@ -45,7 +45,7 @@ func allKeys() []string {
 	return all
 }
 
-// TestEveryRowIsAKey holds that the lists speak of keys that there are, and that each exception is one.
+// TestEveryRowIsAKey checks that the lists have only existing keys, and that each exception is needed.
 func TestEveryRowIsAKey(t *testing.T) {
 	all := allKeys()
 	isKey := func(row string) bool {
@@ -57,19 +57,19 @@ func TestEveryRowIsAKey(t *testing.T) {
 
 	for _, row := range strings.Fields(unread) {
 		if !isKey(row) {
-			t.Errorf("%s is the path of no key", row)
+			t.Errorf("%s is not the path of a key", row)
 		}
 	}
 
 	for _, e := range settled {
 		if !isUnread(e.path) {
-			t.Errorf("%s is settled by hand (%s), but some code reads it: remove the line", e.path, e.reason)
+			t.Errorf("%s (%s): some code reads it: remove the exception", e.path, e.reason)
 		}
 	}
 
 	for _, e := range without {
 		if !isKey(e.path) || isUnread(e.path) {
-			t.Errorf("%s is said by hand to have no effect (%s): it is no key, or nothing reads it: remove the line", e.path, e.reason)
+			t.Errorf("%s (%s): it is not a key, or no code reads it: remove the exception", e.path, e.reason)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestInVain(t *testing.T) {
 	}
 }
 
-// What existing clients generate asks for things to come; nothing else of it is in vain.
+// The configurations of existing clients set some keys that have no effect yet, and no others without effect.
 func TestInVainOfExamples(t *testing.T) {
 	cfg, err := config.Decode(configtest.ControlPlane(t))
 	if err != nil {

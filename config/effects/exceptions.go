@@ -2,22 +2,22 @@
 
 package effects
 
-// exception is a branch of keys of which the source does not tell the truth, with the reason.
+// exception is a branch of keys for which the source is misleading, with the reason.
 type exception struct{ path, reason string }
 
-// settled is what nothing reads and nobody need be warned of.
+// settled are the keys that no code reads and that need no warning.
 var settled = []exception{
-	{"version", "it tells what the document is"},
-	{"persist", "a configuration is always kept; false is warned of when it is checked"},
-	{"cluster.id", "it is read with discovery, which has a warning of its own"},
-	{"cluster.secret", "it is read with discovery, which has a warning of its own"},
-	{"cluster.apiServer.disablePodSecurityPolicy", "Kubernetes has none any more; it is warned of when it is checked"},
-	{"machine.features.rbac", "calls are always held against roles; false is warned of when it is checked"},
-	{"machine.features.apidCheckExtKeyUsage", "certificates are always checked for their use"},
+	{"version", "identifies the document"},
+	{"persist", "a configuration is always stored; validation warns about false"},
+	{"cluster.id", "belongs to discovery, which has its own warning"},
+	{"cluster.secret", "belongs to discovery, which has its own warning"},
+	{"cluster.apiServer.disablePodSecurityPolicy", "Kubernetes removed pod security policies; validation warns about the key"},
+	{"machine.features.rbac", "roles are always checked; validation warns about false"},
+	{"machine.features.apidCheckExtKeyUsage", "the key usage of certificates is always checked"},
 	{"machine.features.imageCache", "the image cache is always used"},
 }
 
-// without is what is read, and has no effect all the same.
+// without are the keys that are read but have no effect.
 var without = []exception{
-	{"machine.features.diskQuotaSupport", "the kubelet is told of it, but the file system is mounted without project quotas"},
+	{"machine.features.diskQuotaSupport", "it is passed to the kubelet, but the file system is mounted without project quotas"},
 }

@@ -5,63 +5,57 @@ package effects
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/strict"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// Warnings names what the configuration asks for and this version does not do yet, one line each.
+// Warnings returns one line for each branch of the configuration that has no effect yet.
 func Warnings(cfg *config.Config) []string {
 	var out []string
 
 	for _, path := range InVain(cfg) {
-		out = append(out, fmt.Sprintf("%s: it is kept but has no effect in this version", path))
+		out = append(out, fmt.Sprintf("%s: accepted, but has no effect in this version", path))
 	}
 
 	return out
 }
 
-// InVain lists the branches that the configuration sets and that have no effect yet.
+// InVain returns the branches that the configuration sets and that have no effect yet. A switch that turns a feature off is not
+// listed: the feature is off anyway.
 func InVain(cfg *config.Config) []string {
-	var out []string
+	found := map[string]bool{}
 
 	for _, d := range cfg.Documents() {
-		out = append(out, Unread(d)...)
+		for _, row := range Unread(d) {
+			found[row] = true
+		}
 	}
 
-	slices.Sort(out)
-
-	return slices.Compact(out)
+	return slices.Sorted(maps.Keys(found))
 }
 
-// Unread lists the branches that a document sets and that have no effect yet.
-func Unread(d config.Document) []string {
-	var (
-		out  []string
-		root string
-	)
+// Unread returns the branches that a document sets and that have no effect yet.
+func Unread(d config.Document) (rows []string) {
+	all := map[string]Leaf{}
+	leaves(all, d)
 
-	if _, main := d.(*v1alpha1.Config); !main {
-		root = d.Kind()
+	for _, leaf := range all {
+		row, effective := Lookup(leaf.Key)
+		if !effective && leaf.asks() && !strings.HasSuffix(leaf.Key, ".disabled") && !slices.Contains(rows, row) {
+			rows = append(rows, row)
+		}
 	}
 
-	visit(reflect.ValueOf(d), root, func(path string) {
-		if row, effective := Lookup(path); !effective && !slices.Contains(out, row) {
-			out = append(out, row)
-		}
-	})
-
-	return out
+	return rows
 }
 
 //go:generate go run ../../cmd/generate/effects
 
-// unread has the branches of keys that no code reads; see package derive.
+// unread lists the branches of keys that no code reads; see package derive.
 //
 //go:embed unread.txt
 var unread string
@@ -83,7 +77,7 @@ var rows = sync.OnceValue(func() []string {
 	return out
 })
 
-// Lookup tells whether a path (which has no list indices) is in effect, and if not, the branch that is not.
+// Lookup reports whether a path, which has no list indices, has an effect. If not, row is the branch that has none.
 func Lookup(path string) (row string, effective bool) {
 	for _, row := range rows() {
 		if covers(row, path) {
@@ -96,57 +90,4 @@ func Lookup(path string) (row string, effective bool) {
 
 func covers(row, path string) bool {
 	return strings.HasPrefix(path, row) && (len(path) == len(row) || path[len(row)] == '.')
-}
-
-// visit calls found with the path of every key that asks for something. Zero values, empty objects and
-// switches turned off ask for nothing: what they want is so already.
-func visit(v reflect.Value, path string, found func(path string)) {
-	if v.IsZero() || strings.HasSuffix(path, ".disabled") {
-		return
-	}
-
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.Elem().Kind() == reflect.Struct && v.Elem().IsZero() {
-			found(path) // an empty object whose presence says something
-		}
-
-		visit(v.Elem(), path, found)
-	case reflect.Slice:
-		if elem := v.Type().Elem().Kind(); elem != reflect.Struct {
-			if v.Len() > 0 {
-				found(path)
-			}
-
-			return
-		}
-
-		for i := range v.Len() {
-			visit(v.Index(i), path, found)
-		}
-	case reflect.Struct:
-		fields := strict.Fields(v.Type())
-
-		if len(fields) == 0 { // a value in a single scalar
-			found(path)
-		}
-
-		for name, field := range fields {
-			visit(v.FieldByIndex(field.Index), strict.Join(path, name), found)
-		}
-	case reflect.Map:
-		if v.Type().Elem().Kind() != reflect.Struct {
-			if v.Len() > 0 {
-				found(path)
-			}
-
-			return
-		}
-
-		for it := v.MapRange(); it.Next(); {
-			visit(it.Value(), path, found)
-		}
-	default:
-		found(path)
-	}
 }

@@ -35,7 +35,7 @@ func (in *input) cluster(role v1alpha1.MachineType) v1alpha1.ClusterConfig {
 	return cluster
 }
 
-// controlPlane adds what only control plane machines have.
+// controlPlane sets the keys that only control plane machines have.
 func (in *input) controlPlane(cluster *v1alpha1.ClusterConfig) {
 	bundle := in.Secrets
 
@@ -65,8 +65,8 @@ func (in *input) controlPlane(cluster *v1alpha1.ClusterConfig) {
 	}
 }
 
-// podSecurity enforces the baseline standard on pods and warns of what is not restricted, outside
-// kube-system.
+// podSecurity enforces the baseline standard on pods outside kube-system, and warns about pods that do not meet the
+// restricted one.
 func podSecurity() v1alpha1.AdmissionPlugin {
 	return v1alpha1.AdmissionPlugin{
 		Name: "PodSecurity",

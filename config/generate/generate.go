@@ -11,21 +11,21 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// New makes the configurations of a cluster. An empty Kubernetes version is the one of this release.
+// New generates the configurations of a cluster. The default Kubernetes version is the one of this release.
 func New(clusterName, endpoint, kubernetesVersion string, opts Options) (*Output, error) {
 	in, err := newInput(clusterName, endpoint, kubernetesVersion, opts)
 	if err != nil {
-		return nil, fmt.Errorf("generating a configuration: %w", err)
+		return nil, fmt.Errorf("generate configuration: %w", err)
 	}
 
 	out := &Output{Secrets: in.Secrets}
 
 	if out.ControlPlane, err = in.text(v1alpha1.TypeControlPlane, in.ControlPlanePatches); err != nil {
-		return nil, fmt.Errorf("generating the control plane configuration: %w", err)
+		return nil, fmt.Errorf("generate control plane configuration: %w", err)
 	}
 
 	if out.Worker, err = in.text(v1alpha1.TypeWorker, in.WorkerPatches); err != nil {
-		return nil, fmt.Errorf("generating the worker configuration: %w", err)
+		return nil, fmt.Errorf("generate worker configuration: %w", err)
 	}
 
 	client, err := Talosconfig(clusterName, in.Secrets, in.Endpoints, in.Nodes)
@@ -40,12 +40,18 @@ func New(clusterName, endpoint, kubernetesVersion string, opts Options) (*Output
 	return out, nil
 }
 
-// text makes and patches the configuration of a role.
+// text generates and patches the configuration of a role.
 func (in *input) text(role v1alpha1.MachineType, rolePatches []patch.Patch) ([]byte, error) {
 	hostname := network.NewHostnameConfig()
 	hostname.Auto = network.AutoHostnameStable
 
-	text, err := config.Encode[config.Document](in.document(role), hostname)
+	text, err := config.Encode[config.Document](&v1alpha1.Config{
+		Version: v1alpha1.Version,
+		Debug:   new(false),
+		Persist: new(true),
+		Machine: in.machine(role),
+		Cluster: in.cluster(role),
+	}, hostname)
 	if err != nil {
 		return nil, err
 	}
@@ -53,15 +59,5 @@ func (in *input) text(role v1alpha1.MachineType, rolePatches []patch.Patch) ([]b
 	return patch.Apply(text, append(in.Patches[:len(in.Patches):len(in.Patches)], rolePatches...)...)
 }
 
-func (in *input) document(role v1alpha1.MachineType) *v1alpha1.Config {
-	return &v1alpha1.Config{
-		Version: v1alpha1.Version,
-		Debug:   new(false),
-		Persist: new(true),
-		Machine: in.machine(role),
-		Cluster: in.cluster(role),
-	}
-}
-
-// withoutKey is an authority as workers have it.
+// withoutKey returns an authority without its private key, for workers.
 func withoutKey(ca v1alpha1.CertPair) v1alpha1.CertPair { return v1alpha1.CertPair{Crt: ca.Crt} }

@@ -40,7 +40,7 @@ func generated(t *testing.T, opts generate.Options) *generate.Output {
 	return out
 }
 
-// ours is what differs between the files of existing clients and ours: random values, and the makers and
+// ours are the differences between the files of existing clients and ours: random values, and the sources and
 // versions of images.
 var ours = []struct{ pattern, with string }{
 	{`(token|id|secret|secretboxEncryptionSecret): .+`, `$1: RANDOM`},
@@ -116,7 +116,7 @@ func TestWorkerHoldsNoKeys(t *testing.T) {
 		"OS":        fmt.Sprintf("%x", bundle.Certs.OS.Key), "service account": string(bundle.Certs.ServiceAccount.Key),
 	} {
 		if strings.Contains(string(out.Worker), secret) {
-			t.Errorf("the worker's configuration holds the %s key", name)
+			t.Errorf("the worker's configuration has the %s key", name)
 		}
 	}
 

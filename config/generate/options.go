@@ -3,6 +3,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -15,23 +16,23 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// DefaultInstallDisk is the disk that the system is installed to unless another is named.
+// DefaultInstallDisk is the disk that the system is installed to by default.
 const DefaultInstallDisk = "/dev/sda"
 
-// InstallerRepository is the repository of the installer's image; its tag is a release of this system.
+// InstallerRepository is the repository of the installer's image. Its tags are releases of this system.
 const InstallerRepository = "ghcr.io/seed-59268b81/installer"
 
-// Options are what may differ from the defaults. The zero value is a good cluster.
+// Options are settings that may differ from the defaults. The zero value gives a working cluster.
 type Options struct {
 	Secrets *secrets.Bundle // default: new ones
 
-	// AdditionalSANs are names and addresses by which the machine API and the API server are reached, besides
-	// those that they find themselves.
+	// AdditionalSANs are names and addresses of the machine API and the API server, besides those that they
+	// detect.
 	AdditionalSANs []string
 	DNSDomain      string
 	InstallDisk    string
 	InstallImage   string
-	// RegistryMirrors maps a registry host to the URLs asked in its place.
+	// RegistryMirrors maps a registry host to the URLs that replace it.
 	RegistryMirrors    map[string][]string
 	NoClusterDiscovery bool
 	LocalAPIServerPort int
@@ -40,17 +41,17 @@ type Options struct {
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control plane machines.
 	AllowSchedulingOnControlPlanes bool
 
-	// Endpoints and Nodes go to the client configuration.
+	// Endpoints and Nodes are for the client configuration.
 	Endpoints []string
 	Nodes     []string
 
-	// Patches are applied in order: those of all machines first, then those of the role.
+	// Patches are applied in order: first those for all machines, then those for the role.
 	Patches             []patch.Patch
 	ControlPlanePatches []patch.Patch
 	WorkerPatches       []patch.Patch
 }
 
-// Output is what New makes.
+// Output is the result of New.
 type Output struct {
 	ControlPlane []byte
 	Worker       []byte
@@ -58,7 +59,7 @@ type Output struct {
 	Secrets      *secrets.Bundle
 }
 
-// input is the checked request.
+// input is the validated request.
 type input struct {
 	Options
 
@@ -67,7 +68,7 @@ type input struct {
 	kubernetes  string // version with its leading v
 }
 
-// clusterNames are names that a kubeconfig, a context and a file name can carry.
+// clusterNames matches names that are valid in a kubeconfig, as a context and as a file name.
 var clusterNames = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 
 var versions = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
@@ -82,29 +83,15 @@ func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*i
 		return nil, err
 	}
 
-	if kubernetesVersion == "" {
-		kubernetesVersion = images.KubernetesVersion
-	}
-
-	if !strings.HasPrefix(kubernetesVersion, "v") {
-		kubernetesVersion = "v" + kubernetesVersion
-	}
+	kubernetesVersion = "v" + strings.TrimPrefix(cmp.Or(kubernetesVersion, images.KubernetesVersion), "v")
 
 	if !versions.MatchString(kubernetesVersion) {
 		return nil, fmt.Errorf("Kubernetes version %q: want a release such as %s", kubernetesVersion, images.KubernetesVersion)
 	}
 
-	if opts.InstallDisk == "" {
-		opts.InstallDisk = DefaultInstallDisk
-	}
-
-	if opts.InstallImage == "" {
-		opts.InstallImage = InstallerRepository + ":" + version.Tag
-	}
-
-	if opts.DNSDomain == "" {
-		opts.DNSDomain = v1alpha1.DefaultDNSDomain
-	}
+	opts.InstallDisk = cmp.Or(opts.InstallDisk, DefaultInstallDisk)
+	opts.InstallImage = cmp.Or(opts.InstallImage, InstallerRepository+":"+version.Tag)
+	opts.DNSDomain = cmp.Or(opts.DNSDomain, v1alpha1.DefaultDNSDomain)
 
 	if len(opts.PodSubnets) == 0 {
 		opts.PodSubnets = []netip.Prefix{netip.MustParsePrefix(v1alpha1.DefaultPodSubnet)}
@@ -123,7 +110,7 @@ func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*i
 	return &input{Options: opts, clusterName: clusterName, endpoint: url, kubernetes: kubernetesVersion}, nil
 }
 
-// ParseEndpoint reads the URL of a cluster's API servers.
+// ParseEndpoint parses the URL of a cluster's API servers.
 func ParseEndpoint(endpoint string) (v1alpha1.URL, error) {
 	url, err := v1alpha1.ParseURL(endpoint)
 	if err != nil {

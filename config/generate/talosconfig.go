@@ -13,26 +13,26 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// ClientLifetime is how long an administrator's certificate is good.
+// ClientLifetime is the validity of an administrator's certificate.
 const ClientLifetime = 8760 * time.Hour
 
-// Talosconfig makes an administrator's client configuration.
+// Talosconfig generates an administrator's client configuration.
 func Talosconfig(clusterName string, bundle *secrets.Bundle, endpoints, nodes []string) (*talosconfig.Config, error) {
 	return TalosconfigFor(clusterName, bundle.Certs.OS, []string{contract.RoleAdmin}, ClientLifetime, endpoints, nodes)
 }
 
-// TalosconfigFor makes a client configuration with the given roles and lifetime.
+// TalosconfigFor generates a client configuration with the given roles and lifetime.
 func TalosconfigFor(
 	clusterName string, ca v1alpha1.CertPair, roles []string, ttl time.Duration, endpoints, nodes []string,
 ) (*talosconfig.Config, error) {
 	authority, err := pki.ParseCA(ca.Crt, ca.Key)
 	if err != nil {
-		return nil, fmt.Errorf("making a talosconfig: %w", err)
+		return nil, fmt.Errorf("generate talosconfig: %w", err)
 	}
 
 	pair, err := authority.Sign(pki.LeafOptions{Organization: roles, Client: true, TTL: ttl})
 	if err != nil {
-		return nil, fmt.Errorf("making a talosconfig: %w", err)
+		return nil, fmt.Errorf("generate talosconfig: %w", err)
 	}
 
 	return talosconfig.New(clusterName, &talosconfig.Context{

@@ -2,13 +2,13 @@
 
 package images
 
-// SampleAPIServerVersion is the release of the module k8s.io/sample-apiserver that the image of Kubernetes 1.29 is of.
+// SampleAPIServerVersion is the release of the module k8s.io/sample-apiserver in the image of Kubernetes 1.29.
 const SampleAPIServerVersion = "v0.29.2"
 
 const testImages = "registry.k8s.io/e2e-test-images/"
 
-// The images that Kubernetes' end-to-end tests use beside agnhost, by the references that the release names them by
-// (test/utils/image/manifest.go). A tag is upstream's; which program is behind it, docs/conformance.md tells.
+// The images that Kubernetes' end-to-end tests use besides agnhost, by the references in the release
+// (test/utils/image/manifest.go). The tags are upstream's; docs/conformance.md says which program each image has.
 const (
 	TestAgnhostPrevious      = Agnhost + ":2.55"
 	TestBusybox              = testImages + "busybox:1.37.0-1"
@@ -28,8 +28,8 @@ const (
 	TestSampleAPIServer      = testImages + "sample-apiserver:1.29.2"
 )
 
-// Conformance returns every reference that the cache for Kubernetes' end-to-end tests carries beside those of Cache. It
-// holds all that the conformance tests pull.
+// Conformance returns the images that the cache for Kubernetes' end-to-end tests has besides those of Cache. The conformance
+// tests pull no others.
 func Conformance() []string {
 	return []string{
 		TestAgnhostPrevious, TestBusybox, TestDistrolessIptables, TestEtcd, TestGlibcDNS, TestIPCUtils, TestKitten,

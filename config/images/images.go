@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package images names every container image that a node may pull, and the version of each program behind it.
+// Package images lists the container images that a node pulls, and the version of each program in them.
 //
-// It is the one place where a version is written. The defaults of the machine configuration, the bootstrap
-// manifests and the components builder all read it, so the image cache that is built is by construction the one
-// that is pulled from: a name that is not here is never asked for, and a name that is here is always built.
+// Versions are written here and nowhere else. The defaults of the machine configuration, the bootstrap manifests
+// and the build all use these constants. So the image cache has exactly the images that nodes pull.
 //
-// The package has no dependencies, and so costs nothing to import from a client, from PID 1 or from a builder.
+// The package has no dependencies: clients, process 1 and the build can import it at no cost.
 package images
 
 // Versions of the programs that a node runs. A tag is the version, with the leading v that the registries use.
@@ -16,15 +15,15 @@ const (
 	EtcdVersion       = "v3.6.16"
 	CoreDNSVersion    = "v1.14.7"
 	FlannelVersion    = "v0.28.4"
-	// PauseVersion is that of the pause program inside the Kubernetes release above, and containerd's default.
+	// PauseVersion is the version of pause in the Kubernetes release above, and containerd's default.
 	PauseVersion = "3.10.2"
-	// AgnhostVersion is that of the test program inside the Kubernetes release above.
+	// AgnhostVersion is the version of agnhost in the Kubernetes release above.
 	AgnhostVersion = "2.63.0"
 
 	ContainerdVersion = "v2.4.2"
 	RuncVersion       = "v1.5.2"
 	CNIPluginsVersion = "v1.9.1"
-	// FlannelCNIVersion is the last release of the CNI plugins that has flannel's own plugin among them.
+	// FlannelCNIVersion is the last release of the CNI plugins that includes flannel's plugin.
 	FlannelCNIVersion = "v0.9.1"
 )
 
@@ -39,11 +38,11 @@ const (
 	CoreDNS               = "registry.k8s.io/coredns/coredns"
 	Pause                 = "registry.k8s.io/pause"
 	Flannel               = "ghcr.io/flannel-io/flannel"
-	// Agnhost is Kubernetes' own test workload: web server, DNS look-ups, connection tests.
+	// Agnhost is Kubernetes' test workload: web server, DNS lookups, connection tests.
 	Agnhost = "registry.k8s.io/e2e-test-images/agnhost"
 )
 
-// The full references that a new configuration has.
+// The full references in a new configuration.
 const (
 	DefaultKubeAPIServer         = KubeAPIServer + ":" + KubernetesVersion
 	DefaultKubeControllerManager = KubeControllerManager + ":" + KubernetesVersion
@@ -57,8 +56,8 @@ const (
 	DefaultAgnhost               = Agnhost + ":" + AgnhostVersion
 )
 
-// Kubernetes returns the references of the images that carry the Kubernetes version, which is given with its leading
-// v: control plane, kube-proxy and kubelet, in the order in which a node starts them.
+// Kubernetes returns the images whose tag is the Kubernetes version, in the order in which a node starts them. version has
+// its leading v.
 func Kubernetes(version string) []string {
 	return []string{
 		Kubelet + ":" + version,
@@ -69,15 +68,15 @@ func Kubernetes(version string) []string {
 	}
 }
 
-// LayersDir is the folder of the image cache in which each layer is a file system too.
+// LayersDir is the folder of the image cache that has each layer as a file system.
 const LayersDir = "layers"
 
-// Node returns every reference that a node with a default configuration pulls.
+// Node returns the images that a node with a default configuration pulls.
 func Node() []string {
 	return append([]string{DefaultPause, DefaultEtcd, DefaultCoreDNS, DefaultFlannel}, Kubernetes(KubernetesVersion)...)
 }
 
-// Cache returns every reference that the image cache carries: those of a node, and the test workload.
+// Cache returns the images in the image cache: those of a node, and the test workload.
 func Cache() []string {
 	return append(Node(), DefaultAgnhost)
 }

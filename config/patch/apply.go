@@ -15,21 +15,21 @@ type Patch interface {
 	apply(target []config.Part) ([]config.Part, error)
 }
 
-// Apply changes the text of a configuration by patches, in order. Without patches the text stays as it
-// is, to the byte.
+// Apply applies patches, in order, to the text of a configuration. Without patches it returns the text
+// unchanged.
 func Apply(text []byte, patches ...Patch) ([]byte, error) {
 	if len(patches) == 0 {
 		return text, nil
 	}
 
-	// Decoding bounds what the text unfolds to, which flatten relies on.
+	// Decode limits the expansion of aliases; flatten relies on that.
 	if _, err := config.Decode(text); err != nil {
-		return nil, fmt.Errorf("patching: the configuration before the patch: %w", err)
+		return nil, fmt.Errorf("patch configuration: before the patch: %w", err)
 	}
 
 	parts, err := config.Split(text)
 	if err != nil {
-		return nil, fmt.Errorf("patching: %w", err)
+		return nil, fmt.Errorf("patch configuration: %w", err)
 	}
 
 	for i := range parts {
@@ -38,7 +38,7 @@ func Apply(text []byte, patches ...Patch) ([]byte, error) {
 
 	for i, patch := range patches {
 		if parts, err = patch.apply(parts); err != nil {
-			return nil, fmt.Errorf("patching: patch %d: %w", i+1, err)
+			return nil, fmt.Errorf("patch configuration: patch %d: %w", i+1, err)
 		}
 	}
 
@@ -50,11 +50,11 @@ func Apply(text []byte, patches ...Patch) ([]byte, error) {
 
 	out, err := config.Encode(nodes...)
 	if err != nil {
-		return nil, fmt.Errorf("patching: %w", err)
+		return nil, fmt.Errorf("patch configuration: %w", err)
 	}
 
 	if _, err := config.Decode(out); err != nil {
-		return nil, fmt.Errorf("patching: the configuration after the patch: %w", err)
+		return nil, fmt.Errorf("patch configuration: after the patch: %w", err)
 	}
 
 	return out, nil

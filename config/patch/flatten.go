@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// flatten copies a node with every alias and merge key written out, so that a change at one place is no
-// change at another. What it is given has been decoded, which bounds its size.
+// flatten copies a node and expands aliases and merge keys, so that a change in one place does not change
+// another. The node must have been decoded before, which limits its expanded size.
 func flatten(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return flatten(node.Alias)
@@ -45,7 +45,7 @@ func flatten(node *yaml.Node) *yaml.Node {
 	return &out
 }
 
-// inherit adds the keys of a merged mapping, or of each in a list, that the mapping does not have.
+// inherit adds the keys of a merged mapping, or of a list of them, that the mapping lacks.
 func inherit(to, from *yaml.Node) {
 	if from.Kind == yaml.SequenceNode {
 		for _, item := range from.Content {
@@ -62,7 +62,7 @@ func inherit(to, from *yaml.Node) {
 	}
 }
 
-// find is the index of a key in a mapping's content, or -1.
+// find returns the index of a key in a mapping's content, or -1.
 func find(mapping *yaml.Node, key string) int {
 	if mapping.Kind != yaml.MappingNode {
 		return -1
@@ -77,7 +77,7 @@ func find(mapping *yaml.Node, key string) int {
 	return -1
 }
 
-// get is the value under a key of a mapping, or nil.
+// get returns the value of a key in a mapping, or nil.
 func get(mapping *yaml.Node, key string) *yaml.Node {
 	if i := find(mapping, key); i >= 0 {
 		return mapping.Content[i+1]

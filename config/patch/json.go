@@ -3,7 +3,6 @@
 package patch
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,25 +18,25 @@ import (
 // operations is a JSON patch (RFC 6902) on the v1alpha1 document.
 type operations struct{ list jsonpatch.Patch }
 
-// maxCopied bounds what the copy operations of one patch may add.
+// maxCopied is the maximum number of bytes that the copy operations of one patch may add.
 const maxCopied = 1 << 20
 
 func parseJSON(node *yaml.Node) (Patch, error) {
 	text, err := toJSON(node)
 	if err != nil {
-		return nil, fmt.Errorf("the JSON patch: %w", err)
+		return nil, fmt.Errorf("JSON patch: %w", err)
 	}
 
 	list, err := jsonpatch.DecodePatch(text)
 	if err != nil {
-		return nil, fmt.Errorf("the JSON patch: want a list of {op, path, value}: %w", err)
+		return nil, fmt.Errorf("JSON patch: want a list of {op, path, value}: %w", err)
 	}
 
 	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 
 	for i, operation := range list {
 		if !slices.Contains(known, operation.Kind()) {
-			return nil, fmt.Errorf("the JSON patch: operation %d is %q: want one of %q", i+1, operation.Kind(), known)
+			return nil, fmt.Errorf("JSON patch: operation %d is %q: want one of %q", i+1, operation.Kind(), known)
 		}
 	}
 
@@ -47,7 +46,7 @@ func parseJSON(node *yaml.Node) (Patch, error) {
 func (o operations) apply(target []config.Part) ([]config.Part, error) {
 	at := slices.IndexFunc(target, func(part config.Part) bool { return part.Kind == "" })
 	if at < 0 {
-		return nil, errors.New("a JSON patch changes the v1alpha1 document, and there is none: use a strategic merge patch")
+		return nil, errors.New("JSON patch: the configuration has no v1alpha1 document: use a strategic merge patch")
 	}
 
 	before, err := toJSON(target[at].Node)
@@ -60,33 +59,28 @@ func (o operations) apply(target []config.Part) ([]config.Part, error) {
 
 	after, err := applyOperations(o.list, before, options)
 	if err != nil {
-		return nil, fmt.Errorf("the JSON patch: %w", err)
+		return nil, fmt.Errorf("JSON patch: %w", err)
 	}
 
-	var value any
-
-	decoder := json.NewDecoder(bytes.NewReader(after))
-	decoder.UseNumber()
-
-	if err := decoder.Decode(&value); err != nil {
-		return nil, fmt.Errorf("the JSON patch: its result: %w", err)
+	// JSON is YAML.
+	result, err := config.Split(after)
+	if err != nil {
+		return nil, fmt.Errorf("JSON patch: result: %w", err)
 	}
 
-	if _, ok := value.(map[string]any); !ok {
-		return nil, errors.New("the JSON patch: it leaves no object in place of the v1alpha1 document")
-	}
+	plain(result[0].Node)
 
 	target = slices.Clone(target)
-	target[at].Node = reconcile(target[at].Node, value)
+	target[at].Node = reconcile(target[at].Node, result[0].Node)
 
 	return target, nil
 }
 
-// applyOperations turns a panic of the library into an error: the patch came from outside.
+// applyOperations returns a panic of the library as an error: the patch is not trusted.
 func applyOperations(list jsonpatch.Patch, before []byte, options *jsonpatch.ApplyOptions) (after []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("it cannot be applied: %v", r)
+			err = fmt.Errorf("apply operations: %v", r)
 		}
 	}()
 

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Load reads patches as they are given on a command line: each is the patch itself, or "@" and the path
-// of a file that holds it.
+// Load parses the patches of a command line. Each argument is the patch itself, or "@" and the path of a
+// file with it.
 func Load(args []string) ([]Patch, error) {
 	patches := make([]Patch, 0, len(args))
 
@@ -24,7 +24,7 @@ func Load(args []string) ([]Patch, error) {
 			var err error
 
 			if text, err = os.ReadFile(path); err != nil {
-				return nil, fmt.Errorf("reading a patch: %w", err)
+				return nil, fmt.Errorf("read patch: %w", err)
 			}
 
 			what = "patch " + path
@@ -41,22 +41,22 @@ func Load(args []string) ([]Patch, error) {
 	return patches, nil
 }
 
-// Parse reads one patch: a list is a JSON patch (in JSON or YAML), anything else a partial configuration.
+// Parse parses one patch: a list is a JSON patch (in JSON or YAML), anything else is a partial configuration.
 func Parse(text []byte) (patch Patch, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New("the patch is empty")
 	}
 
-	// The YAML library is not ours.
+	// The YAML library may panic.
 	defer func() {
 		if r := recover(); r != nil {
-			patch, err = nil, fmt.Errorf("the patch is not YAML: the reader gave up: %v", r)
+			patch, err = nil, fmt.Errorf("the patch is not YAML: the parser panicked: %v", r)
 		}
 	}()
 
 	var node yaml.Node
 
-	// A text that is no YAML at all is reported by whoever reads it next.
+	// If the text is not YAML, parseStrategic returns the error.
 	if err := yaml.Unmarshal(text, &node); err == nil && len(node.Content) == 1 && node.Content[0].Kind == yaml.SequenceNode {
 		return parseJSON(node.Content[0])
 	}

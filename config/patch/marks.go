@@ -10,27 +10,27 @@ import (
 	"github.com/seed-59268b81/talos/config/strict"
 )
 
-// mark is the key that asks for something else than merging; deletion is all there is.
+// mark is the key that requests something other than merging. The only value is erasure.
 const (
 	mark    = "$patch"
 	erasure = "delete"
 )
 
-// marked tells whether a node asks to be deleted.
+// marked reports whether a node has the mark for deletion.
 func marked(node *yaml.Node) bool {
 	value := get(node, mark)
 
 	return value != nil && value.Value == erasure
 }
 
-// unknownMark reports a mark that asks for something there is not.
+// unknownMark returns an error for a mark with an unknown value.
 func unknownMark(node *yaml.Node) error {
 	if at := find(node, mark); at >= 0 && !marked(node) {
 		key, value := node.Content[at], node.Content[at+1]
 
 		return strict.Problem{
 			Line: key.Line, Column: key.Column,
-			Text: fmt.Sprintf("\"%s: %s\" is not known: only %s is", mark, value.Value, erasure),
+			Text: fmt.Sprintf("unknown \"%s: %s\": want %s", mark, value.Value, erasure),
 		}
 	}
 
@@ -43,11 +43,10 @@ func unknownMark(node *yaml.Node) error {
 	return nil
 }
 
-// withoutMarks copies a node as the strict decoder may see it: an object under a key that is to be
-// deleted becomes null, and the marks of documents and list elements are left out. Aliases stay: the
-// decoder knows how to bound them.
+// withoutMarks copies a node for the strict decoder: a marked object under a key becomes null, and the
+// marks of documents and list elements are removed. Aliases remain: the decoder limits their expansion.
 func withoutMarks(node *yaml.Node, depth int) *yaml.Node {
-	const maxDepth = 1000 // the YAML library stops far earlier
+	const maxDepth = 1000 // the limit of the YAML library is lower
 
 	if depth > maxDepth || len(node.Content) == 0 {
 		return node

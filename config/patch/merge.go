@@ -17,8 +17,8 @@ var (
 	oneOrManyType = reflect.TypeFor[strict.OneOrMany]()
 )
 
-// merge puts the patch over the target, both of type t (nil: free-form), and returns the result, which
-// may be either node changed.
+// merge merges the patch into the target and returns the result. Both are of type t, or free-form if t is
+// nil. merge may modify both nodes.
 func merge(target, patch *yaml.Node, t reflect.Type) *yaml.Node {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -41,7 +41,7 @@ func mergeMapping(target, patch *yaml.Node, t reflect.Type) *yaml.Node {
 		target = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	}
 
-	// "{}" that gets content should not stay on one line.
+	// An empty "{}" that gets content is no longer written on one line.
 	if len(target.Content) == 0 {
 		target.Style &^= yaml.FlowStyle
 	}
@@ -79,7 +79,7 @@ func mergeMapping(target, patch *yaml.Node, t reflect.Type) *yaml.Node {
 	return target
 }
 
-// fresh is a patch's value where the target has none: its marks have nothing to delete.
+// fresh returns a patch's value, without its marks, for a place where the target has no value.
 func fresh(value *yaml.Node, t reflect.Type, rule string) *yaml.Node {
 	switch value.Kind {
 	case yaml.MappingNode:
@@ -95,7 +95,7 @@ func fresh(value *yaml.Node, t reflect.Type, rule string) *yaml.Node {
 	}
 }
 
-// childOf is the type and the merge rule of what stands under a key.
+// childOf returns the type and the merge rule of a key's value.
 func childOf(t reflect.Type, key string) (reflect.Type, string) {
 	switch {
 	case isStruct(t):
@@ -115,8 +115,8 @@ func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
 
-// isZero tells whether a patch's value for a struct's field says nothing: null, or "" or 0 where the type
-// is a plain string or number.
+// isZero reports whether a patch's value for a struct's field leaves it unchanged: null, or "" or 0 if the
+// type is a plain string or number.
 func isZero(value *yaml.Node, t reflect.Type) bool {
 	if isNull(value) {
 		return true

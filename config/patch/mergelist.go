@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// mergeList appends the elements of the patch to the target. With the rule "key=a,b" an element is merged
-// into the one that has the same value under the first of those keys which it has. An element with the
-// mark deletes those that have the same value under its first other key.
+// mergeList appends the elements of the patch to the target. With the rule "key=a,b" it matches elements by
+// the first of these keys that the patch's element has, and merges a pair that matches. A marked element
+// deletes the elements that have the same value under its first other key.
 func mergeList(target, patch *yaml.Node, t reflect.Type, rule string) *yaml.Node {
 	var element reflect.Type
 
@@ -47,7 +47,7 @@ func mergeList(target, patch *yaml.Node, t reflect.Type, rule string) *yaml.Node
 	return target
 }
 
-// match finds the element that has the same key as item.
+// match returns the index of the element with the same key as item, or -1.
 func match(list, item *yaml.Node, keys []string) int {
 	for _, key := range keys {
 		wanted := get(item, key)
@@ -61,7 +61,7 @@ func match(list, item *yaml.Node, keys []string) int {
 	return -1
 }
 
-// drop removes the elements that a marked one selects.
+// drop removes the elements that a marked element selects.
 func drop(list, item *yaml.Node) {
 	for i := 0; i+1 < len(item.Content); i += 2 {
 		key, wanted := item.Content[i].Value, item.Content[i+1]
@@ -75,7 +75,7 @@ func drop(list, item *yaml.Node) {
 	}
 }
 
-// equal compares two values, whatever their style and the order of their keys.
+// equal reports whether two values are the same. Styles and the order of keys do not count.
 func equal(a, b *yaml.Node) bool {
 	switch {
 	case a == nil || b == nil || a.Kind != b.Kind:

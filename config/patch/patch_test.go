@@ -71,13 +71,13 @@ kind: HostnameConfig
 auto: stable # by identity
 `
 
-// changed is target with pieces of text replaced, in pairs of old and new.
+// changed returns text with parts replaced, in pairs of old and new.
 func changed(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 
 	for i := 0; i < len(pairs); i += 2 {
 		if strings.Count(text, pairs[i]) != 1 {
-			t.Fatalf("%q does not stand once in the target", pairs[i])
+			t.Fatalf("%q is not exactly once in the target", pairs[i])
 		}
 
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
@@ -121,7 +121,7 @@ func TestApply(t *testing.T) {
 		{"delete an object", "machine: {kubelet: {$patch: delete}}", both[:strings.Index(both, "    kubelet")] + both[strings.Index(both, "cluster:"):]},
 		{"delete an element", "machine: {network: {interfaces: [{interface: eth0, $patch: delete}]}}", both[:strings.Index(both, "            - interface: eth0")] + both[strings.Index(both, "            - deviceSelector"):]},
 		{"delete a document", "apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n", target},
-		{"delete what is not there", "machine: {sysctls: {z: {$patch: delete}}, network: {interfaces: [{interface: eth9, $patch: delete}]}}", both},
+		{"delete a key that does not exist", "machine: {sysctls: {z: {$patch: delete}}, network: {interfaces: [{interface: eth9, $patch: delete}]}}", both},
 
 		{"operation: replace", `[{"op": "replace", "path": "/machine/type", "value": "controlplane"}]`, changed(t, both, "type: worker # for now", "type: controlplane # for now")},
 		{"operation: add", `[{"op": "add", "path": "/machine/certSANs/-", "value": "b.example"}]`, changed(t, both, "- a.example", "- a.example\n        - b.example")},
@@ -169,7 +169,7 @@ func TestAppendDocument(t *testing.T) {
 	}
 }
 
-// A change at one place must not show at the others that an alias ties to it.
+// A change in one place must not change others that share an alias.
 func TestAliases(t *testing.T) {
 	const text = `machine:
     network:
@@ -251,8 +251,8 @@ func TestRefuses(t *testing.T) {
 		{"no such file", target, "@/does/not/exist", "/does/not/exist"},
 		{"misspelt key", target, "machine:\n  sysctl: {}\n", `line 2:3, machine.sysctl: unknown key; did you mean "sysctls"?`},
 		{"wrong type", target, "machine: {certSANs: {a: b}}", "want a list"},
-		{"unknown mark", target, "machine: {sysctls: {a: b, $patch: replace}}", `line 1:27: "$patch: replace" is not known: only delete is`},
-		{"unknown kind", target, "apiVersion: v1alpha1\nkind: Nothing\n", "no document of kind"},
+		{"unknown mark", target, "machine: {sysctls: {a: b, $patch: replace}}", `line 1:27: unknown "$patch: replace": want delete`},
+		{"unknown kind", target, "apiVersion: v1alpha1\nkind: Nothing\n", "unknown kind"},
 		{"unknown operation", target, `[{"op": "change", "path": "/a"}]`, `"change"`},
 		{"not operations", target, `[1, 2]`, "want a list of {op, path, value}"},
 		{"operation without path", target, `[{"op": "remove"}]`, "missing path"},

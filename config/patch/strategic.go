@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 )
 
-// strategic is a partial configuration to be merged in.
+// strategic is a partial configuration to merge in.
 type strategic struct{ parts []config.Part }
 
 func parseStrategic(text []byte) (Patch, error) {
@@ -25,7 +25,7 @@ func parseStrategic(text []byte) (Patch, error) {
 			return nil, err
 		}
 
-		// The check bounds what the text unfolds to, before it is unfolded.
+		// Decoding limits the expansion of aliases; flatten relies on that.
 		checked := part
 		checked.Node = withoutMarks(part.Node, 0)
 
@@ -35,7 +35,7 @@ func parseStrategic(text []byte) (Patch, error) {
 
 		parts[i].Node = flatten(part.Node)
 
-		// A patch written as JSON should read as YAML in the result.
+		// A patch in JSON is written as block YAML in the result.
 		if part.Node.Style&yaml.FlowStyle != 0 {
 			plain(parts[i].Node)
 		}
@@ -71,7 +71,7 @@ func documentType(kind string) reflect.Type {
 	return reflect.TypeOf(config.NewDocument(kind)).Elem()
 }
 
-// plain makes a node print in the encoder's own style.
+// plain resets the style of a node to the encoder's default.
 func plain(node *yaml.Node) {
 	node.Style = 0
 

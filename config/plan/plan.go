@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan tells what lies between two configurations, before anything is done.
-//
-// It is pure: dry runs, the answer to an apply and, later, the trial of a configuration all ask the same
-// question. Compare gives the text difference that a person reads and the list of changed paths that a
-// program reads.
+// Package plan compares two configurations. It has no side effects: dry runs and the responses to apply requests
+// use it. Compare returns a diff of the texts for people, and the list of changed paths for programs.
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -17,26 +13,25 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/effects"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// Plan is what changes between two configurations.
+// Plan is the difference between two configurations.
 type Plan struct {
-	// Diff is a unified diff of the texts, "" when they are the same.
+	// Diff is a unified diff of the texts, "" if they are the same.
 	Diff string
-	// Changed lists the paths whose values differ, with list indices; a path in a document with a kind
-	// starts with that kind.
+	// Changed lists the paths whose values differ, with list indices. A path in a document with a kind
+	// starts with the kind.
 	Changed []string
 	// InVain lists those of Changed that have no effect in this version.
 	InVain []string
 }
 
-// Empty tells whether nothing at all changes, comments included.
+// Empty reports whether the texts are the same, including comments.
 func (p Plan) Empty() bool { return p.Diff == "" }
 
-// Compare tells what changes from one configuration to another; nil stands for no configuration.
+// Compare returns the difference between two configurations. Either may be nil.
 func Compare(from, to *config.Config) Plan {
-	before, after := leaves(from), leaves(to)
+	before, after := effects.Leaves(from), effects.Leaves(to)
 	plan := Plan{Diff: Diff(text(from), text(to))}
 
 	all := maps.Clone(before)
@@ -46,13 +41,13 @@ func Compare(from, to *config.Config) Plan {
 		old, had := before[path]
 		now, has := after[path]
 
-		if had == has && reflect.DeepEqual(old.value, now.value) {
+		if had == has && reflect.DeepEqual(old.Value, now.Value) {
 			continue
 		}
 
 		plan.Changed = append(plan.Changed, path)
 
-		if _, effective := effects.Lookup(all[path].key); !effective {
+		if _, effective := effects.Lookup(all[path].Key); !effective {
 			plan.InVain = append(plan.InVain, path)
 		}
 	}
@@ -60,7 +55,7 @@ func Compare(from, to *config.Config) Plan {
 	return plan
 }
 
-// Diff is the unified diff of two texts.
+// Diff returns the unified diff of two texts.
 func Diff(from, to []byte) string {
 	return udiff.Unified("a", "b", string(from), string(to))
 }
@@ -71,34 +66,4 @@ func text(cfg *config.Config) []byte {
 	}
 
 	return cfg.Bytes()
-}
-
-// leaf is a single value; key is its path without indices.
-type leaf struct {
-	key   string
-	value any
-}
-
-func leaves(cfg *config.Config) map[string]leaf {
-	out := map[string]leaf{}
-
-	if cfg == nil {
-		return out
-	}
-
-	for _, document := range cfg.Documents() {
-		root := ""
-
-		if _, main := document.(*v1alpha1.Config); !main {
-			root = document.Kind()
-
-			if name := document.Name(); name != "" {
-				root = fmt.Sprintf("%s[%s]", root, name)
-			}
-		}
-
-		collect(out, reflect.ValueOf(document), root, root)
-	}
-
-	return out
 }

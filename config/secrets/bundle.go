@@ -14,20 +14,20 @@ type Bundle struct {
 	Certs   Certs   `yaml:"certs"`
 }
 
-// Cluster is the identity by which machines of a cluster find each other.
+// Cluster is the identity of a cluster for discovery.
 type Cluster struct {
 	ID     string `yaml:"id"`
 	Secret string `yaml:"secret"`
 }
 
-// Tokens are Kubernetes' secrets. Older clusters encrypt with AES-CBC, newer ones with secretbox.
+// Tokens are secrets of Kubernetes. Older clusters encrypt with AES-CBC, newer ones with secretbox.
 type Tokens struct {
 	BootstrapToken  string `yaml:"bootstraptoken"`
 	AESCBCSecret    string `yaml:"aescbcencryptionsecret,omitempty"`
 	SecretboxSecret string `yaml:"secretboxencryptionsecret,omitempty"`
 }
 
-// Trustd holds the token with which a worker asks for its certificate.
+// Trustd has the token with which a worker requests its certificate.
 type Trustd struct {
 	Token string `yaml:"token"`
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secrets is the secrets bundle: all the random and private material of a cluster in one file.
+// Package secrets implements the secrets bundle: all random and private material of a cluster in one file.
 //
-// Who has the bundle can make the configurations of the cluster again, and more machines for it; it is
-// the one file worth a safe. New makes one, Decode and Encode read and write the file, FromConfig takes
-// the material out of an existing control plane configuration, FromKubernetesPKI takes over the
-// authorities of a cluster that was made with other tools.
+// The bundle is enough to generate the configurations of the cluster again, and those of more machines, so it
+// must be kept safe. New generates a bundle; Decode and Encode read and write the file. FromConfig extracts the
+// secrets from an existing control plane configuration. FromKubernetesPKI takes the authorities of a cluster
+// that other tools created.
 package secrets

@@ -15,28 +15,28 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Token is the shape of bootstrap and trustd tokens.
+// Token matches bootstrap tokens and trustd tokens.
 var Token = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
-// Encode writes the bundle as a YAML file.
+// Encode encodes the bundle as YAML.
 func (b *Bundle) Encode() ([]byte, error) { return config.Encode(b) }
 
-// Decode reads a bundle strictly and checks it.
+// Decode decodes a bundle strictly and checks it.
 func Decode(text []byte) (*Bundle, error) {
 	var node yaml.Node
 
 	if err := yaml.Unmarshal(text, &node); err != nil {
-		return nil, fmt.Errorf("reading a secrets bundle: not YAML: %w", err)
+		return nil, fmt.Errorf("read secrets bundle: not YAML: %w", err)
 	}
 
 	if node.Kind == 0 {
-		return nil, errors.New("reading a secrets bundle: the file is empty: make one with \"talosctl gen secrets\"")
+		return nil, errors.New("read secrets bundle: the file is empty: generate one with \"talosctl gen secrets\"")
 	}
 
 	bundle := &Bundle{}
 
 	if err := strict.Decode(&node, bundle).Err(); err != nil {
-		return nil, fmt.Errorf("reading a secrets bundle: %w", err)
+		return nil, fmt.Errorf("read secrets bundle: %w", err)
 	}
 
 	if err := bundle.Check(); err != nil {
@@ -46,11 +46,11 @@ func Decode(text []byte) (*Bundle, error) {
 	return bundle, nil
 }
 
-// Load reads a bundle from a file.
+// Load reads a bundle from a file and checks it.
 func Load(path string) (*Bundle, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading a secrets bundle: %w", err)
+		return nil, fmt.Errorf("read secrets bundle: %w", err)
 	}
 
 	bundle, err := Decode(text)
@@ -61,7 +61,7 @@ func Load(path string) (*Bundle, error) {
 	return bundle, nil
 }
 
-// Check tells everything that the bundle lacks or has wrong.
+// Check returns all that is missing or wrong in the bundle.
 func (b *Bundle) Check() error {
 	var errs []error
 

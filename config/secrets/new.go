@@ -3,34 +3,35 @@
 package secrets
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// New makes a bundle.
+// New generates a bundle.
 func New() (*Bundle, error) {
 	bundle := &Bundle{}
 
 	if err := bundle.fill(); err != nil {
-		return nil, fmt.Errorf("making a secrets bundle: %w", err)
+		return nil, fmt.Errorf("generate secrets bundle: %w", err)
 	}
 
 	return bundle, nil
 }
 
-// authorities tells how each authority is made.
-func (b *Bundle) authorities() []struct {
+// authority is the place of an authority in the bundle, and its options.
+type authority struct {
 	pair *v1alpha1.CertPair
 	opts pki.CAOptions
-} {
-	return []struct {
-		pair *v1alpha1.CertPair
-		opts pki.CAOptions
-	}{
+}
+
+func (b *Bundle) authorities() []authority {
+	return []authority{
 		{&b.Certs.OS, pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}}},
 		{&b.Certs.Kubernetes, pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"kubernetes"}}},
 		{&b.Certs.Aggregator, pki.CAOptions{Kind: pki.ECDSAP256, CommonName: "front-proxy"}},
@@ -38,7 +39,7 @@ func (b *Bundle) authorities() []struct {
 	}
 }
 
-// fill makes whatever the bundle lacks.
+// fill generates what the bundle lacks.
 func (b *Bundle) fill() error {
 	for _, a := range b.authorities() {
 		if len(a.pair.Crt) != 0 {
@@ -62,51 +63,30 @@ func (b *Bundle) fill() error {
 		b.Certs.ServiceAccount.Key = private
 	}
 
-	set(&b.Cluster.ID, func() string { return randomBase64(base64.URLEncoding, 32) })
-	set(&b.Cluster.Secret, func() string { return randomBase64(base64.StdEncoding, 32) })
-	set(&b.Secrets.BootstrapToken, newToken)
-	set(&b.Trustd.Token, newToken)
+	b.Cluster.ID = cmp.Or(b.Cluster.ID, randomBase64(base64.URLEncoding))
+	b.Cluster.Secret = cmp.Or(b.Cluster.Secret, randomBase64(base64.StdEncoding))
+	b.Secrets.BootstrapToken = cmp.Or(b.Secrets.BootstrapToken, newToken())
+	b.Trustd.Token = cmp.Or(b.Trustd.Token, newToken())
 
 	if b.Secrets.AESCBCSecret == "" {
-		set(&b.Secrets.SecretboxSecret, func() string { return randomBase64(base64.StdEncoding, 32) })
+		b.Secrets.SecretboxSecret = cmp.Or(b.Secrets.SecretboxSecret, randomBase64(base64.StdEncoding))
 	}
 
 	return nil
 }
 
-func set(field *string, make func() string) {
-	if *field == "" {
-		*field = make()
-	}
+// randomBase64 returns 32 random bytes. It cannot fail: crypto/rand ends the program if the kernel has no randomness.
+func randomBase64(encoding *base64.Encoding) string {
+	var b [32]byte
+
+	rand.Read(b[:])
+
+	return encoding.EncodeToString(b[:])
 }
 
-// randomBase64 never fails: crypto/rand ends the program when the kernel has no randomness.
-func randomBase64(encoding *base64.Encoding, size int) string {
-	b := make([]byte, size)
-	rand.Read(b)
+// newToken returns a token in the form of Kubernetes' bootstrap tokens: id.secret, with 6 and 16 characters.
+func newToken() string {
+	text := strings.ToLower(rand.Text())
 
-	return encoding.EncodeToString(b)
-}
-
-// newToken makes a token of the shape that Kubernetes' bootstrap tokens have: id.secret, of 6 and 16
-// characters.
-func newToken() string { return randomWord(6) + "." + randomWord(16) }
-
-func randomWord(length int) string {
-	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-	word := make([]byte, 0, length)
-
-	for len(word) < length {
-		var b [1]byte
-
-		rand.Read(b[:])
-
-		// 252 is the last multiple of 36 in a byte: beyond it some letters would be likelier.
-		if b[0] < 252 {
-			word = append(word, alphabet[b[0]%36])
-		}
-	}
-
-	return string(word)
+	return text[:6] + "." + text[6:22]
 }

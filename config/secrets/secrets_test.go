@@ -75,7 +75,7 @@ func TestAuthorities(t *testing.T) {
 	}
 
 	if !strings.HasPrefix(string(certs.ServiceAccount.Key), "-----BEGIN RSA PRIVATE KEY-----") {
-		t.Errorf("the service account key is no RSA key: %.40q", certs.ServiceAccount.Key)
+		t.Errorf("service account key: got %.40q, want an RSA key", certs.ServiceAccount.Key)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestTokensDiffer(t *testing.T) {
 	}
 
 	if bundle.Secrets.BootstrapToken == bundle.Trustd.Token || bundle.Cluster.ID == bundle.Cluster.Secret {
-		t.Error("two secrets are one")
+		t.Error("two secrets are the same")
 	}
 }
 
@@ -112,7 +112,7 @@ func TestFromConfig(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(bundle, got); diff != "" {
-		t.Errorf("taken back (-want +got):\n%s", diff)
+		t.Errorf("bundle (-want +got):\n%s", diff)
 	}
 
 	worker, err := config.Decode(out.Worker)

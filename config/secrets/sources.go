@@ -12,17 +12,17 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// FromConfig takes the bundle out of a control plane configuration.
+// FromConfig extracts the bundle from a control plane configuration.
 func FromConfig(cfg *config.Config) (*Bundle, error) {
 	main := config.Find[*v1alpha1.Config](cfg)
 	if main == nil {
-		return nil, errors.New("taking secrets from a configuration: it has no v1alpha1 document")
+		return nil, errors.New("read secrets from configuration: no v1alpha1 document")
 	}
 
 	machine, cluster := &main.Machine, &main.Cluster
 
 	if !machine.Type.IsControlPlane() {
-		return nil, fmt.Errorf("taking secrets from a configuration: machine.type is %q: only a control plane configuration holds them all", machine.Type)
+		return nil, fmt.Errorf("read secrets from configuration: machine.type is %q: only a control plane configuration has all secrets", machine.Type)
 	}
 
 	bundle := &Bundle{
@@ -43,14 +43,14 @@ func FromConfig(cfg *config.Config) (*Bundle, error) {
 	}
 
 	if err := bundle.Check(); err != nil {
-		return nil, fmt.Errorf("taking secrets from a configuration: %w", err)
+		return nil, fmt.Errorf("read secrets from configuration: %w", err)
 	}
 
 	return bundle, nil
 }
 
-// FromKubernetesPKI takes the authorities of a Kubernetes cluster from a directory laid out as
-// /etc/kubernetes/pki, with its bootstrap token when one is given, and makes the rest.
+// FromKubernetesPKI reads the authorities of a Kubernetes cluster from a directory with the layout of
+// /etc/kubernetes/pki. It uses the bootstrap token if one is given, and generates the rest.
 func FromKubernetesPKI(dir, bootstrapToken string) (*Bundle, error) {
 	bundle := &Bundle{Secrets: Tokens{BootstrapToken: bootstrapToken}}
 
@@ -74,15 +74,15 @@ func FromKubernetesPKI(dir, bootstrapToken string) (*Bundle, error) {
 	read("sa.key", &bundle.Certs.ServiceAccount.Key)
 
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("taking secrets from a Kubernetes PKI: %w", err)
+		return nil, fmt.Errorf("read secrets from Kubernetes PKI: %w", err)
 	}
 
 	if err := bundle.fill(); err != nil {
-		return nil, fmt.Errorf("taking secrets from a Kubernetes PKI: %w", err)
+		return nil, fmt.Errorf("read secrets from Kubernetes PKI: %w", err)
 	}
 
 	if err := bundle.Check(); err != nil {
-		return nil, fmt.Errorf("taking secrets from a Kubernetes PKI in %s: %w", dir, err)
+		return nil, fmt.Errorf("read secrets from Kubernetes PKI in %s: %w", dir, err)
 	}
 
 	return bundle, nil

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxValues bounds how many values one text may unfold to; aliases can make few bytes into many.
+	// maxValues is the maximum number of values after the expansion of aliases.
 	maxValues = 500_000
-	// maxDepth bounds nesting; an alias may contain itself.
+	// maxDepth is the maximum nesting. An alias may contain itself.
 	maxDepth = 200
 )
 
-// OneOrMany marks a slice type that may be written as a single scalar.
+// OneOrMany marks a slice type whose value may be a single scalar.
 type OneOrMany interface{ OneOrMany() }
 
 var (
@@ -28,7 +28,7 @@ var (
 	durationType  = reflect.TypeFor[time.Duration]()
 )
 
-// Decode fills out, a pointer to a struct, from node, and returns all that did not fit.
+// Decode decodes node into out, a pointer to a struct, and returns all problems.
 func Decode(node *yaml.Node, out any) Problems {
 	v := reflect.ValueOf(out).Elem()
 	d := &decoder{root: v.Type()}
@@ -50,7 +50,7 @@ func (d *decoder) problem(node *yaml.Node, path, format string, args ...any) {
 	d.problems = append(d.problems, Problem{Path: path, Line: node.Line, Column: node.Column, Text: fmt.Sprintf(format, args...)})
 }
 
-// enter follows aliases and document nodes, and charges the budget. It returns nil when the walk must stop.
+// enter follows aliases and document nodes and counts the value. It returns nil if decoding must stop.
 func (d *decoder) enter(node *yaml.Node, path string) *yaml.Node {
 	at := node
 
@@ -126,7 +126,7 @@ func (d *decoder) kind(node *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// library leaves a boolean or a number to the YAML library.
+// library decodes a boolean or a number with the YAML library.
 func (d *decoder) library(node *yaml.Node, v reflect.Value, path string) {
 	want := wanted(v.Type())
 
@@ -231,7 +231,7 @@ func (d *decoder) object(node *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// scalar reports a problem unless the node is a scalar.
+// scalar reports whether the node is a scalar, and adds a problem if not.
 func (d *decoder) scalar(node *yaml.Node, path, want string) bool {
 	if node.Kind == yaml.ScalarNode {
 		return true

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// quote shows a piece of input, cut to a length that a message can bear.
+// quote quotes a part of the input, truncated to 60 characters.
 func quote(text string) string {
 	const limit = 60
 
@@ -21,7 +21,7 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// describe names what a node is, in the words of someone who writes YAML.
+// describe describes a node for users.
 func describe(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -45,7 +45,7 @@ func describe(node *yaml.Node) string {
 	}
 }
 
-// wanted names what a Go type takes.
+// wanted describes the values of a Go type for users.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

@@ -17,7 +17,7 @@ type Field struct {
 
 var fieldCache sync.Map // reflect.Type -> map[string]Field
 
-// Fields lists the keys that a struct has, by their names in YAML.
+// Fields returns the keys of a struct by their names in YAML.
 func Fields(t reflect.Type) map[string]Field {
 	if cached, ok := fieldCache.Load(t); ok {
 		return cached.(map[string]Field)
@@ -45,7 +45,7 @@ func Fields(t reflect.Type) map[string]Field {
 	return out
 }
 
-// Join appends a key to a path; a key that is not a plain word is quoted in brackets.
+// Join appends a key to a path. A key with special characters is quoted in brackets.
 func Join(path, key string) string {
 	for _, r := range key {
 		if r != '_' && r != '-' && r != '$' && !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {

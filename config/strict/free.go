@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// free reads a value of any shape, as JSON would have it.
+// free decodes a value of any type into the types of JSON.
 func (d *decoder) free(node *yaml.Node, path string) any {
 	if node = d.enter(node, path); node == nil {
 		return nil
@@ -48,11 +48,11 @@ func (d *decoder) freeScalar(node *yaml.Node, path string) any {
 		return nil
 	case "!!bool", "!!int", "!!float":
 		if err := node.Decode(&out); err != nil {
-			d.problem(node, path, "want a value, got %s: quote it if it is a string", describe(node))
+			d.problem(node, path, "not a valid value: %s: quote it if it is a string", describe(node))
 
 			return nil
 		}
-	default: // dates and the like have no place in JSON: as written
+	default: // JSON has no dates and no binary data: keep the text
 		return node.Value
 	}
 
@@ -61,7 +61,7 @@ func (d *decoder) freeScalar(node *yaml.Node, path string) any {
 		return int64(n)
 	case float64:
 		if math.IsNaN(n) || math.IsInf(n, 0) {
-			d.problem(node, path, "%s has no counterpart in JSON: quote it if it is a string", node.Value)
+			d.problem(node, path, "JSON cannot express %s: quote it if it is a string", node.Value)
 
 			return nil
 		}

@@ -8,8 +8,8 @@ import (
 
 type pair struct{ key, value *yaml.Node }
 
-// pairs lists the keys and values of a mapping: its own, then those of merged mappings ("<<") which it
-// does not have itself. A key that stands twice is reported.
+// pairs returns the keys and values of a mapping, then those of merged mappings ("<<") that it does not
+// have itself. A duplicate key is a problem.
 func (d *decoder) pairs(node *yaml.Node, path string) []pair {
 	if node.Kind != yaml.MappingNode {
 		d.problem(node, path, "want an object (key: value), got %s", describe(node))
@@ -34,7 +34,7 @@ func (d *decoder) pairs(node *yaml.Node, path string) []pair {
 		case key.Kind != yaml.ScalarNode:
 			d.problem(node.Content[i], path, "want a plain key, got %s", describe(key))
 		case seen[key.Value] != nil:
-			d.problem(node.Content[i], Join(path, key.Value), "the key stands twice, first on line %d: keep one", seen[key.Value].Line)
+			d.problem(node.Content[i], Join(path, key.Value), "duplicate key, first on line %d: keep one", seen[key.Value].Line)
 		default:
 			seen[key.Value] = node.Content[i]
 			out = append(out, pair{key, value})
@@ -48,7 +48,7 @@ func (d *decoder) pairs(node *yaml.Node, path string) []pair {
 	return out
 }
 
-// merge adds the pairs of a merged mapping, or of each in a list of them.
+// merge adds the pairs of a merged mapping or of a list of them.
 func (d *decoder) merge(out []pair, seen map[string]*yaml.Node, node *yaml.Node, path string) []pair {
 	if node = d.enter(node, path); node == nil {
 		return out

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong, and where.
+// Problem is one mistake and its place.
 type Problem struct {
-	Document string // kind of the document, "" if it is not known
+	Document string // kind of the document, "" if unknown
 	Path     string // machine.network.interfaces[0].mtu
-	Line     int    // from 1; 0 if not known
+	Line     int    // from 1; 0 if unknown
 	Column   int    // from 1
 	Text     string // what is wrong and what to do
 }
@@ -38,10 +38,10 @@ func (p Problem) Error() string {
 	return strings.Join(where, ", ") + ": " + p.Text
 }
 
-// Problems is everything that is wrong with one text. It is an error when it is not empty.
+// Problems are all mistakes of one text.
 type Problems []Problem
 
-// shown is how many problems a message lists; a person mends those and asks again.
+// shown is the maximum number of problems in a message.
 const shown = 20
 
 func (ps Problems) Error() string {
@@ -69,7 +69,7 @@ func (ps Problems) Error() string {
 	return b.String()
 }
 
-// Err is nil when there are no problems.
+// Err returns the problems as an error, or nil if there are none.
 func (ps Problems) Err() error {
 	if len(ps) == 0 {
 		return nil

@@ -35,7 +35,7 @@ type outer struct {
 	hidden string
 }
 
-var _ = outer{}.hidden // no key, because it is not exported
+var _ = outer{}.hidden // not a key, because it is not exported
 
 func decode(t *testing.T, text string) (outer, strict.Problems) {
 	t.Helper()
@@ -72,7 +72,7 @@ func TestDecode(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"hidden: x", `line 1:1, hidden: unknown key; known are: byName, flag, free, inner, inners, kind, ratio, small`},
+		{"hidden: x", `line 1:1, hidden: unknown key; known keys: byName, flag, free, inner, inners, kind, ratio, small`},
 		{"count: 1", `line 1:1, count: unknown key; it belongs under inner or inners`},
 		{"small: 200", `line 1:8, small: want a whole number of 8 bits, got the number "200"`},
 		{"ratio: much", `line 1:8, ratio: want a number, got the string "much"`},

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// suggest is the tail of an "unknown key" message: the likely key, or the place where the key belongs,
-// or the keys there are.
+// suggest returns the end of an "unknown key" message: the likely key, the place where the key belongs, or
+// the known keys.
 func (d *decoder) suggest(key string, known map[string]Field) string {
 	names := slices.Sorted(maps.Keys(known))
 
@@ -26,13 +26,13 @@ func (d *decoder) suggest(key string, known map[string]Field) string {
 	const few = 12
 
 	if len(names) > 0 && len(names) <= few {
-		return fmt.Sprintf("; known are: %s", strings.Join(names, ", "))
+		return fmt.Sprintf("; known keys: %s", strings.Join(names, ", "))
 	}
 
 	return ""
 }
 
-// Nearest finds the names that key is most likely a misspelling of; none if all are far off.
+// Nearest returns the names closest to key, or none if all are too different.
 func Nearest(key string, names []string) []string {
 	if len(key) > 64 {
 		return nil
@@ -58,7 +58,7 @@ func Nearest(key string, names []string) []string {
 	return best
 }
 
-// DidYouMean is a question to append to a message about an unknown word, or "".
+// DidYouMean returns a question to append to a message about an unknown name, or "".
 func DidYouMean(word string, names []string) string {
 	const many = 3
 
@@ -74,7 +74,7 @@ func DidYouMean(word string, names []string) string {
 	return fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
 }
 
-// editDistance counts the insertions, deletions and replacements between two words (Levenshtein).
+// editDistance returns the Levenshtein distance: the insertions, deletions and replacements between two words.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 
@@ -100,7 +100,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// places lists the paths of the structs below root which have the key.
+// places returns the paths of the structs below root that have the key.
 func places(root reflect.Type, key string) []string {
 	var out []string
 

@@ -11,13 +11,13 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// Config is the file.
+// Config is the content of a talosconfig file.
 type Config struct {
 	Context  string              `yaml:"context"`
 	Contexts map[string]*Context `yaml:"contexts"`
 }
 
-// Context is one cluster and one identity in it.
+// Context is one cluster and the client's identity there.
 type Context struct {
 	Target    string          `yaml:"target,omitempty"` // older name of a single endpoint
 	Endpoints []string        `yaml:"endpoints"`
@@ -30,45 +30,45 @@ type Context struct {
 	ProxyURL  string          `yaml:"proxy-url,omitempty"`
 }
 
-// Auth is an identity other than a client certificate.
+// Auth is an authentication other than by client certificate.
 type Auth struct {
 	Basic    *AuthBasic    `yaml:"basic,omitempty"`
 	SideroV1 *AuthSideroV1 `yaml:"siderov1,omitempty"`
 }
 
-// AuthBasic is a name and password, for proxies before the API.
+// AuthBasic has a name and a password, for proxies in front of the API.
 type AuthBasic struct {
 	Username string `yaml:"username"`
 	Password string `yaml:"password"`
 }
 
-// AuthSideroV1 names a signing identity, for proxies before the API.
+// AuthSideroV1 names a signing identity, for proxies in front of the API.
 type AuthSideroV1 struct {
 	Identity string `yaml:"identity"`
 }
 
-// New makes a file with one context, which is the current one.
+// New returns a Config with one context, which is the current one.
 func New(name string, context *Context) *Config {
 	return &Config{Context: name, Contexts: map[string]*Context{name: context}}
 }
 
-// Names lists the contexts.
+// Names returns the names of the contexts, sorted.
 func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Contexts)) }
 
-// Find returns the named context, or the current one when name is empty.
+// Find returns the named context, or the current one if name is empty.
 func (c *Config) Find(name string) (*Context, error) {
 	switch {
 	case len(c.Contexts) == 0:
 		return nil, fmt.Errorf("the talosconfig has no contexts: merge one with \"talosctl config merge FILE\"")
 	case name == "" && c.Context == "":
-		return nil, fmt.Errorf("the talosconfig has no current context: choose one of %s with \"talosctl config context NAME\"", c.list())
+		return nil, fmt.Errorf("the talosconfig has no current context: select one of %s with \"talosctl config context NAME\"", c.list())
 	case name == "":
 		name = c.Context
 	}
 
 	context := c.Contexts[name]
 	if context == nil {
-		return nil, fmt.Errorf("the talosconfig has no context %q: there are %s", name, c.list())
+		return nil, fmt.Errorf("the talosconfig has no context %q: want one of %s", name, c.list())
 	}
 
 	return context, nil
@@ -82,7 +82,7 @@ func (c *Config) list() string {
 	return strings.Join(c.Names(), ", ")
 }
 
-// Dial lists the endpoints of the context, the older target included.
+// Dial returns the endpoints of the context, or the older target if there are none.
 func (c *Context) Dial() []string {
 	if len(c.Endpoints) == 0 && c.Target != "" {
 		return []string{c.Target}

@@ -3,6 +3,7 @@
 package talosconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/durable"
 )
 
-// Where the file is looked for.
+// The places of the file.
 const (
 	EnvPath   = "TALOSCONFIG"
 	EnvHome   = "TALOS_HOME"
@@ -25,14 +26,10 @@ const (
 	fileName  = "config"
 )
 
-// Path tells which file is meant: the one given, $TALOSCONFIG, config in $TALOS_HOME or ~/.talos, and
-// inside a pod, when none of those is there, the one that is mounted into it.
+// Path returns the path of the file: the given one, $TALOSCONFIG, or config in $TALOS_HOME or ~/.talos. Within
+// a pod where the last does not exist, it is the file that is mounted into the pod.
 func Path(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-
-	if path := os.Getenv(EnvPath); path != "" {
+	if path := cmp.Or(given, os.Getenv(EnvPath)); path != "" {
 		return path, nil
 	}
 
@@ -41,7 +38,7 @@ func Path(given string) (string, error) {
 	if home == "" {
 		user, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("finding the talosconfig: %w: name the file with --talosconfig", err)
+			return "", fmt.Errorf("find talosconfig: %w: name the file with --talosconfig", err)
 		}
 
 		home = filepath.Join(user, directory)
@@ -58,36 +55,36 @@ func Path(given string) (string, error) {
 	return path, nil
 }
 
-// Decode reads the text of a file strictly. An empty text is a file without contexts.
+// Decode decodes the text of a file strictly. An empty text is a file without contexts.
 func Decode(text []byte) (*Config, error) {
 	var node yaml.Node
 
 	if err := yaml.Unmarshal(text, &node); err != nil {
-		return nil, fmt.Errorf("reading a talosconfig: not YAML: %w", err)
+		return nil, fmt.Errorf("read talosconfig: not YAML: %w", err)
 	}
 
 	c := &Config{}
 
 	if node.Kind != 0 {
 		if err := strict.Decode(&node, c).Err(); err != nil {
-			return nil, fmt.Errorf("reading a talosconfig: %w", err)
+			return nil, fmt.Errorf("read talosconfig: %w", err)
 		}
 	}
 
 	for name, context := range c.Contexts {
 		if context == nil {
-			return nil, fmt.Errorf("reading a talosconfig: context %q is empty: remove it", name)
+			return nil, fmt.Errorf("read talosconfig: context %q is empty: remove it", name)
 		}
 	}
 
 	return c, nil
 }
 
-// Load reads a file. A file that is not there is an error that matches fs.ErrNotExist.
+// Load reads a file. If the file does not exist, the error matches fs.ErrNotExist.
 func Load(path string) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the talosconfig: %w", err)
+		return nil, fmt.Errorf("read talosconfig: %w", err)
 	}
 
 	c, err := Decode(text)
@@ -98,7 +95,7 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// LoadOrNew is Load, with an empty Config for a file that is not there.
+// LoadOrNew is Load, but returns an empty Config if the file does not exist.
 func LoadOrNew(path string) (*Config, error) {
 	c, err := Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,10 +105,10 @@ func LoadOrNew(path string) (*Config, error) {
 	return c, err
 }
 
-// Encode writes the text of a file.
+// Encode encodes the text of a file.
 func (c *Config) Encode() ([]byte, error) { return config.Encode(c) }
 
-// Save replaces the file, whole or not at all, readable by its owner only. A symbolic link is followed.
+// Save replaces the file atomically. Only the owner can read it. Save follows a symbolic link.
 func (c *Config) Save(path string) error {
 	text, err := c.Encode()
 	if err != nil {
@@ -121,11 +118,11 @@ func (c *Config) Save(path string) error {
 	path = durable.Target(path)
 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("write the talosconfig: %w", err)
+		return fmt.Errorf("write talosconfig: %w", err)
 	}
 
 	if err := durable.Write(path, text, 0o600); err != nil {
-		return fmt.Errorf("write the talosconfig: %w", err)
+		return fmt.Errorf("write talosconfig: %w", err)
 	}
 
 	return nil

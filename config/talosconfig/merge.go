@@ -7,14 +7,14 @@ import (
 	"reflect"
 )
 
-// Rename tells that a context came in under another name.
+// Rename records that Merge renamed a context.
 type Rename struct{ From, To string }
 
 func (r Rename) String() string {
 	return fmt.Sprintf("renamed talosconfig context %q -> %q", r.From, r.To)
 }
 
-// Merge takes in the contexts of another file. A context whose name is taken by a different one gets a
+// Merge adds the contexts of another file. If a different context has the same name, the added one gets a
 // number (NAME-1, NAME-2, …). The other file's current context becomes the current one.
 func (c *Config) Merge(other *Config) []Rename {
 	var renames []Rename

@@ -137,7 +137,7 @@ func TestSaveAndLoad(t *testing.T) {
 
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
-		t.Errorf("got %v, %v beside the file, want nothing", entries, err)
+		t.Errorf("other files in the folder: got %v, %v, want none", entries, err)
 	}
 }
 
@@ -154,11 +154,11 @@ func TestSaveThroughLink(t *testing.T) {
 	}
 
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
-		t.Errorf("the link is gone: %v, %v", info.Mode(), err)
+		t.Errorf("the link was replaced: %v, %v", info.Mode(), err)
 	}
 
 	if c, err := talosconfig.Load(real); err != nil || c.Context != "a" {
-		t.Errorf("got %v, %v behind the link", c, err)
+		t.Errorf("target of the link: got %v, %v", c, err)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 
-	if _, err := talosconfig.New("a", &talosconfig.Context{}).Find("b"); err == nil || !strings.Contains(err.Error(), "there are a") {
+	if _, err := talosconfig.New("a", &talosconfig.Context{}).Find("b"); err == nil || !strings.Contains(err.Error(), "want one of a") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func FuzzDecode(f *testing.F) {
 		}
 
 		if _, err := talosconfig.Decode(again); err != nil {
-			t.Fatalf("decoding what was encoded: %v\n%s", err, again)
+			t.Fatalf("decode again: %v\n%s", err, again)
 		}
 	})
 }

@@ -4,7 +4,7 @@ package v1alpha1
 
 import "time"
 
-// Bond describes a bond, in the kernel's words. A number whose absence is not 0 to the kernel is a pointer.
+// Bond describes a bond with the kernel's names and values. A number is a pointer if the kernel's default is not 0.
 type Bond struct {
 	Interfaces      []string         `yaml:"interfaces,omitempty"`
 	DeviceSelectors []DeviceSelector `yaml:"deviceSelectors,omitempty"`

@@ -34,12 +34,12 @@ type ClusterConfig struct {
 	InlineManifests        []InlineManifest        `yaml:"inlineManifests,omitempty"`
 	AdminKubeconfig        AdminKubeconfig         `yaml:"adminKubeconfig,omitempty"`
 
-	// The first is the older name of the second; either allows pods on control plane machines.
+	// The first is the older name of the second. Either allows pods on control plane machines.
 	AllowSchedulingOnMasters       *bool `yaml:"allowSchedulingOnMasters,omitempty"`
 	AllowSchedulingOnControlPlanes *bool `yaml:"allowSchedulingOnControlPlanes,omitempty"`
 }
 
-// ControlPlane is how the API servers are reached.
+// ControlPlane describes how to reach the API servers.
 type ControlPlane struct {
 	Endpoint           URL `yaml:"endpoint"`
 	LocalAPIServerPort int `yaml:"localAPIServerPort,omitempty"`
@@ -60,7 +60,7 @@ type CNIConfig struct {
 	Flannel FlannelConfig `yaml:"flannel,omitempty"`
 }
 
-// FlannelConfig tunes flannel.
+// FlannelConfig configures flannel.
 type FlannelConfig struct {
 	ExtraArgs                  []string `yaml:"extraArgs,omitempty"`
 	KubeNetworkPoliciesEnabled *bool    `yaml:"kubeNetworkPoliciesEnabled,omitempty"`
@@ -82,13 +82,13 @@ type DiscoveryConfig struct {
 	Registries DiscoveryRegistries `yaml:"registries,omitempty"`
 }
 
-// DiscoveryRegistries are the two places where machines are announced.
+// DiscoveryRegistries are the places where machines announce themselves.
 type DiscoveryRegistries struct {
 	Kubernetes Switch           `yaml:"kubernetes"`
 	Service    DiscoveryService `yaml:"service"`
 }
 
-// DiscoveryService is the discovery service.
+// DiscoveryService configures the discovery service.
 type DiscoveryService struct {
 	Disabled *bool  `yaml:"disabled,omitempty"`
 	Endpoint string `yaml:"endpoint,omitempty"`
@@ -100,7 +100,7 @@ type CoreDNSConfig struct {
 	Image    string `yaml:"image,omitempty"`
 }
 
-// ExternalCloudProvider announces a cloud controller and its manifests.
+// ExternalCloudProvider configures an external cloud controller and its manifests.
 type ExternalCloudProvider struct {
 	Enabled   *bool    `yaml:"enabled,omitempty"`
 	Manifests []string `yaml:"manifests,omitempty"`
@@ -112,7 +112,7 @@ type InlineManifest struct {
 	Contents string `yaml:"contents"`
 }
 
-// AdminKubeconfig tunes the administrator's kubeconfig.
+// AdminKubeconfig configures the administrator's kubeconfig.
 type AdminKubeconfig struct {
 	CertLifetime time.Duration `yaml:"certLifetime,omitempty"`
 }

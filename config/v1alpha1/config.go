@@ -2,7 +2,7 @@
 
 package v1alpha1
 
-// Version is the only version of documents there is.
+// Version is the only version of documents.
 const Version = "v1alpha1"
 
 // Config is the main document: the one without a kind.
@@ -14,8 +14,8 @@ type Config struct {
 	Cluster ClusterConfig `yaml:"cluster"`
 }
 
-// Kind is the name of the document in messages; it is not written in the document itself.
+// Kind returns the name of the document in messages. The document itself has no kind.
 func (*Config) Kind() string { return Version }
 
-// Name is empty: there is one main document in a configuration.
+// Name returns "": a configuration has one main document.
 func (*Config) Name() string { return "" }

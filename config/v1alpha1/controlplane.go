@@ -22,7 +22,7 @@ type AdmissionPlugin struct {
 	Configuration Object `yaml:"configuration"`
 }
 
-// Authorizer is one step of authorization, in order. Type is Node, RBAC or Webhook.
+// Authorizer is one step of authorization. Type is Node, RBAC or Webhook.
 type Authorizer struct {
 	Type    string `yaml:"type"`
 	Name    string `yaml:"name"`
@@ -63,7 +63,7 @@ type VolumeMount struct {
 	ReadOnly  bool   `yaml:"readonly,omitempty"`
 }
 
-// Resources are a pod's requests and limits, in Kubernetes' words.
+// Resources are a pod's requests and limits, as in Kubernetes.
 type Resources struct {
 	// What is set aside for the pod, by resource: cpu, memory.
 	Requests Object `yaml:"requests,omitempty"`

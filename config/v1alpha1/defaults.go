@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
-// What stands where the document is silent.
+// The defaults of keys that a document does not set.
 const (
 	DefaultClusterName   = "kubernetes"
 	DefaultDNSDomain     = "cluster.local"
@@ -21,14 +21,14 @@ const (
 	DefaultCertLifetime  = 8760 * time.Hour
 )
 
-// IsTrue reads a switch that is off unless set.
+// IsTrue returns the value of a switch that is off by default.
 func IsTrue(b *bool) bool { return b != nil && *b }
 
-// IsTrueOr reads a switch with a default.
-func IsTrueOr(b *bool, unset bool) bool {
-	if b == nil {
-		return unset
+// Or returns the value, or absent if it is nil.
+func Or[T any](value *T, absent T) T {
+	if value == nil {
+		return absent
 	}
 
-	return *b
+	return *value
 }

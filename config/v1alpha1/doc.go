@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the documents of the machine configuration as plain Go structs.
+// Package v1alpha1 defines the documents of the machine configuration as plain Go structs.
 //
-// The main document (Config, no kind) describes a machine and its cluster whole; the other documents
-// (HostnameConfig and its like) carry a kind and each describe one thing. Every key that existing
-// clients write at the 1.12 contract is here, the superseded ones included, so that their
-// configurations decode strictly. What a key does in this version is told by config/effects.
+// The main document (Config, without a kind) describes a machine and its cluster; each of the other documents,
+// such as HostnameConfig, has a kind and describes one thing. Every key that existing clients write at the 1.12
+// contract is here, also the superseded ones, so that their configurations decode strictly. Package
+// config/effects lists the keys without effect.
 //
-// The structs carry no behaviour but reading with defaults (Type, Endpoint port, subnets), no
-// validation and no I/O: decoding is config.Decode, checking is config/validate, making is
-// config/generate. Absent and zero are the same unless the field is a pointer. Field order is the
-// order of keys in generated files.
+// The structs have no validation, no I/O and no behavior other than defaults: config.Decode decodes them,
+// config/validate checks them, config/generate generates them. Absent and zero are the same unless the field is
+// a pointer. The order of fields is the order of keys in generated files.
 //
-// Fields marked merge:"replace" are not appended to by a strategic merge patch, and lists marked
-// merge:"key=a,b" are merged element by element, matched by the first of the named keys that is set.
+// A strategic merge patch replaces fields marked merge:"replace" and does not append to them. It merges lists
+// marked merge:"key=a,b" element by element, matched by the first of the named keys that is set.
 package v1alpha1

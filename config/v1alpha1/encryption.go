@@ -8,7 +8,7 @@ type SystemEncryption struct {
 	Ephemeral *Encryption `yaml:"ephemeral,omitempty"`
 }
 
-// Encryption of one partition.
+// Encryption configures the encryption of one partition.
 type Encryption struct {
 	Provider  string          `yaml:"provider"`
 	Keys      []EncryptionKey `yaml:"keys"`
@@ -18,7 +18,7 @@ type Encryption struct {
 	Options   []string        `yaml:"options,omitempty"`
 }
 
-// EncryptionKey is one key slot; exactly one source of the key is set.
+// EncryptionKey is one key slot. Exactly one source of the key is set.
 type EncryptionKey struct {
 	Static      *EncryptionStatic `yaml:"static,omitempty"`
 	NodeID      *EncryptionNodeID `yaml:"nodeID,omitempty"`
@@ -28,7 +28,7 @@ type EncryptionKey struct {
 	LockToState *bool             `yaml:"lockToState,omitempty"`
 }
 
-// EncryptionStatic is a passphrase in clear.
+// EncryptionStatic is a passphrase in plain text.
 type EncryptionStatic struct {
 	Passphrase string `yaml:"passphrase,omitempty"`
 }
@@ -36,7 +36,7 @@ type EncryptionStatic struct {
 // EncryptionNodeID derives the key from the machine's identity.
 type EncryptionNodeID struct{}
 
-// EncryptionKMS asks a key service over the network.
+// EncryptionKMS gets the key from a key management service.
 type EncryptionKMS struct {
 	Endpoint string `yaml:"endpoint"`
 }
@@ -47,7 +47,7 @@ type EncryptionTPM struct {
 	Options         *TPMKeyOptions `yaml:"options,omitempty"`
 }
 
-// TPMKeyOptions choose the registers that the key is bound to.
+// TPMKeyOptions select the registers that the key is bound to.
 type TPMKeyOptions struct {
 	PCRs []int `yaml:"pcrs,omitempty"`
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// key is a key of a struct type, wherever the type is used.
+// key is a key of a struct type.
 type key struct {
 	in   reflect.Type
 	name string
 }
 
-// allKeys gathers the keys of a type and of all types below.
+// allKeys returns the keys of a type and of all types below.
 func allKeys(t reflect.Type, out map[key]bool) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -33,7 +33,7 @@ func allKeys(t reflect.Type, out map[key]bool) {
 	}
 }
 
-// removeSet takes away the keys that v sets.
+// removeSet removes the keys that v sets.
 func removeSet(v reflect.Value, out map[key]bool) {
 	switch v.Kind() {
 	case reflect.Pointer:

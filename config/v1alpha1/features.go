@@ -2,7 +2,7 @@
 
 package v1alpha1
 
-// FeaturesConfig switches features of the system.
+// FeaturesConfig turns features of the system on or off.
 type FeaturesConfig struct {
 	RBAC                     *bool                    `yaml:"rbac,omitempty"`
 	StableHostname           *bool                    `yaml:"stableHostname,omitempty"`

@@ -19,12 +19,12 @@ type KubeletConfig struct {
 	DisableManifestsDirectory *bool        `yaml:"disableManifestsDirectory,omitempty"`
 }
 
-// NodeIPConfig chooses the addresses that the node is known by. A subnet may start with "!" to exclude.
+// NodeIPConfig selects the addresses of the Node. A subnet that starts with "!" is excluded.
 type NodeIPConfig struct {
 	ValidSubnets []string `yaml:"validSubnets,omitempty"`
 }
 
-// ExtraMount is a mount added to the kubelet's container, in the words of the OCI runtime specification.
+// ExtraMount is an additional mount of the kubelet's container, as in the OCI runtime specification.
 type ExtraMount struct {
 	Destination string      `yaml:"destination"`
 	Type        string      `yaml:"type,omitempty"`

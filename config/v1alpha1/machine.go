@@ -35,30 +35,30 @@ type MachineConfig struct {
 	Taints      map[string]string   `yaml:"nodeTaints,omitempty"`
 }
 
-// MachineControlPlane switches off parts of the control plane on this machine.
+// MachineControlPlane turns off parts of the control plane on this machine.
 type MachineControlPlane struct {
 	ControllerManager Switch `yaml:"controllerManager,omitempty"`
 	Scheduler         Switch `yaml:"scheduler,omitempty"`
 }
 
-// Switch turns off what is on by default.
+// Switch turns off a feature that is on by default.
 type Switch struct {
 	Disabled *bool `yaml:"disabled,omitempty"`
 }
 
-// MachineDisk is a disk to be partitioned, formatted and mounted.
+// MachineDisk is a disk to partition, format and mount.
 type MachineDisk struct {
 	Device     string          `yaml:"device,omitempty"`
 	Partitions []DiskPartition `yaml:"partitions,omitempty"`
 }
 
-// DiskPartition is one partition of a MachineDisk. Size is bytes or a size such as "100MB".
+// DiskPartition is one partition of a MachineDisk. Size is a number of bytes or a size such as "100MB".
 type DiskPartition struct {
 	Size       string `yaml:"size,omitempty"`
 	MountPoint string `yaml:"mountpoint,omitempty"`
 }
 
-// InstallConfig says how the system is put on a disk.
+// InstallConfig configures the installation of the system to a disk.
 type InstallConfig struct {
 	Disk              string              `yaml:"disk,omitempty"`
 	DiskSelector      InstallDiskSelector `yaml:"diskSelector,omitempty"`
@@ -71,7 +71,7 @@ type InstallConfig struct {
 	GrubUseUKICmdline *bool               `yaml:"grubUseUKICmdline,omitempty"`
 }
 
-// InstallDiskSelector finds the disk to install to by its properties.
+// InstallDiskSelector selects the disk to install to by its properties.
 type InstallDiskSelector struct {
 	Size     string `yaml:"size,omitempty"`
 	Name     string `yaml:"name,omitempty"`
@@ -89,7 +89,7 @@ type InstallExtension struct {
 	Image string `yaml:"image"`
 }
 
-// MachineFile is a file to be written. Op is create, append or overwrite.
+// MachineFile is a file to write. Op is create, append or overwrite.
 type MachineFile struct {
 	Content     string   `yaml:"content"`
 	Permissions FileMode `yaml:"permissions"`
@@ -97,24 +97,24 @@ type MachineFile struct {
 	Op          string   `yaml:"op"`
 }
 
-// TimeConfig sets where the time comes from.
+// TimeConfig configures the time synchronization.
 type TimeConfig struct {
 	Disabled    *bool         `yaml:"disabled,omitempty"`
 	Servers     []string      `yaml:"servers,omitempty"`
 	BootTimeout time.Duration `yaml:"bootTimeout,omitempty"`
 }
 
-// UdevConfig holds extra udev rules.
+// UdevConfig has additional udev rules.
 type UdevConfig struct {
 	Rules []string `yaml:"rules,omitempty"`
 }
 
-// LoggingConfig names where the logs of services are sent.
+// LoggingConfig lists the destinations of service logs.
 type LoggingConfig struct {
 	Destinations []LoggingDestination `yaml:"destinations,omitempty"`
 }
 
-// LoggingDestination is one receiver of logs.
+// LoggingDestination is one destination of logs.
 type LoggingDestination struct {
 	Endpoint  URL               `yaml:"endpoint,omitempty"`
 	Format    string            `yaml:"format,omitempty"`

@@ -14,7 +14,7 @@ const (
 	TypeWorker       MachineType = "worker"
 )
 
-// UnmarshalText reads a role; "join" is an older name of worker.
+// UnmarshalText parses a role. "join" is an older name of worker.
 func (t *MachineType) UnmarshalText(text []byte) error {
 	switch v := MachineType(text); v {
 	case TypeInit, TypeControlPlane, TypeWorker, "":
@@ -30,5 +30,5 @@ func (t *MachineType) UnmarshalText(text []byte) error {
 
 func (t MachineType) String() string { return string(t) }
 
-// IsControlPlane tells whether the machine runs the control plane.
+// IsControlPlane reports whether the machine runs the control plane.
 func (t MachineType) IsControlPlane() bool { return t == TypeControlPlane || t == TypeInit }

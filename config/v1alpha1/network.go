@@ -31,14 +31,14 @@ type KubeSpanConfig struct {
 	Filters                     KubeSpanFilters `yaml:"filters,omitempty"`
 }
 
-// KubeSpanFilters narrow what a machine tells its peers.
+// KubeSpanFilters limit the endpoints and networks that a machine advertises to its peers.
 type KubeSpanFilters struct {
 	Endpoints                 []string `yaml:"endpoints,omitempty"`
 	ExcludeAdvertisedNetworks []string `yaml:"excludeAdvertisedNetworks,omitempty"`
 }
 
-// Device is the configuration of one link, chosen by name or by its properties. Addresses are prefixes;
-// a bare address stands for a whole-length prefix.
+// Device is the configuration of one link, selected by name or by its properties. Addresses are prefixes; an
+// address without a length is a host prefix.
 type Device struct {
 	Interface   string          `yaml:"interface,omitempty"`
 	Selector    *DeviceSelector `yaml:"deviceSelector,omitempty"`
@@ -57,7 +57,7 @@ type Device struct {
 	VIP         *VIP            `yaml:"vip,omitempty"`
 }
 
-// DeviceSelector finds a link by its properties; all that are set must match, "*" stands for any text.
+// DeviceSelector selects a link by its properties. All that are set must match; "*" matches any text.
 type DeviceSelector struct {
 	BusPath       string `yaml:"busPath,omitempty"`
 	HardwareAddr  string `yaml:"hardwareAddr,omitempty"`
@@ -67,8 +67,8 @@ type DeviceSelector struct {
 	Physical      *bool  `yaml:"physical,omitempty"`
 }
 
-// Route is a static route. An empty Network is the default route of Gateway's family. (An absent address is
-// written as "": the YAML library takes any netip value for empty and would leave it out.)
+// Route is a static route. An empty Network means the default route of Gateway's family. The addresses have no
+// omitempty, because the YAML library would omit all netip values: an absent address is written as "".
 type Route struct {
 	Network netip.Prefix `yaml:"network"`
 	Gateway netip.Addr   `yaml:"gateway"`
@@ -84,12 +84,12 @@ type Bridge struct {
 	VLAN       *BridgeVLAN `yaml:"vlan,omitempty"`
 }
 
-// BridgeSTP switches the spanning tree protocol.
+// BridgeSTP turns the spanning tree protocol on or off.
 type BridgeSTP struct {
 	Enabled *bool `yaml:"enabled,omitempty"`
 }
 
-// BridgeVLAN switches VLAN filtering.
+// BridgeVLAN turns VLAN filtering on or off.
 type BridgeVLAN struct {
 	Filtering *bool `yaml:"vlanFiltering,omitempty"`
 }
@@ -99,7 +99,7 @@ type BridgePort struct {
 	Master string `yaml:"master,omitempty"`
 }
 
-// VLAN is a tagged link above its device.
+// VLAN is a tagged link on top of its device.
 type VLAN struct {
 	Addresses   []string     `yaml:"addresses,omitempty"`
 	Routes      []Route      `yaml:"routes,omitempty"`
@@ -110,7 +110,7 @@ type VLAN struct {
 	DHCPOptions *DHCPOptions `yaml:"dhcpOptions,omitempty"`
 }
 
-// DHCPOptions tune the DHCP clients of a link.
+// DHCPOptions configure the DHCP clients of a link.
 type DHCPOptions struct {
 	RouteMetric uint32 `yaml:"routeMetric,omitempty"`
 	IPv4        *bool  `yaml:"ipv4,omitempty"`
@@ -126,7 +126,7 @@ type WireGuard struct {
 	Peers        []WireGuardPeer `yaml:"peers,omitempty"`
 }
 
-// VIP is an address that one control plane machine at a time carries.
+// VIP is an address that one control plane machine at a time has.
 type VIP struct {
 	IP           string       `yaml:"ip,omitempty"`
 	EquinixMetal *VIPProvider `yaml:"equinixMetal,omitempty"`

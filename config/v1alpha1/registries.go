@@ -2,13 +2,13 @@
 
 package v1alpha1
 
-// RegistriesConfig tells where container images come from.
+// RegistriesConfig configures the registries of container images.
 type RegistriesConfig struct {
 	Mirrors map[string]RegistryMirror `yaml:"mirrors,omitempty"`
 	Config  map[string]RegistryAccess `yaml:"config,omitempty"`
 }
 
-// RegistryMirror lists what is asked in place of a registry host ("*" is every host).
+// RegistryMirror lists the endpoints that replace a registry host ("*": every host).
 type RegistryMirror struct {
 	Endpoints    []string `yaml:"endpoints"`
 	OverridePath *bool    `yaml:"overridePath,omitempty"`
@@ -32,20 +32,20 @@ func (m *RegistryMirror) AddEndpoint(url string, overridesPath bool) {
 	m.Endpoints, m.overrides = append(m.Endpoints, url), append(m.overrides, overridesPath)
 }
 
-// RegistryAccess is how a registry host is spoken to.
+// RegistryAccess configures the connection to a registry host.
 type RegistryAccess struct {
 	TLS  *RegistryTLS  `yaml:"tls,omitempty"`
 	Auth *RegistryAuth `yaml:"auth,omitempty"`
 }
 
-// RegistryTLS sets certificates of a registry.
+// RegistryTLS configures TLS for a registry.
 type RegistryTLS struct {
 	ClientIdentity     *CertPair `yaml:"clientIdentity,omitempty"`
 	CA                 Base64    `yaml:"ca,omitempty"`
 	InsecureSkipVerify *bool     `yaml:"insecureSkipVerify,omitempty"`
 }
 
-// RegistryAuth holds the credentials for a registry.
+// RegistryAuth has the credentials for a registry.
 type RegistryAuth struct {
 	Username      string `yaml:"username,omitempty"`
 	Password      string `yaml:"password,omitempty"`

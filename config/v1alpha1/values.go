@@ -12,20 +12,20 @@ import (
 	"github.com/seed-59268b81/talos/config/value"
 )
 
-// Object is a free-form object, as JSON would hold it: map[string]any, []any, string, bool, int64,
+// Object is a free-form object with the types of JSON: map[string]any, []any, string, bool, int64,
 // uint64 (beyond int64), float64 and nil.
 type Object map[string]any
 
-// ExtraArgs are command line flags by name, without dashes. A flag with several values is repeated.
+// ExtraArgs are command line flags by name, without dashes. A flag with several values is passed several times.
 type ExtraArgs map[string]Args
 
-// Args is one or many values of a flag; the document may carry a single one as a plain scalar.
+// Args are the values of a flag. In a document, a single value may be a plain scalar.
 type Args []string
 
-// OneOrMany tells the decoder that a scalar stands for a list of one.
+// OneOrMany makes the decoder accept a scalar as a list of one.
 func (Args) OneOrMany() {}
 
-// MarshalYAML writes a single value as a plain string.
+// MarshalYAML encodes a single value as a plain string.
 func (a Args) MarshalYAML() (any, error) {
 	if len(a) == 1 {
 		return a[0], nil
@@ -34,7 +34,7 @@ func (a Args) MarshalYAML() (any, error) {
 	return []string(a), nil
 }
 
-// Base64 is bytes (PEM, mostly) that the document carries in base64.
+// Base64 are bytes, mostly PEM, that are base64 in the document.
 type Base64 []byte
 
 // UnmarshalText decodes base64.
@@ -54,18 +54,18 @@ func (b Base64) MarshalText() ([]byte, error) {
 	return []byte(base64.StdEncoding.EncodeToString(b)), nil
 }
 
-// CertPair is a certificate and its key, PEM inside. Workers carry authorities without their keys.
+// CertPair is a certificate and its key, in PEM. Workers have authorities without their keys.
 type CertPair struct {
 	Crt Base64 `yaml:"crt"`
 	Key Base64 `yaml:"key"`
 }
 
-// Cert is a certificate alone.
+// Cert is a certificate without its key.
 type Cert struct {
 	Crt Base64 `yaml:"crt"`
 }
 
-// KeyOnly is a private key alone.
+// KeyOnly is a private key without a certificate.
 type KeyOnly struct {
 	Key Base64 `yaml:"key"`
 }
@@ -79,7 +79,7 @@ func ParseURL(text string) (URL, error) { return value.ParseURL(text) }
 // FileMode is a file's permissions in octal: 0o644, 0644 or 644 quoted.
 type FileMode fs.FileMode
 
-// UnmarshalText reads octal.
+// UnmarshalText parses an octal number.
 func (m *FileMode) UnmarshalText(text []byte) error {
 	digits := strings.TrimPrefix(strings.TrimPrefix(string(text), "0o"), "0O")
 
@@ -93,5 +93,5 @@ func (m *FileMode) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes octal.
+// MarshalText returns the octal number.
 func (m FileMode) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "0o%o", uint32(m)), nil }

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// bondTargets is how many targets of each family the kernel keeps (BOND_MAX_ARP_TARGETS).
+// bondTargets is the kernel's limit of targets in each address family (BOND_MAX_ARP_TARGETS).
 const bondTargets = 16
 
-// The modes that have a setting (Documentation/networking/bonding.rst; drivers/net/bonding/bond_options.c).
+// The modes, and those that support a setting (Documentation/networking/bonding.rst; drivers/net/bonding/bond_options.c).
 var (
 	bondModes        = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"}
 	modesWithLACP    = []string{"802.3ad"}
@@ -25,7 +25,7 @@ var (
 	modesWithRounds  = []string{"balance-rr"}
 )
 
-// bond refuses what the kernel refuses, which would leave the machine without the whole bond, and what would have no effect.
+// bond rejects settings that the kernel rejects, since the machine would then have no bond at all, and settings without effect.
 func (c *check) bond(at string, b *v1alpha1.Bond) {
 	if len(b.Interfaces) == 0 && len(b.DeviceSelectors) == 0 {
 		c.wrong(at, "has no links: set interfaces or deviceSelectors")
@@ -50,7 +50,7 @@ func (c *check) bond(at string, b *v1alpha1.Bond) {
 
 	if b.ADActorSystem != "" {
 		if mac, err := net.ParseMAC(b.ADActorSystem); err != nil || len(mac) != 6 || mac[0]&1 != 0 {
-			c.wrong(at+".adActorSystem", "%q is not the hardware address of one machine: want six bytes such as 02:00:00:00:00:01, no multicast address", b.ADActorSystem)
+			c.wrong(at+".adActorSystem", "%q is not a unicast hardware address: want six bytes such as 02:00:00:00:00:01", b.ADActorSystem)
 		}
 	}
 }
@@ -61,19 +61,19 @@ func (c *check) bondNumbers(at string, b *v1alpha1.Bond) {
 		key              string
 		value, low, high uint32
 	}{
-		{"miimon", or(b.MIIMon, 0), 0, math.MaxInt32},
+		{"miimon", v1alpha1.Or(b.MIIMon, 0), 0, math.MaxInt32},
 		{"updelay", b.UpDelay, 0, math.MaxInt32},
 		{"downdelay", b.DownDelay, 0, math.MaxInt32},
-		// Linux 6.9 and later take 300 s at most.
+		// The maximum since Linux 6.9 is 300 s.
 		{"peerNotifyDelay", b.PeerNotifyDelay, 0, 300_000},
 		{"arpInterval", b.ARPInterval, 0, math.MaxInt32},
 		{"minLinks", b.MinLinks, 0, math.MaxInt32},
-		{"lpInterval", or(b.LPInterval, 1), 1, math.MaxInt32},
-		{"resendIgmp", or(b.ResendIGMP, 1), 0, 255},
-		{"packetsPerSlave", or(b.PacketsPerSlave, 1), 0, 65535},
-		{"tlbDynamicLb", uint32(or(b.TLBDynamicLB, 1)), 0, 1},
+		{"lpInterval", v1alpha1.Or(b.LPInterval, 1), 1, math.MaxInt32},
+		{"resendIgmp", v1alpha1.Or(b.ResendIGMP, 1), 0, 255},
+		{"packetsPerSlave", v1alpha1.Or(b.PacketsPerSlave, 1), 0, 65535},
+		{"tlbDynamicLb", uint32(v1alpha1.Or(b.TLBDynamicLB, 1)), 0, 1},
 		{"allSlavesActive", uint32(b.AllSlavesActive), 0, 1},
-		{"adActorSysPrio", uint32(or(b.ADActorSysPrio, 65535)), 1, 65535},
+		{"adActorSysPrio", uint32(v1alpha1.Or(b.ADActorSysPrio, 65535)), 1, 65535},
 		{"adUserPortKey", uint32(b.ADUserPortKey), 0, 1023},
 	} {
 		if n.value < n.low || n.value > n.high {
@@ -82,7 +82,7 @@ func (c *check) bondNumbers(at string, b *v1alpha1.Bond) {
 	}
 }
 
-// bondModes refuses what the mode does not have. What is the kernel's default anyway may be said in each.
+// bondModes rejects settings that the mode does not support. A setting with the kernel's default value is valid in every mode.
 func (c *check) bondModes(at string, b *v1alpha1.Bond) {
 	mode := b.Mode
 	if mode == "" {
@@ -101,7 +101,7 @@ func (c *check) bondModes(at string, b *v1alpha1.Bond) {
 		{"lacpRate", b.LACPRate != "" && b.LACPRate != "slow", modesWithLACP},
 		{"adSelect", b.ADSelect != "" && b.ADSelect != "stable", modesWithLACP},
 		{"adActorSystem", b.ADActorSystem != "", modesWithLACP},
-		{"adActorSysPrio", or(b.ADActorSysPrio, 65535) != 65535, modesWithLACP},
+		{"adActorSysPrio", v1alpha1.Or(b.ADActorSysPrio, 65535) != 65535, modesWithLACP},
 		{"adUserPortKey", b.ADUserPortKey != 0, modesWithLACP},
 		{"primary", b.Primary != "", modesWithPrimary},
 		{"primaryReselect", b.PrimaryReselect != "" && b.PrimaryReselect != "always", modesWithPrimary},
@@ -109,27 +109,27 @@ func (c *check) bondModes(at string, b *v1alpha1.Bond) {
 		{"arpIPTarget", len(b.ARPIPTarget) != 0, modesWithARP},
 		{"arpValidate", b.ARPValidate != "" && b.ARPValidate != "none", modesWithARP},
 		{"arpAllTargets", b.ARPAllTargets != "" && b.ARPAllTargets != "any", modesWithARP},
-		{"tlbDynamicLb", or(b.TLBDynamicLB, 1) != 1, modesWithTLB},
-		{"packetsPerSlave", or(b.PacketsPerSlave, 1) != 1, modesWithRounds},
+		{"tlbDynamicLb", v1alpha1.Or(b.TLBDynamicLB, 1) != 1, modesWithTLB},
+		{"packetsPerSlave", v1alpha1.Or(b.PacketsPerSlave, 1) != 1, modesWithRounds},
 	} {
 		if s.set && !slices.Contains(s.modes, mode) {
-			c.wrong(at+"."+s.key, "has no effect in mode %s: remove it, or take mode %s", mode, strings.Join(s.modes, ", "))
+			c.wrong(at+"."+s.key, "has no effect in mode %s: remove it, or use mode %s", mode, strings.Join(s.modes, ", "))
 		}
 	}
 }
 
-// bondMonitoring checks how the bond notices a dead link: by its carrier (miimon), or by targets that do not answer.
+// bondMonitoring checks how the bond detects a dead link: by its carrier (miimon), or by ARP targets that do not reply.
 func (c *check) bondMonitoring(at string, b *v1alpha1.Bond) {
 	if b.MIIMon != nil && *b.MIIMon == 0 && b.ARPInterval == 0 {
-		c.wrong(at+".miimon", "is 0, and there is no arpInterval: no dead link would be noticed; remove it (100 is the default), or set arpInterval")
+		c.wrong(at+".miimon", "is 0, and there is no arpInterval: the bond would not detect dead links; remove it (the default is 100), or set arpInterval")
 	}
 
-	if b.ARPInterval != 0 && or(b.MIIMon, 0) != 0 {
+	if b.ARPInterval != 0 && v1alpha1.Or(b.MIIMon, 0) != 0 {
 		c.wrong(at+".arpInterval", "and miimon exclude each other: keep one")
 	}
 
 	if b.ARPInterval != 0 && len(b.ARPIPTarget) == 0 {
-		c.wrong(at+".arpIPTarget", "is missing: arpInterval without a target that answers takes all links for dead")
+		c.wrong(at+".arpIPTarget", "is missing: with arpInterval and no target, the kernel considers all links dead")
 	}
 
 	for _, s := range []struct {
@@ -141,7 +141,7 @@ func (c *check) bondMonitoring(at string, b *v1alpha1.Bond) {
 		{"arpAllTargets", b.ARPAllTargets != "" && b.ARPAllTargets != "any"},
 	} {
 		if s.set && b.ARPInterval == 0 {
-			c.wrong(at+"."+s.key, "has no effect without arpInterval: set that too")
+			c.wrong(at+"."+s.key, "has no effect without arpInterval: set arpInterval too")
 		}
 	}
 
@@ -152,9 +152,9 @@ func (c *check) bondMonitoring(at string, b *v1alpha1.Bond) {
 		switch {
 		case d.value == 0:
 		case b.ARPInterval != 0:
-			c.wrong(at+"."+d.key, "has no effect with arpInterval: it counts in rounds of miimon")
-		case d.value < or(b.MIIMon, 100):
-			c.wrong(at+"."+d.key, "%d is less than miimon, and the kernel rounds it down to 0: want a multiple of %d", d.value, or(b.MIIMon, 100))
+			c.wrong(at+"."+d.key, "has no effect with arpInterval: it is a multiple of miimon")
+		case d.value < v1alpha1.Or(b.MIIMon, 100):
+			c.wrong(at+"."+d.key, "%d is less than miimon, and the kernel rounds it down to 0: want a multiple of %d", d.value, v1alpha1.Or(b.MIIMon, 100))
 		}
 	}
 
@@ -177,7 +177,7 @@ func (c *check) bondTargets(at string, targets []string) {
 		case target.Is4In6():
 			c.wrong(index(at, i), "%s is an IPv4 address: write %s", target, target.Unmap())
 		case seen[target]:
-			c.wrong(index(at, i), "%s is there twice", target)
+			c.wrong(index(at, i), "%s: duplicate", target)
 		}
 
 		seen[target] = true
@@ -189,13 +189,4 @@ func (c *check) bondTargets(at string, targets []string) {
 			c.wrong(at, "has %d addresses of one family: the kernel takes %d", n, bondTargets)
 		}
 	}
-}
-
-// or is the number, or what absence means.
-func or[N any](n *N, absent N) N {
-	if n == nil {
-		return absent
-	}
-
-	return *n
 }

@@ -57,13 +57,13 @@ func (c *check) clusterNetwork(n *v1alpha1.ClusterNetwork) {
 
 	switch {
 	case n.CNI.Name == "custom" && len(n.CNI.URLs) == 0:
-		c.wrong("cluster.network.cni.urls", "is missing: a custom CNI is made of the manifests at these URLs (or choose none)")
+		c.wrong("cluster.network.cni.urls", "is missing: a custom CNI needs the URLs of its manifests (or set name to none)")
 	case n.CNI.Name != "custom" && len(n.CNI.URLs) > 0:
-		c.wrong("cluster.network.cni.urls", "are read only with name: custom")
+		c.wrong("cluster.network.cni.urls", "have no effect unless name is custom")
 	}
 }
 
-// families checks that a list has one network of IPv4 and one of IPv6 at most, as Kubernetes wants it.
+// families checks that a list has at most one IPv4 network and one IPv6 network, as Kubernetes requires.
 func (c *check) families(path string, list []netip.Prefix) {
 	count := map[bool]int{}
 
@@ -77,12 +77,12 @@ func (c *check) families(path string, list []netip.Prefix) {
 		is4 := prefix.Addr().Is4()
 
 		if count[is4]++; count[is4] == 2 {
-			c.wrong(index(path, i), "%s is the second network of its family: want one of IPv4 and one of IPv6 at most", prefix)
+			c.wrong(index(path, i), "%s is the second network of its family: want at most one for IPv4 and one for IPv6", prefix)
 		}
 	}
 }
 
-// discovery checks what discovery needs.
+// discovery checks the settings that discovery needs.
 func (c *check) discovery(main *v1alpha1.Config) {
 	enabled := v1alpha1.IsTrue(main.Cluster.Discovery.Enabled)
 

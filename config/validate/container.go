@@ -11,18 +11,18 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// container warns of what a machine in a container accepts and leaves alone: that part of the computer is another's. It is
-// no error, so that one configuration serves containers and machines.
+// container warns about settings that a machine in a container ignores, because they belong to the host. They are not errors, so
+// that one configuration can serve containers and machines.
 func (c *check) container(m *v1alpha1.MachineConfig) {
 	if c.mode != Container {
 		return
 	}
 
-	const notApplied = "is not applied in a container: "
+	const notApplied = "is ignored in a container: "
 
 	for _, name := range slices.Sorted(maps.Keys(m.Sysctls)) {
 		if !strings.HasPrefix(name, "net.") {
-			c.warn(strict.Join("machine.sysctls", name), notApplied+"only parameters of the network (net.*) are the machine's own")
+			c.warn(strict.Join("machine.sysctls", name), notApplied+"a container only has its own network parameters (net.*)")
 		}
 	}
 
@@ -30,11 +30,11 @@ func (c *check) container(m *v1alpha1.MachineConfig) {
 		path, why string
 		set       bool
 	}{
-		{"machine.sysfs", "the kernel is the host's", len(m.Sysfs) > 0},
-		{"machine.kernel.modules", "the kernel is the host's, which must have them", len(m.Kernel.Modules) > 0},
-		{"machine.install.extraKernelArgs", "the kernel's arguments are the host's", len(m.Install.ExtraKernelArgs) > 0},
-		{"machine.disks", "it has no disks", len(m.Disks) > 0},
-		{"machine.time", "the clock is the host's", len(m.Time.Servers) > 0 || m.Time.BootTimeout > 0},
+		{"machine.sysfs", "the host owns the kernel", len(m.Sysfs) > 0},
+		{"machine.kernel.modules", "the host must load them", len(m.Kernel.Modules) > 0},
+		{"machine.install.extraKernelArgs", "the host sets the kernel's arguments", len(m.Install.ExtraKernelArgs) > 0},
+		{"machine.disks", "a container has no disks", len(m.Disks) > 0},
+		{"machine.time", "the host sets the clock", len(m.Time.Servers) > 0 || m.Time.BootTimeout > 0},
 	} {
 		if setting.set {
 			c.warn(setting.path, notApplied+"%s", setting.why)

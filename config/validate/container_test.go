@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/config/validate"
 )
 
-// What a container leaves alone is accepted with a warning there, and without on metal.
-func TestContainerLeavesAlone(t *testing.T) {
+// A container accepts settings that it ignores, with a warning. On metal there is no warning.
+func TestContainerIgnores(t *testing.T) {
 	for _, tt := range []struct{ name, patch, path string }{
 		{"sysctl of the kernel", `machine: {sysctls: {kernel.panic: "30"}}`, "machine.sysctls"},
 		{"sysctl of the network", `machine: {sysctls: {net.core.somaxconn: "4096"}}`, ""},
@@ -32,7 +32,7 @@ func TestContainerLeavesAlone(t *testing.T) {
 				got := ""
 
 				for _, w := range warnings {
-					if path, _, ok := strings.Cut(w, ": is not applied in a container"); ok {
+					if path, _, ok := strings.Cut(w, ": is ignored in a container"); ok {
 						got = path
 					}
 				}
@@ -43,7 +43,7 @@ func TestContainerLeavesAlone(t *testing.T) {
 				}
 
 				if got != want && !(want != "" && strings.HasPrefix(got, want)) {
-					t.Errorf("%s: got a warning of %q, want one of %q", mode, got, want)
+					t.Errorf("%s: got a warning about %q, want one about %q", mode, got, want)
 				}
 			}
 		})

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// controlPlaneOnly checks what only control plane machines have.
+// controlPlaneOnly checks the settings that only control plane machines have.
 func (c *check) controlPlaneOnly(cl *v1alpha1.ClusterConfig) {
 	c.issuing("cluster.ca", cl.CA)
 	c.issuing("cluster.aggregatorCA", cl.AggregatorCA)
 	c.issuing("cluster.etcd.ca", cl.Etcd.CA)
 
 	if len(cl.ServiceAccount.Key) == 0 {
-		c.wrong("cluster.serviceAccount.key", "is missing: service account tokens are signed with it; take it from another control plane machine")
+		c.wrong("cluster.serviceAccount.key", "is missing: it signs service account tokens; copy it from another control plane machine")
 	} else if _, err := pki.ParseKey(cl.ServiceAccount.Key); err != nil {
 		c.wrong("cluster.serviceAccount.key", "%s", err)
 	}
@@ -33,10 +33,10 @@ func (c *check) controlPlaneOnly(cl *v1alpha1.ClusterConfig) {
 
 	if cl.Etcd.Subnet != "" {
 		c.subnets("cluster.etcd.subnet", []string{cl.Etcd.Subnet})
-		c.warn("cluster.etcd.subnet", "is an older way: write cluster.etcd.advertisedSubnets")
+		c.warn("cluster.etcd.subnet", "is deprecated: use cluster.etcd.advertisedSubnets")
 
 		if len(cl.Etcd.AdvertisedSubnets) > 0 {
-			c.wrong("cluster.etcd.subnet", "excludes advertisedSubnets: keep the latter")
+			c.wrong("cluster.etcd.subnet", "and advertisedSubnets exclude each other: keep advertisedSubnets")
 		}
 	}
 
@@ -49,14 +49,14 @@ func (c *check) controlPlaneOnly(cl *v1alpha1.ClusterConfig) {
 	}
 
 	if cl.AllowSchedulingOnMasters != nil {
-		c.warn("cluster.allowSchedulingOnMasters", "is an older word: write allowSchedulingOnControlPlanes")
+		c.warn("cluster.allowSchedulingOnMasters", "is deprecated: use allowSchedulingOnControlPlanes")
 	}
 }
 
 // encryptionSecrets checks the keys that encrypt Kubernetes' secrets in etcd.
 func (c *check) encryptionSecrets(cl *v1alpha1.ClusterConfig) {
 	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" {
-		c.wrong("cluster.secretboxEncryptionSecret", "is missing: Kubernetes' secrets are encrypted in etcd with it; take it from another control plane machine")
+		c.wrong("cluster.secretboxEncryptionSecret", "is missing: it encrypts Kubernetes' secrets in etcd; copy it from another control plane machine")
 	}
 
 	for _, f := range []struct{ path, value string }{
@@ -80,7 +80,7 @@ func (c *check) apiServer(a *v1alpha1.APIServerConfig) {
 		}
 
 		if seen[plugin.Name] {
-			c.wrong(at+".name", "%q stands twice", plugin.Name)
+			c.wrong(at+".name", "%q: duplicate", plugin.Name)
 		}
 
 		seen[plugin.Name] = true
@@ -101,7 +101,7 @@ func (c *check) apiServer(a *v1alpha1.APIServerConfig) {
 	}
 
 	if v1alpha1.IsTrue(a.DisablePodSecurityPolicy) {
-		c.warn("cluster.apiServer.disablePodSecurityPolicy", "Kubernetes has no pod security policies any more: remove the key")
+		c.warn("cluster.apiServer.disablePodSecurityPolicy", "has no effect: Kubernetes removed pod security policies; remove the key")
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *check) manifests(cl *v1alpha1.ClusterConfig) {
 		}
 
 		if seen[manifest.Name] {
-			c.wrong(at+".name", "%q stands twice", manifest.Name)
+			c.wrong(at+".name", "%q: duplicate", manifest.Name)
 		}
 
 		seen[manifest.Name] = true
@@ -133,7 +133,7 @@ func (c *check) manifests(cl *v1alpha1.ClusterConfig) {
 	}
 }
 
-// readable tells whether a text is a stream of YAML documents.
+// readable returns an error if a text is not a stream of YAML documents.
 func readable(text string) error {
 	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
 
@@ -148,7 +148,7 @@ func readable(text string) error {
 	}
 }
 
-// worker warns of what only control plane machines read, and checks what a worker needs of the rest.
+// worker warns about settings that only control plane machines use, and checks those that a worker needs.
 func (c *check) worker(cl *v1alpha1.ClusterConfig) {
 	c.trusted("cluster.ca.crt", cl.CA.Crt)
 
@@ -164,7 +164,7 @@ func (c *check) worker(cl *v1alpha1.ClusterConfig) {
 		{"cluster.secretboxEncryptionSecret", cl.SecretboxSecret != ""},
 	} {
 		if f.set {
-			c.warn(f.path, "is for control plane machines only, and is a secret: remove it from workers")
+			c.warn(f.path, "is a secret of control plane machines: remove it from workers")
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 
 	for _, key := range kind.Replaced() {
 		if isSet(reflect.ValueOf(main).Elem(), key) {
-			c.wrong(key, "there is a %s document too, and only one of the two may say it: move it there", kind.Name)
+			c.wrong(key, "the %s document sets this too: remove one of the two", kind.Name)
 		}
 	}
 }

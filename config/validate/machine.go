@@ -18,7 +18,7 @@ func (c *check) machine(m *v1alpha1.MachineConfig) {
 	case "":
 		c.wrong("machine.type", "is missing: want controlplane or worker")
 	case v1alpha1.TypeInit:
-		c.warn("machine.type", "init is an older word: write controlplane, and run \"talosctl bootstrap\" on one of them")
+		c.warn("machine.type", "init is deprecated: use controlplane, and run \"talosctl bootstrap\" on one machine")
 	}
 
 	c.token("machine.token", m.Token)
@@ -45,7 +45,7 @@ func (c *check) machine(m *v1alpha1.MachineConfig) {
 
 	for i, server := range m.Time.Servers {
 		if _, err := netip.ParseAddr(server); err != nil && !dnsName(server) && !strings.HasPrefix(server, "/dev/") {
-			c.wrong(index("machine.time.servers", i), "%q is neither a name nor an address", server)
+			c.wrong(index("machine.time.servers", i), "%q is neither a hostname nor an address", server)
 		}
 	}
 
@@ -92,7 +92,7 @@ func (c *check) files(files []v1alpha1.MachineFile) {
 	}
 }
 
-// nodeMeta checks labels, annotations and taints as Kubernetes would.
+// nodeMeta checks labels, annotations and taints as Kubernetes does.
 func (c *check) nodeMeta(m *v1alpha1.MachineConfig) {
 	for key, value := range m.NodeLabels {
 		at := strict.Join("machine.nodeLabels", key)
@@ -138,19 +138,19 @@ func (c *check) install(in *v1alpha1.InstallConfig) {
 	}
 
 	if in.Disk != "" && selector {
-		c.warn("machine.install.diskSelector", "it is used, and machine.install.disk (%s) is not: keep one", in.Disk)
+		c.warn("machine.install.diskSelector", "overrides machine.install.disk (%s): keep one", in.Disk)
 	}
 
 	c.image("machine.install.image", in.Image)
 
 	if len(in.Extensions) > 0 {
-		c.warn("machine.install.extensions", "is an older way: choose an installer image that has the extensions")
+		c.warn("machine.install.extensions", "is deprecated: use an installer image that has the extensions")
 	}
 }
 
 func (c *check) features(f *v1alpha1.FeaturesConfig) {
 	if f.RBAC != nil && !*f.RBAC {
-		c.warn("machine.features.rbac", "false has no effect: calls are always held against the roles of the caller")
+		c.warn("machine.features.rbac", "false has no effect: the roles of clients are always checked")
 	}
 
 	c.oneOf("machine.features.nodeAddressSortAlgorithm", f.NodeAddressSortAlgorithm, "v1", "v2")

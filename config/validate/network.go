@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// minMTU is the smallest that IPv4 works with (RFC 791).
+// minMTU is the smallest MTU for IPv4 (RFC 791).
 const minMTU = 68
 
 func (c *check) network(n *v1alpha1.NetworkConfig) {
@@ -48,7 +48,7 @@ func (c *check) network(n *v1alpha1.NetworkConfig) {
 		at := index("machine.network.interfaces", i)
 
 		if first, twice := seen[device.Interface]; twice && device.Interface != "" {
-			c.wrong(at+".interface", "%q is configured at machine.network.interfaces[%d] already: put both into one", device.Interface, first)
+			c.wrong(at+".interface", "%q is configured at machine.network.interfaces[%d] already: merge the two", device.Interface, first)
 		}
 
 		seen[device.Interface] = i
@@ -69,7 +69,7 @@ func (c *check) device(at string, d *v1alpha1.Device) {
 	case d.Interface != "" && d.Selector != nil:
 		c.wrong(at, "interface %q and deviceSelector exclude each other: keep one", d.Interface)
 	case d.Selector != nil && *d.Selector == v1alpha1.DeviceSelector{}:
-		c.wrong(at+".deviceSelector", "is empty: it would match every link; set one property at least")
+		c.wrong(at+".deviceSelector", "is empty: it would match every link; set at least one property")
 	}
 
 	c.layer3(at, d.Addresses, d.Routes, d.MTU, d.VIP)
@@ -92,7 +92,7 @@ func (c *check) device(at string, d *v1alpha1.Device) {
 		}
 
 		if tags[vlan.ID] {
-			c.wrong(vlanAt+".vlanId", "%d stands twice", vlan.ID)
+			c.wrong(vlanAt+".vlanId", "%d: duplicate", vlan.ID)
 		}
 
 		tags[vlan.ID] = true
@@ -100,7 +100,7 @@ func (c *check) device(at string, d *v1alpha1.Device) {
 	}
 }
 
-// layer3 checks what links and VLANs have in common.
+// layer3 checks the settings that links and VLANs have in common.
 func (c *check) layer3(at string, addresses []string, routes []v1alpha1.Route, mtu uint32, vip *v1alpha1.VIP) {
 	for i, text := range addresses {
 		if _, ok := prefixOrAddress(text); !ok {
@@ -113,7 +113,7 @@ func (c *check) layer3(at string, addresses []string, routes []v1alpha1.Route, m
 	}
 
 	if mtu != 0 && mtu < minMTU {
-		c.wrong(at+".mtu", "%d is too small: want %d at least", mtu, minMTU)
+		c.wrong(at+".mtu", "%d is too small: want at least %d", mtu, minMTU)
 	}
 
 	if vip == nil {
@@ -139,7 +139,7 @@ func (c *check) route(at string, r v1alpha1.Route) {
 		addr netip.Addr
 	}{{"gateway", r.Gateway}, {"source", r.Source}} {
 		if addr.addr.IsValid() && r.Network.IsValid() && addr.addr.Is4() != r.Network.Addr().Is4() {
-			c.wrong(at+"."+addr.key, "%s and the network %s are not of one family (IPv4 or IPv6)", addr.addr, r.Network)
+			c.wrong(at+"."+addr.key, "%s and the network %s are of different families (IPv4 and IPv6)", addr.addr, r.Network)
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 
 func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// issuing checks an authority that must be able to sign.
+// issuing checks an authority that signs certificates.
 func (c *check) issuing(path string, ca v1alpha1.CertPair) {
 	switch {
 	case len(ca.Crt) == 0 && len(ca.Key) == 0:
-		c.wrong(path, "is missing: a control plane machine signs certificates with it; take it from another control plane machine, or from the secrets bundle (\"talosctl gen config --with-secrets FILE\")")
+		c.wrong(path, "is missing: a control plane machine signs certificates with it; copy it from another control plane machine, or from the secrets bundle (\"talosctl gen config --with-secrets FILE\")")
 	case len(ca.Key) == 0:
 		c.wrong(path+".key", "is missing: a control plane machine signs certificates with it; is this the configuration of a worker?")
 	default:
@@ -31,10 +31,10 @@ func (c *check) issuing(path string, ca v1alpha1.CertPair) {
 	}
 }
 
-// trusted checks an authority that is only trusted.
+// trusted checks an authority that does not sign.
 func (c *check) trusted(path string, crt []byte) {
 	if len(crt) == 0 {
-		c.wrong(path, "is missing: the machine cannot tell its own cluster from another without; take it from another machine of the cluster")
+		c.wrong(path, "is missing: the machine needs it to recognize its cluster; copy it from another machine of the cluster")
 
 		return
 	}
@@ -55,10 +55,10 @@ func (c *check) certificate(path string, crt []byte) {
 	}
 }
 
-// lifetime warns of an authority that has ended. It is no error: the clock here may be the wrong one.
+// lifetime warns about an expired authority. It is not an error, since the local clock may be wrong.
 func (c *check) lifetime(path string, end time.Time) {
 	if time.Now().After(end) {
-		c.warn(path, "the certificate ended at %s", end.Format(time.RFC3339))
+		c.warn(path, "the certificate expired at %s", end.Format(time.RFC3339))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// security refuses settings that protect something and that this version does not carry out yet. Other settings without effect
-// are accepted with a warning; whoever asks for one of these relies on it.
+// security rejects security settings that this version does not implement yet: users rely on them. Other settings without effect
+// are accepted with a warning.
 func (c *check) security(main *v1alpha1.Config) {
 	m, cl := &main.Machine, &main.Cluster
 
@@ -36,7 +36,7 @@ func (c *check) security(main *v1alpha1.Config) {
 		at, access := strict.Join("machine.registries.config", host), m.Registries.Config[host]
 
 		if access.Auth != nil {
-			c.notYet(at+".auth", "the registry would be asked without credentials")
+			c.notYet(at+".auth", "requests to the registry would have no credentials")
 		}
 
 		if access.TLS == nil {
@@ -44,15 +44,15 @@ func (c *check) security(main *v1alpha1.Config) {
 		}
 
 		if len(access.TLS.CA) > 0 {
-			c.notYet(at+".tls.ca", "the registry's certificate would be held against other authorities")
+			c.notYet(at+".tls.ca", "other authorities would verify the registry's certificate")
 		}
 
 		if access.TLS.ClientIdentity != nil {
-			c.notYet(at+".tls.clientIdentity", "the registry would be asked without a certificate")
+			c.notYet(at+".tls.clientIdentity", "requests to the registry would have no certificate")
 		}
 	}
 }
 
 func (c *check) notYet(path, without string) {
-	c.wrong(path, "this version does not do that yet, and %s: remove the setting", without)
+	c.wrong(path, "not implemented in this version: %s; remove the setting", without)
 }

@@ -33,11 +33,11 @@ func (c *check) encryption(at string, e *v1alpha1.Encryption) {
 	}
 
 	if e.Provider != "luks2" {
-		c.wrong(at+".provider", "%q is not known: want luks2", e.Provider)
+		c.wrong(at+".provider", "unknown provider %q: want luks2", e.Provider)
 	}
 
 	if len(e.Keys) == 0 {
-		c.wrong(at+".keys", "is empty: want one key at least")
+		c.wrong(at+".keys", "is empty: want at least one key")
 	}
 
 	slots := map[int]bool{}
@@ -53,7 +53,7 @@ func (c *check) encryption(at string, e *v1alpha1.Encryption) {
 		}
 
 		if sources != 1 {
-			c.wrong(keyAt, "has %d sources: want one of static, nodeID, kms, tpm", sources)
+			c.wrong(keyAt, "has %d sources: want exactly one of static, nodeID, kms, tpm", sources)
 		}
 
 		if key.Static != nil && key.Static.Passphrase == "" {
@@ -61,7 +61,7 @@ func (c *check) encryption(at string, e *v1alpha1.Encryption) {
 		}
 
 		if slots[key.Slot] {
-			c.wrong(keyAt+".slot", "%d stands twice", key.Slot)
+			c.wrong(keyAt+".slot", "%d: duplicate", key.Slot)
 		}
 
 		slots[key.Slot] = true

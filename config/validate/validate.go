@@ -16,17 +16,17 @@ import (
 	"github.com/seed-59268b81/talos/config/view"
 )
 
-// Mode is the kind of place that a machine runs in.
+// Mode is the environment that a machine runs in.
 type Mode string
 
-// The modes. Only metal installs itself to a disk that the configuration names.
+// The modes. Only metal installs to a disk that the configuration names.
 const (
 	Metal     Mode = "metal"
 	Cloud     Mode = "cloud"
 	Container Mode = "container"
 )
 
-// ParseMode reads a mode.
+// ParseMode parses a mode.
 func ParseMode(text string) (Mode, error) {
 	switch m := Mode(text); m {
 	case Metal, Cloud, Container:
@@ -42,13 +42,13 @@ type (
 	Findings = document.Findings
 )
 
-// Validate checks a configuration for a mode. The error, when there is one, is of type Findings.
+// Validate checks a configuration for a mode. The error, if not nil, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	c := &check{mode: mode}
 	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
-		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
+		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot without it")
 	} else {
 		merged, _ := overlay.Of(cfg)
 		c.document(merged)
@@ -71,7 +71,7 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// Change checks whether a running machine may go from one configuration to another.
+// Change checks whether a running machine may change from one configuration to another.
 func Change(from, to *config.Config) error {
 	before, after := view.Of(from), view.Of(to)
 
@@ -79,7 +79,7 @@ func Change(from, to *config.Config) error {
 	case !before.Complete():
 		return nil
 	case !after.Complete():
-		return errors.New("the new configuration has no v1alpha1 document: a running machine cannot do without; apply a whole configuration")
+		return errors.New("the new configuration has no v1alpha1 document: a running machine needs one; apply a complete configuration")
 	case before.Type().IsControlPlane() != after.Type().IsControlPlane():
 		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type(), after.Type())
 	default:
@@ -87,7 +87,7 @@ func Change(from, to *config.Config) error {
 	}
 }
 
-// check gathers findings.
+// check collects the findings.
 type check struct {
 	mode         Mode
 	controlPlane bool
@@ -107,7 +107,7 @@ func (c *check) document(main *v1alpha1.Config) {
 	c.controlPlane = main.Machine.Type.IsControlPlane()
 
 	if main.Persist != nil && !*main.Persist {
-		c.warn("persist", "false has no effect any more: a configuration is always kept; remove the key")
+		c.warn("persist", "false has no effect: a configuration is always stored; remove the key")
 	}
 
 	c.machine(&main.Machine)

@@ -50,7 +50,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// device is a patch with one network interface.
+// device returns a patch with one network interface.
 func device(keys string) string {
 	return "machine: {network: {interfaces: [{" + keys + "}]}}"
 }
@@ -89,9 +89,9 @@ func TestFindings(t *testing.T) {
 		{"custom CNI without URLs", []string{"cluster: {network: {cni: {name: custom}}}"}, "cluster.network.cni.urls", "is missing"},
 		{"no cluster id", []string{"cluster: {id: {$patch: delete}}"}, "cluster.id", "discovery needs it"},
 		{"bad image", []string{"cluster: {apiServer: {image: 'a b'}}"}, "cluster.apiServer.image", "not an image"},
-		{"bad proxy mode", []string{"cluster: {proxy: {mode: userspace}}"}, "cluster.proxy.mode", "not known"},
+		{"bad proxy mode", []string{"cluster: {proxy: {mode: userspace}}"}, "cluster.proxy.mode", "unknown value"},
 		{"bad manifest", []string{"cluster: {inlineManifests: [{name: a, contents: 'a: ['}]}"}, "cluster.inlineManifests[0].contents", "not YAML"},
-		{"bad authorizer", []string{"cluster: {apiServer: {authorizationConfig: [{name: a, type: Magic}]}}"}, "cluster.apiServer.authorizationConfig[0].type", "not known"},
+		{"bad authorizer", []string{"cluster: {apiServer: {authorizationConfig: [{name: a, type: Magic}]}}"}, "cluster.apiServer.authorizationConfig[0].type", "unknown value"},
 		{"bad etcd subnet", []string{"cluster: {etcd: {advertisedSubnets: [10.0.0.1]}}"}, "cluster.etcd.advertisedSubnets[0]", "not a network"},
 
 		{"bad node subnet", []string{"machine: {kubelet: {nodeIP: {validSubnets: ['!nonsense']}}}"}, "machine.kubelet.nodeIP.validSubnets[0]", "not a network"},
@@ -102,19 +102,19 @@ func TestFindings(t *testing.T) {
 		{"bad sysctl", []string{"machine: {sysctls: {'../x': '1'}}"}, "machine.sysctls", "not a sysctl"},
 		{"bad module", []string{"machine: {kernel: {modules: [{name: a/b}]}}"}, "machine.kernel.modules[0].name", "kernel module"},
 		{"bad file", []string{"machine: {files: [{path: x, op: move, content: '', permissions: 0o600}]}"}, "machine.files[0].op", "create, append, overwrite"},
-		{"bad time server", []string{"machine: {time: {servers: ['a b']}}"}, "machine.time.servers[0]", "neither a name"},
+		{"bad time server", []string{"machine: {time: {servers: ['a b']}}"}, "machine.time.servers[0]", "neither a hostname"},
 		{"bad mirror", []string{"machine: {registries: {mirrors: {docker.io: {endpoints: ['mirror:5000']}}}}"}, `machine.registries.mirrors["docker.io"].endpoints[0]`, "not a registry"},
 		{"disk encryption", []string{"machine: {systemDiskEncryption: {ephemeral: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}"}, "machine.systemDiskEncryption", "the disk would not be encrypted"},
 		{"KubeSpan", []string{"machine: {network: {kubespan: {enabled: true}}}"}, "machine.network.kubespan.enabled", "would not be encrypted"},
 		{"seccomp profiles", []string{"machine: {seccompProfiles: [{name: a.json, value: {}}]}"}, "machine.seccompProfiles", "would not have it"},
 		{"network policies", []string{"cluster: {network: {cni: {flannel: {kubeNetworkPoliciesEnabled: true}}}}"}, "cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "would not be enforced"},
-		{"credentials of a registry", []string{"machine: {registries: {config: {r.example: {auth: {username: a, password: b}}}}}"}, `machine.registries.config["r.example"].auth`, "without credentials"},
+		{"credentials of a registry", []string{"machine: {registries: {config: {r.example: {auth: {username: a, password: b}}}}}"}, `machine.registries.config["r.example"].auth`, "no credentials"},
 		{"authority of a registry", []string{"machine: {registries: {config: {r.example: {tls: {ca: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].tls.ca`, "other authorities"},
-		{"certificate for a registry", []string{"machine: {registries: {config: {r.example: {tls: {clientIdentity: {crt: aGVsbG8=, key: aGVsbG8=}}}}}}"}, `machine.registries.config["r.example"].tls.clientIdentity`, "without a certificate"},
+		{"certificate for a registry", []string{"machine: {registries: {config: {r.example: {tls: {clientIdentity: {crt: aGVsbG8=, key: aGVsbG8=}}}}}}"}, `machine.registries.config["r.example"].tls.clientIdentity`, "no certificate"},
 		{"two key sources", []string{"machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}, tpm: {}}]}}}"}, "machine.systemDiskEncryption.state.keys[0]", "2 sources"},
 
 		{"bad hostname", []string{noAuto, "machine: {network: {hostname: a_b}}"}, "machine.network.hostname", "not a hostname"},
-		{"hostname twice", []string{"machine: {network: {hostname: node}}"}, "machine.network.hostname", "HostnameConfig document too"},
+		{"hostname twice", []string{"machine: {network: {hostname: node}}"}, "machine.network.hostname", "the HostnameConfig document sets this too"},
 		{"auto and hostname", []string{"apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n"}, "HostnameConfig", "exclude each other"},
 		{"bad auto", []string{"apiVersion: v1alpha1\nkind: HostnameConfig\nauto: always\n"}, "HostnameConfig.auto", "stable, off"},
 		{"no link", []string{device("mtu: 1500")}, "machine.network.interfaces[0]", "names no link"},
@@ -123,10 +123,10 @@ func TestFindings(t *testing.T) {
 		{"bad address", []string{device("interface: a, addresses: [192.0.2.300/24]")}, "machine.network.interfaces[0].addresses[0]", "not an address"},
 		{"small MTU", []string{device("interface: a, mtu: 5")}, "machine.network.interfaces[0].mtu", "too small"},
 		{"empty route", []string{device("interface: a, routes: [{metric: 1}]")}, "machine.network.interfaces[0].routes[0]", "neither"},
-		{"mixed route", []string{device("interface: a, routes: [{network: 10.0.0.0/8, gateway: 'fe80::1'}]")}, "machine.network.interfaces[0].routes[0].gateway", "one family"},
+		{"mixed route", []string{device("interface: a, routes: [{network: 10.0.0.0/8, gateway: 'fe80::1'}]")}, "machine.network.interfaces[0].routes[0].gateway", "different families"},
 		{"bad VLAN", []string{device("interface: a, vlans: [{vlanId: 5000}]")}, "machine.network.interfaces[0].vlans[0].vlanId", "1 to 4094"},
 		{"bad VIP", []string{device("interface: a, vip: {ip: x}")}, "machine.network.interfaces[0].vip.ip", "not an address"},
-		{"empty bond", []string{device("interface: a, bond: {mode: x}")}, "machine.network.interfaces[0].bond.mode", "not known"},
+		{"empty bond", []string{device("interface: a, bond: {mode: x}")}, "machine.network.interfaces[0].bond.mode", "unknown value"},
 		{"host without names", []string{"machine: {network: {extraHostEntries: [{ip: 192.0.2.1, aliases: []}]}}"}, "machine.network.extraHostEntries[0].aliases", "is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -10,21 +10,21 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// ClusterName is the cluster's name.
+// ClusterName returns the cluster's name.
 func (c *Config) ClusterName() string {
 	return cmp.Or(c.main.Cluster.ClusterName, v1alpha1.DefaultClusterName)
 }
 
-// ClusterToken is the token that kubelets join with.
+// ClusterToken is the bootstrap token of kubelets.
 func (c *Config) ClusterToken() string { return c.main.Cluster.Token }
 
-// ClusterCA is Kubernetes' authority, on workers without its key.
+// ClusterCA is Kubernetes' authority. Workers do not have its key.
 func (c *Config) ClusterCA() CertPair { return c.main.Cluster.CA }
 
-// ClusterAcceptedCAs are authorities of Kubernetes besides the issuing one.
+// ClusterAcceptedCAs are additional trusted authorities of Kubernetes.
 func (c *Config) ClusterAcceptedCAs() []Cert { return c.main.Cluster.AcceptedCAs }
 
-// AggregatorCA is the authority of the API server as a client of its extensions.
+// AggregatorCA signs the certificate with which the API server authenticates to its extensions.
 func (c *Config) AggregatorCA() CertPair { return c.main.Cluster.AggregatorCA }
 
 // ServiceAccountKey signs the tokens of pods.
@@ -44,7 +44,7 @@ func (c *Config) APIServerPort() int {
 	return cmp.Or(c.main.Cluster.ControlPlane.LocalAPIServerPort, v1alpha1.DefaultAPIServerPort)
 }
 
-// KubePrismPort is the port of KubePrism, and whether it is on.
+// KubePrismPort returns the port of KubePrism, and reports whether it is enabled.
 func (c *Config) KubePrismPort() (int, bool) {
 	kubePrism := &c.main.Machine.Features.KubePrism
 
@@ -74,7 +74,7 @@ func subnets(set []netip.Prefix, otherwise string) []netip.Prefix {
 	return set
 }
 
-// AdminCertLifetime is how long an administrator's kubeconfig is good.
+// AdminCertLifetime is the validity of an administrator's kubeconfig.
 func (c *Config) AdminCertLifetime() time.Duration {
 	return cmp.Or(c.main.Cluster.AdminKubeconfig.CertLifetime, v1alpha1.DefaultCertLifetime)
 }

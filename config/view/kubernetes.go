@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// Etcd is etcd's settings.
+// Etcd returns the settings of etcd.
 func (c *Config) Etcd() Etcd {
 	etcd := c.main.Cluster.Etcd
 	etcd.Image = cmp.Or(etcd.Image, images.DefaultEtcd)
@@ -17,7 +17,7 @@ func (c *Config) Etcd() Etcd {
 	return etcd
 }
 
-// APIServer is the API server's settings.
+// APIServer returns the settings of the API server.
 func (c *Config) APIServer() APIServer {
 	server := c.main.Cluster.APIServer
 	server.Image = cmp.Or(server.Image, images.DefaultKubeAPIServer)
@@ -25,7 +25,7 @@ func (c *Config) APIServer() APIServer {
 	return server
 }
 
-// ControllerManager is the controller manager's settings, and whether it runs on this machine.
+// ControllerManager returns the settings of the controller manager, and reports whether it runs on this machine.
 func (c *Config) ControllerManager() (manager ControllerManager, enabled bool) {
 	manager = c.main.Cluster.ControllerManager
 	manager.Image = cmp.Or(manager.Image, images.DefaultKubeControllerManager)
@@ -33,7 +33,7 @@ func (c *Config) ControllerManager() (manager ControllerManager, enabled bool) {
 	return manager, !IsTrue(c.main.Machine.Plane.ControllerManager.Disabled)
 }
 
-// Scheduler is the scheduler's settings, and whether it runs on this machine.
+// Scheduler returns the settings of the scheduler, and reports whether it runs on this machine.
 func (c *Config) Scheduler() (scheduler Scheduler, enabled bool) {
 	scheduler = c.main.Cluster.Scheduler
 	scheduler.Image = cmp.Or(scheduler.Image, images.DefaultKubeScheduler)
@@ -41,7 +41,7 @@ func (c *Config) Scheduler() (scheduler Scheduler, enabled bool) {
 	return scheduler, !IsTrue(c.main.Machine.Plane.Scheduler.Disabled)
 }
 
-// Proxy is kube-proxy's settings.
+// Proxy returns the settings of kube-proxy.
 func (c *Config) Proxy() Proxy {
 	proxy := c.main.Cluster.Proxy
 	proxy.Image = cmp.Or(proxy.Image, images.DefaultKubeProxy)
@@ -50,7 +50,7 @@ func (c *Config) Proxy() Proxy {
 	return proxy
 }
 
-// CoreDNS is the settings of the cluster's DNS.
+// CoreDNS returns the settings of the cluster's DNS.
 func (c *Config) CoreDNS() CoreDNS {
 	dns := c.main.Cluster.CoreDNS
 	dns.Image = cmp.Or(dns.Image, images.DefaultCoreDNS)
@@ -64,7 +64,7 @@ const (
 	CNICustom  = "custom"
 )
 
-// CNI is the pod network.
+// CNI returns the settings of the pod network.
 func (c *Config) CNI() CNI {
 	cni := c.main.Cluster.Network.CNI
 	cni.Name = cmp.Or(cni.Name, CNIFlannel)
@@ -72,21 +72,21 @@ func (c *Config) CNI() CNI {
 	return cni
 }
 
-// ExternalCloudProvider is the cloud's controller.
+// ExternalCloudProvider returns the settings of the cloud's controller.
 func (c *Config) ExternalCloudProvider() ExternalCloudProvider {
 	return c.main.Cluster.ExternalCloudProvider
 }
 
-// ExtraManifests are URLs of manifests, and ExtraManifestHeaders what is sent to get them.
+// ExtraManifests are URLs of manifests.
 func (c *Config) ExtraManifests() []string { return c.main.Cluster.ExtraManifests }
 
-// ExtraManifestHeaders are sent to get ExtraManifests.
+// ExtraManifestHeaders are the HTTP headers of the requests for ExtraManifests.
 func (c *Config) ExtraManifestHeaders() map[string]string { return c.main.Cluster.ExtraManifestHeaders }
 
 // InlineManifests are texts of manifests.
 func (c *Config) InlineManifests() []InlineManifest { return c.main.Cluster.InlineManifests }
 
-// Kubelet is the kubelet's settings.
+// Kubelet returns the settings of the kubelet.
 func (c *Config) Kubelet() Kubelet {
 	kubelet := c.main.Machine.Kubelet
 	kubelet.Image = cmp.Or(kubelet.Image, images.DefaultKubelet)
@@ -97,7 +97,7 @@ func (c *Config) Kubelet() Kubelet {
 // DiskQuotas reports whether the kubelet measures volumes by project quotas.
 func (c *Config) DiskQuotas() bool { return IsTrue(c.main.Machine.Features.DiskQuotaSupport) }
 
-// StaticPods are pods that the kubelet runs besides the control plane's.
+// StaticPods are static pods besides those of the control plane.
 func (c *Config) StaticPods() []Object { return c.main.Machine.Pods }
 
 // NodeLabels are labels of the machine's Node.

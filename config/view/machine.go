@@ -7,35 +7,35 @@ import "time"
 // Type is the role of the machine.
 func (c *Config) Type() MachineType { return c.main.Machine.Type }
 
-// MachineToken is what a worker shows to get its certificate.
+// MachineToken authenticates a worker's request for its certificate.
 func (c *Config) MachineToken() string { return c.main.Machine.Token }
 
-// MachineCA is the authority of the machine API, on workers without its key.
+// MachineCA is the authority of the machine API. Workers do not have its key.
 func (c *Config) MachineCA() CertPair { return c.main.Machine.CA }
 
-// MachineAcceptedCAs are authorities of the machine API's clients besides the issuing one.
+// MachineAcceptedCAs are additional trusted authorities of the machine API's clients.
 func (c *Config) MachineAcceptedCAs() []Cert { return c.main.Machine.AcceptedCAs }
 
-// MachineCertSANs are extra names and addresses of the machine API's certificate.
+// MachineCertSANs are additional names and addresses in the machine API's certificate.
 func (c *Config) MachineCertSANs() []string { return c.main.Machine.CertSANs }
 
-// Sysctls are values of files below /proc/sys, by path with dots for slashes.
+// Sysctls are values of files below /proc/sys, by path with dots instead of slashes.
 func (c *Config) Sysctls() map[string]string { return c.main.Machine.Sysctls }
 
-// Sysfs are values of files below /sys, by path with dots for slashes.
+// Sysfs are values of files below /sys, by path with dots instead of slashes.
 func (c *Config) Sysfs() map[string]string { return c.main.Machine.Sysfs }
 
-// KernelModules are loaded besides those that the system needs.
+// KernelModules are kernel modules to load besides those that the system needs.
 func (c *Config) KernelModules() []KernelModule { return c.main.Machine.Kernel.Modules }
 
-// Registries are where container images come from.
+// Registries configures the registries of container images.
 func (c *Config) Registries() Registries { return c.main.Machine.Registries }
 
-// TimeSyncDisabled reports whether the clock is left alone.
+// TimeSyncDisabled reports whether time synchronization is off.
 func (c *Config) TimeSyncDisabled() bool { return IsTrue(c.main.Machine.Time.Disabled) }
 
-// TimeServers are the NTP servers; empty for the default.
+// TimeServers are the NTP servers. If empty, the default applies.
 func (c *Config) TimeServers() []string { return c.main.Machine.Time.Servers }
 
-// TimeBootTimeout is how long the boot waits for the time; 0 is until it is known.
+// TimeBootTimeout is how long the boot waits for the time. 0 means without a limit.
 func (c *Config) TimeBootTimeout() time.Duration { return c.main.Machine.Time.BootTimeout }

@@ -8,8 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/config/documents/network"
 )
 
-// Hostname is the chosen name of the machine, with its domain or without; empty when none is chosen. The document
-// HostnameConfig wins.
+// Hostname returns the configured hostname, with or without its domain, or "". The document HostnameConfig wins.
 func (c *Config) Hostname() string {
 	if c.hostname != nil && c.hostname.Hostname != "" {
 		return string(c.hostname.Hostname)
@@ -18,22 +17,23 @@ func (c *Config) Hostname() string {
 	return c.main.Machine.Network.Hostname
 }
 
-// AutoHostname is how a machine without a chosen name names itself.
+// AutoHostname is how a machine without a configured hostname chooses one.
 type AutoHostname int
 
-// The ways to make a hostname.
+// The ways to choose a hostname.
 const (
-	// AutoHostnameAny is by the identity if the machine has one, otherwise by the address: no document decides.
+	// AutoHostnameAny: no document decides. Use the identity if the machine has one, otherwise the address.
 	AutoHostnameAny AutoHostname = iota
-	// AutoHostnameStable is by the machine's identity.
+	// AutoHostnameStable derives the hostname from the machine's identity.
 	AutoHostnameStable
-	// AutoHostnameAddress is by the machine's address.
+	// AutoHostnameAddress derives the hostname from the machine's address.
 	AutoHostnameAddress
-	// AutoHostnameOff makes none.
+	// AutoHostnameOff derives none.
 	AutoHostnameOff
 )
 
-// AutoHostname is how the machine names itself. The document HostnameConfig wins over machine.features.stableHostname.
+// AutoHostname returns how the machine chooses its hostname. The document HostnameConfig wins over
+// machine.features.stableHostname.
 func (c *Config) AutoHostname() AutoHostname {
 	switch {
 	case c.hostname != nil && c.hostname.Auto == network.AutoHostnameStable:
@@ -52,10 +52,10 @@ func (c *Config) AutoHostname() AutoHostname {
 // Devices are the settings of links.
 func (c *Config) Devices() []Device { return c.main.Machine.Network.Interfaces }
 
-// NameServers are the resolvers; empty for those of DHCP or the default.
+// NameServers are the DNS resolvers. If empty, those of DHCP or the default apply.
 func (c *Config) NameServers() []netip.Addr { return c.main.Machine.Network.NameServers }
 
-// SearchDomains are tried for names without a dot.
+// SearchDomains are the DNS search domains.
 func (c *Config) SearchDomains() []string { return c.main.Machine.Network.SearchDomains }
 
 // SearchDomainDisabled reports whether the hostname's domain is not a search domain.
@@ -63,10 +63,10 @@ func (c *Config) SearchDomainDisabled() bool {
 	return IsTrue(c.main.Machine.Network.DisableSearchDomain)
 }
 
-// ExtraHosts are lines of /etc/hosts.
+// ExtraHosts are additional entries of /etc/hosts.
 func (c *Config) ExtraHosts() []ExtraHost { return c.main.Machine.Network.ExtraHostEntries }
 
-// NodeAddressSortAlgorithm is the order of the machine's addresses; empty for the default.
+// NodeAddressSortAlgorithm selects the order of the machine's addresses. If empty, the default applies.
 func (c *Config) NodeAddressSortAlgorithm() string {
 	return c.main.Machine.Features.NodeAddressSortAlgorithm
 }

@@ -4,7 +4,7 @@ package view
 
 import "github.com/seed-59268b81/talos/config/v1alpha1"
 
-// Values of any part of a configuration.
+// Types of all parts of a configuration.
 type (
 	MachineType = v1alpha1.MachineType
 	CertPair    = v1alpha1.CertPair
@@ -14,7 +14,7 @@ type (
 	ExtraArgs   = v1alpha1.ExtraArgs
 )
 
-// Values of the machine.
+// Types of the machine's settings.
 type (
 	KernelModule   = v1alpha1.KernelModule
 	Registries     = v1alpha1.RegistriesConfig
@@ -30,7 +30,7 @@ type (
 	DHCPOptions    = v1alpha1.DHCPOptions
 )
 
-// Values of the programs of Kubernetes.
+// Types of the settings of Kubernetes' programs.
 type (
 	Kubelet               = v1alpha1.KubeletConfig
 	IDMapping             = v1alpha1.IDMapping
@@ -54,8 +54,8 @@ const (
 	TypeWorker       = v1alpha1.TypeWorker
 )
 
-// IsTrue reads a switch that is off unless set.
+// IsTrue returns the value of a switch that is off by default.
 func IsTrue(b *bool) bool { return v1alpha1.IsTrue(b) }
 
-// IsTrueOr reads a switch with a default.
-func IsTrueOr(b *bool, unset bool) bool { return v1alpha1.IsTrueOr(b, unset) }
+// IsTrueOr returns the value of a switch with a default.
+func IsTrueOr(b *bool, unset bool) bool { return v1alpha1.Or(b, unset) }

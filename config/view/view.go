@@ -9,19 +9,19 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// Config is what a configuration says. It never changes, and nobody may change what it hands out.
+// Config is the merged view of a configuration. It is read-only: callers must not change the values that it returns.
 type Config struct {
 	main     *v1alpha1.Config
 	hostname *network.HostnameConfig // nil without one
 	complete bool
 }
 
-// Of returns the view of a configuration. That of nil says nothing: it has the defaults.
+// Of returns the view of a configuration. The view of nil has the defaults.
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
 	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
 }
 
-// Complete reports whether the configuration describes a machine and its cluster. One that does not has other documents only.
+// Complete reports whether the configuration has the main document, which describes a machine and its cluster.
 func (c *Config) Complete() bool { return c.complete }

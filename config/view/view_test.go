@@ -27,7 +27,7 @@ func viewOf(t *testing.T, text string) *view.Config {
 	return view.Of(cfg)
 }
 
-// TestHostname holds which document names the machine.
+// TestHostname checks which document sets the hostname.
 func TestHostname(t *testing.T) {
 	const (
 		worker   = "machine: {type: worker, network: {hostname: older}}\n"
@@ -63,7 +63,7 @@ func TestHostname(t *testing.T) {
 	}
 }
 
-// defaults are what is true where all documents are silent, in the order of want.
+// defaults are the values if no document sets them, in the order of want.
 func defaults(cfg *view.Config) []any {
 	port, kubePrism := cfg.KubePrismPort()
 	manager, managerEnabled := cfg.ControllerManager()
@@ -117,7 +117,7 @@ cluster:
 	}
 }
 
-// TestComplete holds that other documents alone do not describe a machine.
+// TestComplete checks that a configuration without the main document is not complete.
 func TestComplete(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "machine: {type: worker}\n": true, "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: n\n": false} {
 		if got := viewOf(t, text).Complete(); got != want {

@@ -2,54 +2,46 @@
 
 //go:build linux
 
+// Package apid holds the controllers that decide how the API is served and keep its process running.
 package apid
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// ConfigController decides how apid listens. Without a configuration the API is open, but only when maintenance was
-// asked for: while a configuration is still being looked for, it is shut.
+// ConfigController decides how apid listens. Without a configuration the API is open, but only in maintenance: while the machine
+// still looks for a configuration, the API stays closed.
 func ConfigController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "runtime.APIServiceConfigController",
-		Reads: []controller.Input{
-			controller.In[secrets.APICertsSpec](controller.Weak, "", secrets.APIID),
-			controller.In[runtime.MaintenanceServiceRequestSpec](controller.Weak, "", runtime.MaintenanceServiceRequestID),
-		},
-		Writes:  []controller.Output{controller.Out[runtime.APIServiceConfigSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[runtime.APIServiceConfigSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			certs, err := typed.Find[secrets.APICertsSpec](ctx, rt, "", secrets.APIID)
-			if err != nil || certs == nil {
-				return err
+	return transform.Singleton[secrets.APICertsSpec, runtime.APIServiceConfigSpec]{
+		Name: "runtime.APIServiceConfigController",
+		InID: secrets.APIID, OutID: runtime.APIServiceConfigID,
+		Extra: []controller.Input{controller.In[runtime.MaintenanceServiceRequestSpec](controller.Weak, "", runtime.MaintenanceServiceRequestID)},
+		Transform: func(ctx context.Context, r state.Reader, _ *slog.Logger, certs *secrets.APICertsSpec, out *runtime.APIServiceConfigSpec) error {
+			open := certs.SkipVerifyingClientCert
+
+			if f := typed.Read(ctx, r, runtime.MaintenanceServiceRequestID, &runtime.MaintenanceServiceRequestSpec{}); f.Err != nil || open && !f.OK {
+				return cmp.Or(f.Err, transform.ErrNoOutput)
 			}
 
-			maintenance, err := typed.Find[runtime.MaintenanceServiceRequestSpec](ctx, rt, "", runtime.MaintenanceServiceRequestID)
-			if err != nil {
-				return err
-			}
-
-			open := certs.TypedSpec().SkipVerifyingClientCert
-			if open && maintenance == nil {
-				return nil
-			}
-
-			return typed.Set(ctx, rt, "", runtime.APIServiceConfigID, runtime.APIServiceConfigSpec{
+			*out = runtime.APIServiceConfigSpec{
 				ListenAddress:           ":" + strconv.Itoa(contract.APIPort),
 				NodeRoutingDisabled:     open,
 				ReadonlyRoleMode:        open,
 				SkipVerifyingClientCert: open,
-			})
+			}
+
+			return nil
 		},
-	}
+	}.Controller()
 }

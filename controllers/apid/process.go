@@ -20,16 +20,16 @@ import (
 	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
-// Process is how one of the doors is started: the multi-call executable, the door's user, and the sockets that it needs.
+// Process is how apid or trustd is started: the multi-call executable, the user of the process, and the sockets that it needs.
 type Process struct {
 	Executable string
 	UID        int
-	// Sockets in whose folders it must be able to connect.
+	// Sockets that the process connects to. It sees their folders.
 	Sockets []string
 }
 
-// APIService is the API's door. It is started with the machine and opens as soon as it is known how it shall listen:
-// by then the process has long begun. It follows every later change itself.
+// APIService is apid. It is started with the machine, and listens as soon as its settings are known. It follows later changes of
+// the settings itself.
 func APIService(process Process) (supervisor.Service, error) {
 	service, err := process.service("apid", cgroup.Apid, contract.APIPort)
 	service.UntilTheEnd = true
@@ -37,11 +37,11 @@ func APIService(process Process) (supervisor.Service, error) {
 	return service, err
 }
 
-// service is the door's: boxed, under its own user, and back at once when it ends.
+// service runs the process in a sandbox, under its own user, and restarts it at once when it ends.
 func (p Process) service(name string, group cgroup.Group, port int) (supervisor.Service, error) {
 	box := sandbox.Box{
 		Path: p.Executable, Argv: []string{name},
-		// The process has a limit of its cgroup; the collector should know it.
+		// Tell the garbage collector about the memory limit of the cgroup.
 		Env: []string{"GOMEMLIMIT=96MiB", "GOGC=50"},
 		UID: p.UID, GID: p.UID,
 		ReadOnly: []string{p.Executable, "/etc/hosts", "/etc/resolv.conf"},
@@ -61,15 +61,15 @@ func (p Process) service(name string, group cgroup.Group, port int) (supervisor.
 		Runner: &supervisor.Process{Path: path, Argv: argv, Env: env, Cgroup: group.Path, OOMScoreAdj: -998},
 		Health: &supervisor.Health{
 			Check: func(ctx context.Context) error { return checkPort(ctx, name, port) },
-			// One that hangs is back within ten seconds: a machine without its API is out of reach.
+			// A process that hangs is restarted within ten seconds: without its API, a machine cannot be reached.
 			InitialDelay: 100 * time.Millisecond, Period: 2 * time.Second, Timeout: 1500 * time.Millisecond, Failures: 4,
 		},
 		RestartInterval: time.Second,
 	}, nil
 }
 
-// checkPort reports whether the service behind a port answers: the kernel takes connections for a process that hangs, too.
-// It says hello as a TLS client and leaves when the answer begins.
+// checkPort returns nil when the service behind a port answers. A connection proves nothing: the kernel accepts it for a process
+// that hangs, too. So checkPort starts a TLS handshake, and closes the connection at the first byte of the answer.
 func checkPort(ctx context.Context, name string, port int) error {
 	var dialer net.Dialer
 
@@ -80,27 +80,27 @@ func checkPort(ctx context.Context, name string, port int) error {
 	defer conn.Close()
 
 	if deadline, ok := ctx.Deadline(); ok {
-		conn.SetDeadline(deadline) // the read says
+		conn.SetDeadline(deadline) // an error shows up in the read
 	}
 
 	first := &firstByte{Conn: conn}
 
-	// It fails, since what comes after the first byte is kept from it.
-	err = tls.Client(first, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}}).HandshakeContext(ctx) // nothing is said
+	// The handshake always fails, because firstByte returns no data.
+	err = tls.Client(first, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}}).HandshakeContext(ctx) // no data is sent
 	if !first.came {
-		return fmt.Errorf("%s takes connections and does not answer: %w", name, err)
+		return fmt.Errorf("%s accepts connections and does not answer: %w", name, err)
 	}
 
-	// Closed with something unread, the connection would be reset, which is an error in the log of the service.
+	// A connection that is closed with unread data is reset, which the service logs as an error.
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.CloseWrite() // it may have gone
+		tcp.CloseWrite() // the service may have closed it
 		io.Copy(io.Discard, io.LimitReader(conn, 64<<10))
 	}
 
 	return nil
 }
 
-// firstByte is a connection that ends when something has come.
+// firstByte is a connection that ends at the first byte, which it records.
 type firstByte struct {
 	net.Conn
 

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// TestCheckPort has a service that answers, one that refuses everybody, and one that hangs: the kernel still takes connections
-// for it.
+// TestCheckPort checks a service that answers, one that refuses every connection, and one that hangs, for which the kernel still
+// accepts connections.
 func TestCheckPort(t *testing.T) {
 	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
 	if err != nil {
@@ -46,8 +46,8 @@ func TestCheckPort(t *testing.T) {
 	}{
 		{"answers", handshake(&tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}), ""},
 		{"has no certificate yet", handshake(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errors.New("not yet") }}), ""},
-		{"hangs", nil, "takes connections and does not answer"},
-		{"hangs up", func(net.Conn) error { return nil }, "takes connections and does not answer"},
+		{"hangs", nil, "accepts connections and does not answer"},
+		{"hangs up", func(net.Conn) error { return nil }, "accepts connections and does not answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,7 @@ func TestCheckPort(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 
-			// The service has nothing to log about.
+			// The service sees no error that it would log.
 			if tt.name == "answers" {
 				if err := <-ended; !errors.Is(err, io.EOF) {
 					t.Errorf("the service: got %v, want EOF", err)

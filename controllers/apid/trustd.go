@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cgroup"
 )
 
-// Supervisor is what of the supervisor is used; a test has its own.
+// Supervisor is the part of the supervisor that the controllers use; tests have their own.
 type Supervisor interface {
 	Apply(svc supervisor.Service) error
 }
@@ -27,16 +27,15 @@ func Controllers(sup Supervisor, trustd Process) []controller.Controller {
 	return []controller.Controller{ConfigController(), TrustdController(sup, trustd)}
 }
 
-// TrustdController starts trustd, the door for nodes that come for their certificate, as soon as it has one itself: on
-// control planes. trustd follows every later change itself.
+// TrustdController starts trustd, which signs certificates for other nodes, as soon as trustd has its own certificate. Only
+// control planes have one. trustd follows later changes itself.
 func TrustdController(sup Supervisor, process Process) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.TrustdServiceController",
 		Reads:          []controller.Input{controller.In[secrets.TrustdCertsSpec](controller.Weak, "", secrets.TrustdID)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			certs, err := typed.Find[secrets.TrustdCertsSpec](ctx, rt, "", secrets.TrustdID)
-			if err != nil || certs == nil {
-				return err
+			if f := typed.Read(ctx, rt, secrets.TrustdID, &secrets.TrustdCertsSpec{}); !f.OK {
+				return f.Err
 			}
 
 			service, err := process.service("trustd", cgroup.Trustd, contract.TrustdPort)
@@ -48,7 +47,7 @@ func TrustdController(sup Supervisor, process Process) controller.Controller {
 				return err
 			}
 
-			return nil // the machine goes down
+			return nil // the machine is going down
 		},
 	}
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
-// TestDoors holds when trustd is started, and that it and apid are boxed each as its own user with its own sockets alone.
-func TestDoors(t *testing.T) {
+// TestServices holds when trustd is started, and that apid and trustd are sandboxed, each with its own user and sockets.
+func TestServices(t *testing.T) {
 	sup := &controllertest.Supervisor{}
 	n := controllertest.Start(t,
 		apid.TrustdController(sup, apid.Process{Executable: "/sbin/init", UID: 51, Sockets: []string{"/run/t/x.sock"}}),
 	)
 
-	door, err := apid.APIService(apid.Process{Executable: "/sbin/init", UID: 50, Sockets: []string{"/run/a/x.sock", "/run/m/y.sock"}})
+	api, err := apid.APIService(apid.Process{Executable: "/sbin/init", UID: 50, Sockets: []string{"/run/a/x.sock", "/run/m/y.sock"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestDoors(t *testing.T) {
 		t.Error("trustd runs though it has no certificate")
 	}
 
-	check(t, door, cgroup.Apid.Path, `"uid":50`, `["/sbin/init","/etc/hosts","/etc/resolv.conf","/run/a","/run/m"]`)
+	check(t, api, cgroup.Apid.Path, `"uid":50`, `["/sbin/init","/etc/hosts","/etc/resolv.conf","/run/a","/run/m"]`)
 
 	controllertest.Set(n, secrets.TrustdID, secrets.TrustdCertsSpec{})
 	check(t, started(t, sup, "trustd"), cgroup.Trustd.Path, `"uid":51`, `["/sbin/init","/etc/hosts","/etc/resolv.conf","/run/t"]`, `"argv":["trustd"]`)
@@ -73,6 +73,6 @@ func check(t *testing.T, svc supervisor.Service, group string, wants ...string) 
 	}
 
 	if svc.Health == nil || svc.RestartInterval > time.Second {
-		t.Errorf("%s: want it looked after, and back at once", svc.ID)
+		t.Errorf("%s: want a health check, and a restart at once", svc.ID)
 	}
 }

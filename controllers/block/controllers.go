@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// Controllers returns the controllers of the domain, on the real kernel. A machine that has no disks looks at none.
+// Controllers returns the controllers of the domain, on the real kernel.
 func Controllers(p platform.Platform) []controller.Controller {
 	if !p.Owns(platform.Disks) {
 		return []controller.Controller{
@@ -35,13 +35,12 @@ func Controllers(p platform.Platform) []controller.Controller {
 	}
 }
 
-// StartVolumes makes the VolumeLifecycle, without which nothing is mounted.
+// StartVolumes creates the VolumeLifecycle. Without it no volume is mounted.
 func StartVolumes(ctx context.Context, st state.State) error {
 	return typed.Set(ctx, st, "", block.VolumeLifecycleID, block.VolumeLifecycleSpec{})
 }
 
-// StopVolumes takes all mounts back and returns when every volume is unmounted. The VolumeLifecycle stays, torn down:
-// nothing is mounted again.
+// StopVolumes tears down the VolumeLifecycle and returns when every volume is unmounted. No volume is mounted after that.
 func StopVolumes(ctx context.Context, st state.State) error {
 	ptr := resource.PointerOf[block.VolumeLifecycleSpec]("", block.VolumeLifecycleID)
 

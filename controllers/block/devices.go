@@ -16,12 +16,12 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// DevicesController shows the kernel's block devices as BlockDevices. An event of the kernel says that something has
-// changed; what is there is always read whole, so a lost event loses nothing.
+// DevicesController publishes the kernel's block devices as BlockDevices. At each event of the kernel it reads all devices, so a lost
+// event does no harm.
 type DevicesController struct {
 	// Sys is the mount point of sysfs.
 	Sys string
-	// Listen delivers the kernel's events; it calls started when from then on none is missed.
+	// Listen delivers the kernel's events. After it has called started, it misses none.
 	Listen func(ctx context.Context, started func(), handle func(uevent.Event)) error
 }
 
@@ -110,14 +110,14 @@ func (c *DevicesController) reconcile(ctx context.Context, rt controller.Runtime
 	return rt.CleanupOutputs(ctx, resource.KindOf[block.DeviceSpec](""))
 }
 
-// changes collects the names of devices that the kernel spoke of.
+// changes collects the names of devices in events of the kernel.
 type changes struct {
 	mu    sync.Mutex
 	names map[string]bool
 	all   bool
 }
 
-// note tells whether the event is of a block device.
+// note records the event, and reports whether it is of a block device.
 func (c *changes) note(e uevent.Event) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *changes) note(e uevent.Event) bool {
 	return true
 }
 
-// take returns what was collected, and starts anew.
+// take returns whether a device has changed since the last call.
 func (c *changes) take() func(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/disk"
 )
 
-// Prober looks into a device.
+// Prober reads what is on a device.
 type Prober interface {
 	Probe(path string) (Probed, error)
 }
@@ -27,7 +27,7 @@ type Probed struct {
 	DeviceSize, LogicalSector, IOSize uint64
 }
 
-// Devices are the real ones.
+// Devices probes real devices.
 type Devices struct{}
 
 // Probe implements Prober.
@@ -46,8 +46,8 @@ func (Devices) Probe(path string) (Probed, error) {
 	return Probed{info, f.Size, f.SectorSize, f.IOSize}, nil
 }
 
-// DiscoveryController shows what is on each disk and partition. A disk and its partitions are looked at again when
-// the kernel spoke of one of them.
+// DiscoveryController publishes what is on each disk and partition. It probes a disk and its partitions again when the kernel has
+// announced a change of one of them.
 func DiscoveryController(prober Prober) controller.Controller {
 	d := &discovery{prober: prober, seen: map[string]string{}}
 
@@ -62,7 +62,7 @@ func DiscoveryController(prober Prober) controller.Controller {
 
 type discovery struct {
 	prober Prober
-	// seen is, by disk, what was looked at: the generations of it and its partitions.
+	// seen has, by disk, the generations of it and its partitions at the last probe.
 	seen map[string]string
 }
 
@@ -89,7 +89,7 @@ func (d *discovery) reconcile(ctx context.Context, rt controller.Runtime, log *s
 	for group, members := range groups {
 		if d.seen[group] == seen[group] {
 			for _, m := range members {
-				// Written as it is, so that the cleanup leaves it.
+				// Written unchanged, so that it is not cleaned up.
 				if err := typed.Modify(ctx, rt, "", m.Metadata().ID(), func(*block.DiscoveredVolumeSpec) error { return nil }); err != nil {
 					return err
 				}
@@ -110,7 +110,7 @@ func (d *discovery) reconcile(ctx context.Context, rt controller.Runtime, log *s
 	return nil
 }
 
-// probe looks at a disk and its partitions. One that cannot be read is shown with nothing on it.
+// probe probes a disk and its partitions. A device that cannot be read is published as empty.
 func (d *discovery) probe(diskID string, members []*resource.Typed[block.DeviceSpec], log *slog.Logger) map[string]block.DiscoveredVolumeSpec {
 	found := map[string]Probed{}
 
@@ -131,7 +131,7 @@ func (d *discovery) probe(diskID string, members []*resource.Typed[block.DeviceS
 	return out
 }
 
-// discovered is the resource of what was found on a device, and for a partition in its disk's table.
+// discovered returns the resource of a device, from what is on it and, for a partition, in its disk's table.
 func discovered(device *block.DeviceSpec, found Probed, diskID string, parent Probed) block.DiscoveredVolumeSpec {
 	v := block.DiscoveredVolumeSpec{
 		Type: device.Type, DevicePath: device.DevicePath, DevPath: device.DevicePath,

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -26,7 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// fakeProber knows what is on each device, and notes at which it looked.
+// fakeProber knows what is on each device, and records which devices it probed.
 type fakeProber struct {
 	mu     sync.Mutex
 	on     map[string]Probed
@@ -47,7 +48,7 @@ func (f *fakeProber) Probe(path string) (Probed, error) {
 	return p, nil
 }
 
-// take returns where was looked since the last call.
+// take returns the devices that were probed since the last call.
 func (f *fakeProber) take() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +61,7 @@ func (f *fakeProber) take() []string {
 	return out
 }
 
-// sysfs makes the entries of devices: NAME to its uevent lines.
+// sysfs creates the entries of devices: NAME to its uevent lines.
 func sysfs(t *testing.T, root string, devices map[string]string) {
 	t.Helper()
 
@@ -78,15 +79,15 @@ func sysfs(t *testing.T, root string, devices map[string]string) {
 	}
 }
 
-// TestKernelToVolumes takes devices through DevicesController and DiscoveryController: what changed is looked at again,
-// with the disk it belongs to, and nothing else is.
+// TestKernelToVolumes runs DevicesController and DiscoveryController: a device that changed is probed again, with its disk, and no other
+// device is.
 func TestKernelToVolumes(t *testing.T) {
 	const disk = "MAJOR=254\nMINOR=0\nDEVNAME=vda\n"
 
 	sys := t.TempDir()
 	sysfs(t, sys, map[string]string{"vda": disk, "vdb": "MAJOR=254\nMINOR=16\nDEVNAME=vdb\n"})
 
-	meta := gpt.Partition{Number: 1, Label: "META", Type: gpt.TypeLinuxData, ID: gpt.NewGUID(), First: 2048, Last: 4095}
+	meta := gpt.Partition{Number: 1, Label: "META", Type: gpt.TypeLinuxData, ID: uuid.New(), First: 2048, Last: 4095}
 	prober := &fakeProber{on: map[string]Probed{
 		"/dev/vda": {blkid.Info{Name: blkid.GPT, Table: &gpt.Table{SectorSize: 512, Partitions: []gpt.Partition{meta}}}, 10 * gib, 512, 512},
 	}}
@@ -150,7 +151,7 @@ func TestKernelToVolumes(t *testing.T) {
 			t.Errorf("disk (-want +got):\n%s", diff)
 		}
 
-		// One that cannot be read is shown, with nothing on it.
+		// A device that cannot be read is published as empty.
 		if got, err = typed.Get[block.DiscoveredVolumeSpec](ctx, st, "", "vdb"); err != nil || got.TypedSpec().Name != "" {
 			t.Errorf("unreadable disk: got %v, %v", got, err)
 		}
@@ -204,7 +205,7 @@ func TestKernelToVolumes(t *testing.T) {
 		looked()
 
 		if _, err := st.Get(ctx, resource.PointerOf[block.DiscoveredVolumeSpec]("", "vdb")); !state.IsNotFound(err) {
-			t.Errorf("a disk that is gone: got %v, want not found", err)
+			t.Errorf("a removed disk: got %v, want not found", err)
 		}
 
 		cancel()

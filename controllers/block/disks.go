@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/disk"
 )
 
-// DisksController shows of each whole disk what tells it from others.
+// DisksController publishes what identifies each disk.
 func DisksController(sys string) controller.Controller {
 	return transform.Map[block.DeviceSpec, block.DiskSpec]{
 		Name: "block.DisksController",

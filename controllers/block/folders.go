@@ -11,8 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// Folders is the Mounter of a machine without disks: its volumes are folders that whoever started it has put in place.
-// They stay where they are until all processes of the machine have ended.
+// Folders is the Mounter of a machine without disks: its volumes are folders that the host has mounted. They stay mounted until all
+// processes of the machine have ended.
 type Folders struct{}
 
 // Mount implements Mounter.
@@ -46,7 +46,7 @@ func folderVolumes() map[string]block.VolumeConfigSpec {
 	return volumes
 }
 
-// folder fills the status of a volume that is a folder, or a file in its parent's. One that is only read may be missing.
+// folder fills in the status of a volume that is a folder, or a file in its parent's folder. A read-only one may be missing.
 func (v *view) folder(id string, cfg block.VolumeConfigSpec, s *block.VolumeStatusSpec) {
 	at, location := cfg.Mount.TargetPath, cfg.Mount.TargetPath
 	if cfg.ParentID != "" {
@@ -62,11 +62,11 @@ func (v *view) folder(id string, cfg block.VolumeConfigSpec, s *block.VolumeStat
 	case cfg.Mount.ReadOnly():
 		s.Location, s.MountLocation, s.Phase = "", "", block.VolumePhaseMissing
 	default:
-		fail(s, fmt.Errorf("there is no folder %s: whoever starts the container has to mount one there", at))
+		fail(s, fmt.Errorf("there is no folder %s: mount one there when you start the container", at))
 	}
 }
 
-// folders tells which of the folders that volumes are made of are there.
+// folders reports, by path, which folders of volumes exist.
 func folders(configs map[string]block.VolumeConfigSpec) map[string]bool {
 	there := map[string]bool{}
 

@@ -82,7 +82,7 @@ func TestPlanFolders(t *testing.T) {
 	}
 }
 
-// What EPHEMERAL is made of is the same on a disk and in a folder; one that is only read is left as it is.
+// EPHEMERAL has the same folders on a disk and in a folder. A read-only volume is not changed.
 func TestFoldersMount(t *testing.T) {
 	at := t.TempDir()
 	status := block.VolumeStatusSpec{MountSpec: block.MountSpec{TargetPath: at, FileMode: 0o755}}

@@ -19,21 +19,20 @@ import (
 
 // Mounter mounts volumes.
 type Mounter interface {
-	// Mount mounts a volume that is not mounted, brings its file system to the size of its device, and makes the
-	// folders that belong on it.
+	// Mount mounts a volume, grows its file system to the size of its device, and creates the folders on it.
 	Mount(ctx context.Context, volume string, s block.VolumeStatusSpec, readOnly bool) error
 	// Writable remounts a volume that was mounted read-only.
 	Writable(target string) error
-	// Unmount unmounts a volume and all that stands on it.
+	// Unmount unmounts a volume and all mounts on it.
 	Unmount(target string) error
-	// Abandon makes a volume that cannot be unmounted as safe as can be: read-only, or at least flushed.
+	// Abandon makes a volume that cannot be unmounted read-only or, if that fails, flushes it.
 	Abandon(target string) error
 }
 
 const mountName = "block.MountController"
 
-// MountController mounts a volume while somebody requests it, grants each request by a VolumeMountStatus, and
-// unmounts when the last grant is gone. The teardown of the VolumeLifecycle takes back all grants.
+// MountController mounts a volume while there are requests for it, grants each request with a VolumeMountStatus, and unmounts the
+// volume after the last grant was destroyed. The teardown of the VolumeLifecycle takes back all grants.
 func MountController(mounter Mounter) controller.Controller {
 	m := &mounts{mounter: mounter}
 
@@ -95,7 +94,7 @@ func (m *mounts) reconcile(ctx context.Context, rt controller.Runtime, log *slog
 
 	rt.StartTrackingOutputs()
 
-	// A volume that fails does not hold up the others.
+	// The failure of a volume does not stop the others.
 	_, failure := m.handle(ctx, rt, seen{state, volumes}, log)
 
 	if err := rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeMountStatusSpec]("")); err != nil {
@@ -123,7 +122,7 @@ func (m *mounts) reconcile(ctx context.Context, rt controller.Runtime, log *slog
 	return failure
 }
 
-// see reads what is known of the volumes.
+// see reads the state of the volumes.
 func see(ctx context.Context, rt controller.Runtime, wanted map[string][]mountRequest) ([]volumeSeen, error) {
 	statuses, err := typed.List[block.VolumeStatusSpec](ctx, rt, "")
 	if err != nil {
@@ -151,7 +150,7 @@ func see(ctx context.Context, rt controller.Runtime, wanted map[string][]mountRe
 	return volumes, nil
 }
 
-// seeMounted reads what is mounted, and whether it is used.
+// seeMounted reads which volumes are mounted, and whether they are used.
 func seeMounted(ctx context.Context, rt controller.Runtime, wanted map[string][]mountRequest) ([]mountedVolume, error) {
 	mounted, err := typed.List[block.MountStatusSpec](ctx, rt, "")
 	if err != nil {
@@ -178,7 +177,7 @@ func seeMounted(ctx context.Context, rt controller.Runtime, wanted map[string][]
 	return volumes, nil
 }
 
-// handle carries out what an event leads to. It reports whether a volume stays mounted that should not.
+// handle carries out the actions of an event. It reports whether a volume stays mounted that should not.
 func (m *mounts) handle(ctx context.Context, rt controller.Runtime, event any, log *slog.Logger) (stays bool, failure error) {
 	var all []volumeActions
 	m.state, all = m.state.next(event, time.Now())
@@ -256,7 +255,7 @@ func give(ctx context.Context, rt controller.Runtime, a grant) error {
 		return fmt.Errorf("grant %s: %w", a.request, err)
 	}
 
-	// An older grant of the same id may still be held; the runtime wakes us when it is free.
+	// An older grant of the same id may still be held; the runtime wakes the controller when it is free.
 	if err := typed.Set(ctx, rt, "", a.request, a.VolumeMountStatusSpec); err != nil && !state.IsPhaseConflict(err) {
 		return fmt.Errorf("grant %s: %w", a.request, err)
 	}
@@ -264,7 +263,7 @@ func give(ctx context.Context, rt controller.Runtime, a grant) error {
 	return nil
 }
 
-// release lets go the requests whose grant is gone.
+// release removes the finalizer from requests whose grant was destroyed.
 func release(ctx context.Context, rt controller.Runtime, requests []*resource.Typed[block.VolumeMountRequestSpec]) error {
 	for _, r := range requests {
 		if r.Metadata().Phase() != resource.PhaseTearingDown || !r.Metadata().HasFinalizer(mountName) {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// mountState is the state machine of MountController. What is requested, ready and mounted goes in, with the time, and the next
-// state and the actions come out; testdata/mount has scripts of both. A volume is
+// mountState is the state machine of MountController. The requests, the states of the volumes and the time go in, and the next state
+// and the actions come out; testdata/mount has scripts of both. A volume is
 //
 //	         a request, and it is ready           a request to write
 //	unmounted ───────────────────────▶ read-only ────────────────────▶ writable
@@ -24,13 +24,13 @@ import (
 //	    │                                         │ and the machine goes down
 //	    └──── read-only: left mounted; writable for busyLimit: abandoned ◀┘
 type mountState struct {
-	// closing is since when the lifecycle is torn down.
+	// closing is when the teardown of the lifecycle began.
 	closing time.Time
-	// busy is why a volume could not be unmounted at the last attempt.
+	// busy has, by volume, the error of the last attempt to unmount it.
 	busy map[string]string
 }
 
-// Nothing tells when a busy mount becomes free, so it is tried again after busyRetry. When the machine goes down, a
+// There is no event when a busy mount becomes free, so unmounting is tried again after busyRetry. When the machine goes down, a
 // volume that stays busy for busyLimit is abandoned.
 const (
 	busyRetry = 200 * time.Millisecond
@@ -41,7 +41,7 @@ const (
 type lifecycle uint8
 
 const (
-	noLifecycle lifecycle = iota // none yet, or no more
+	noLifecycle lifecycle = iota // not yet created, or destroyed
 	running
 	closing
 )
@@ -52,7 +52,7 @@ type volumeSeen struct {
 	status   block.VolumeStatusSpec
 	leaving  bool                   // the status is torn down
 	mount    *block.MountStatusSpec // nil while it is not mounted
-	unmounts bool                   // the mount's is torn down
+	unmounts bool                   // the MountStatus is torn down
 	requests []mountRequest         // by id
 }
 
@@ -61,7 +61,7 @@ type mountRequest struct {
 	block.VolumeMountRequestSpec
 }
 
-// mountedVolume is one that is mounted; used is whether it is requested, or a grant of it is held.
+// mountedVolume is a volume that is mounted; used is set while it is requested, or a grant of it exists.
 type mountedVolume struct {
 	id string
 	block.MountStatusSpec
@@ -74,16 +74,16 @@ type (
 		lifecycle
 		volumes []volumeSeen
 	}
-	// cleaned comes when the grants of what is requested no more were taken back, as far as nobody holds them.
+	// cleaned follows the cleanup of grants that are no longer requested and that nothing holds.
 	cleaned struct{ volumes []mountedVolume }
-	// unmounted is the outcome of an attempt.
+	// unmounted is the result of an attempt to unmount.
 	unmounted struct {
 		mountedVolume
 		err error
 	}
 )
 
-// The actions. One that fails ends those of its volume, except a grant.
+// The actions. A failed action, except a grant, ends the list of its volume.
 type (
 	refuse  struct{ err error } // fails
 	mountIt struct {
@@ -98,7 +98,7 @@ type (
 	}
 	unmount struct{ mountedVolume }
 	abandon struct{ target string }
-	// forget is that a volume counts as mounted no more.
+	// forget removes the MountStatus of a volume.
 	forget struct{}
 	retry  struct{ after time.Duration }
 	report struct {
@@ -114,7 +114,7 @@ type volumeActions struct {
 	actions []any
 }
 
-// next is what an event leads to: for each volume, in their order, the actions that are to be carried out in theirs.
+// next returns the state after an event, and the actions of each volume, in the order in which they are to be carried out.
 func (s mountState) next(event any, now time.Time) (mountState, []volumeActions) {
 	switch e := event.(type) {
 	case seen:
@@ -136,7 +136,7 @@ func (s mountState) next(event any, now time.Time) (mountState, []volumeActions)
 	return s, nil
 }
 
-// mountAll mounts what is requested and ready, and grants the requests of what is mounted.
+// mountAll mounts the volumes that are requested and ready, and grants the requests of mounted volumes.
 func mountAll(e seen) (all []volumeActions) {
 	if e.lifecycle != running {
 		return nil
@@ -165,13 +165,13 @@ func (v volumeSeen) mountOne() (actions []any) {
 
 	switch {
 	case spec.TargetPath == "":
-		return []any{refuse{errors.New("it cannot be mounted")}}
+		return []any{refuse{errors.New("it has no target path")}}
 	case v.unmounts:
 		return nil
 	case v.mount != nil && v.mount.ReadOnly && !readOnly:
 		actions = []any{makeWritable{spec.TargetPath}}
 	case v.mount != nil:
-		// One that is writable stays so: who writes may not have finished.
+		// A writable mount stays writable: a writer may not have finished.
 		readOnly = v.mount.ReadOnly
 	case v.status.Phase != block.VolumePhaseReady || v.leaving:
 		return nil
@@ -194,7 +194,7 @@ func (v volumeSeen) mountOne() (actions []any) {
 	return actions
 }
 
-// asked is what all requests of a volume come to.
+// asked merges all requests of a volume.
 func (v volumeSeen) asked() block.MountRequestSpec {
 	out := block.MountRequestSpec{VolumeID: v.id, ReadOnly: true}
 
@@ -207,7 +207,7 @@ func (v volumeSeen) asked() block.MountRequestSpec {
 	return out
 }
 
-// unmountAll unmounts what nobody requests and nobody holds. EPHEMERAL last: what else is on the machine may have something on it.
+// unmountAll unmounts the unused volumes. EPHEMERAL is the last, because other volumes may be mounted on it.
 func unmountAll(volumes []mountedVolume) (all []volumeActions) {
 	slices.SortStableFunc(volumes, func(a, b mountedVolume) int {
 		switch block.VolumeEphemeral {
@@ -229,7 +229,7 @@ func unmountAll(volumes []mountedVolume) (all []volumeActions) {
 	return all
 }
 
-// after is what follows an attempt to unmount.
+// after returns the actions after an attempt to unmount.
 func (s *mountState) after(e unmounted, now time.Time) []any {
 	if e.err == nil {
 		delete(s.busy, e.id)

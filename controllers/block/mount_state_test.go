@@ -15,14 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// TestMountScripts runs the scripts of the state machine: after each event its actions. -rewrite writes what comes out; commit only
-// what you understand. The commands are
+// TestMountScripts runs the scripts of the state machine, which have the actions after each event. -rewrite writes the new actions;
+// commit only what you understand. The commands are
 //
 //	start
 //	later 10s
 //	seen running|closing|none        with a line for each volume:
 //	    VOLUME /target [ro] [ready] [leaving] [mounted=ro|rw] [unmounts] [request=rw:WHO] [request=ro:WHO]
-//	cleaned                          with a line for each that is mounted: VOLUME /target [used]
+//	cleaned                          with a line for each mounted volume: VOLUME /target [used]
 //	unmounted VOLUME [ro] [error]
 func TestMountScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/mount", func(t *testing.T, path string) {

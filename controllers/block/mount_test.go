@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// fakeMounts notes what it was asked, and fails as told.
+// fakeMounts records its calls, and fails as configured.
 type fakeMounts struct {
 	mu    sync.Mutex
 	calls []string
@@ -44,7 +44,7 @@ func (f *fakeMounts) call(words ...string) error {
 	return nil
 }
 
-// failing makes a call fail with err, or nil for no longer.
+// failing makes a call fail with err; nil makes it succeed again.
 func (f *fakeMounts) failing(call string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,7 +118,7 @@ func (b *mountBench) request(who, volume string, readOnly bool) {
 	synctest.Wait()
 }
 
-// withdraw tears a request down, and destroys it when it is free.
+// withdraw tears a request down, and destroys it when it has no finalizers.
 func (b *mountBench) withdraw(id string) (free bool) {
 	b.Helper()
 
@@ -205,7 +205,7 @@ func TestHandshake(t *testing.T) {
 			b.Errorf("mount (-want +got):\n%s", diff)
 		}
 
-		// A look at the disk that finds something else does not take a mount away.
+		// A later probe that finds other contents does not unmount the volume.
 		b.volume("EPHEMERAL", "/dev/vda5", "/var", block.VolumePhaseFailed)
 		b.wantGrants("etcd-EPHEMERAL running", "kubelet-EPHEMERAL running")
 
@@ -218,7 +218,7 @@ func TestHandshake(t *testing.T) {
 		b.wantGrants("etcd-EPHEMERAL running", "kubelet-EPHEMERAL tearingDown")
 
 		if !b.withdraw("etcd-EPHEMERAL") {
-			b.Error("a request whose grant nobody holds is not free")
+			b.Error("a request whose grant has no holder still has finalizers")
 		}
 
 		b.want()
@@ -296,7 +296,7 @@ func TestStop(t *testing.T) {
 		time.Sleep(time.Second)
 		b.want()
 
-		// The process that kept it busy has ended.
+		// The process that kept the volume busy has ended.
 		b.failing("unmount /var", nil)
 		b.ok(<-stopped)
 		b.want("unmount /var")

@@ -19,14 +19,13 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/blkid"
-	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/power"
 )
 
 const mib = 1 << 20
 
-// Mounts are the real ones.
+// Mounts mounts real volumes.
 type Mounts struct{}
 
 // Mount implements Mounter.
@@ -67,33 +66,27 @@ func (Mounts) Mount(ctx context.Context, volume string, s block.VolumeStatusSpec
 	return makeFolders(volume, spec)
 }
 
-// mountedAt tells what an attempt that failed later has mounted already. What else is mounted there is hidden by the
-// volume: an early boot puts a small tmpfs on /var.
+// mountedAt reports whether the source is mounted at the target already, by an earlier attempt that failed later. Another mount there
+// does not count, and is hidden by the volume: early boot mounts a small tmpfs on /var.
 func mountedAt(source, target string) (bool, error) {
 	table, err := mount.Table()
 
 	return slices.ContainsFunc(table, func(e mount.Entry) bool { return e.Target == target && e.Source == source }), err
 }
 
-// grow brings an XFS to the size of its partition, which may have grown before this mount or the last.
+// grow grows an XFS to the size of its partition, which may have grown before this mount or an earlier one.
 func grow(ctx context.Context, s block.VolumeStatusSpec) error {
 	if s.Filesystem != block.FilesystemTypeXFS {
 		return nil
 	}
 
-	f, err := disk.Open(s.MountLocation, false)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-
-	info, err := blkid.Probe(f, f.Size, f.SectorSize)
+	found, err := Devices{}.Probe(s.MountLocation)
 	if err != nil {
 		return fmt.Errorf("grow %s: %w", s.MountLocation, err)
 	}
 
-	// XFS leaves out a tail too small to manage.
-	if info.Name != blkid.XFS || info.Size+mib > f.Size {
+	// XFS does not use a tail that is too small.
+	if found.Name != blkid.XFS || found.Size+mib > found.DeviceSize {
 		return nil
 	}
 
@@ -114,14 +107,14 @@ func (Mounts) Writable(target string) error {
 	return mount.Remount(target, flags&^mount.ReadOnly)
 }
 
-// flagsOf is what a remount must repeat.
+// flagsOf returns the flags that a remount must repeat.
 func flagsOf(target string) (uintptr, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(target, &st); err != nil {
 		return 0, fmt.Errorf("flags of %s: %w", target, err)
 	}
 
-	// The ST_ flags of these have the numbers of the MS_ flags.
+	// These ST_ flags have the same numbers as the MS_ flags.
 	return uintptr(st.Flags) & (mount.ReadOnly | mount.NoSuid | mount.NoDev | mount.NoExec), nil
 }
 
@@ -132,7 +125,7 @@ func (Mounts) Unmount(target string) error {
 		return err
 	}
 
-	for _, e := range mount.Standing(table, target) {
+	for _, e := range mount.UnmountOrder(table, target) {
 		if err := mount.Unmount(e.Target); err != nil {
 			return err
 		}
@@ -155,7 +148,7 @@ func (Mounts) Abandon(target string) error {
 	return err
 }
 
-// makeFolders makes the folders that are to be on a volume, and corrects the owner and mode of those that are there.
+// makeFolders creates the folders of a volume, and corrects the owner and mode of those that exist.
 func makeFolders(volume string, spec block.MountSpec) error {
 	folders := []layout.Folder{{Path: layout.VarDir, Mode: spec.FileMode, UID: spec.UID}}
 	if volume == block.VolumeEphemeral {
@@ -183,7 +176,7 @@ func makeFolder(path string, mode uint32, uid int) error {
 		return err
 	}
 
-	// Only what differs: a change of an inode is a write to the disk's log.
+	// Change only what differs: each change of an inode is a write to the disk.
 	st, err := os.Stat(path)
 	if err != nil {
 		return err

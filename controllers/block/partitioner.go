@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// Partitioner is the Provisioner of real disks.
+// Partitioner is the Provisioner for real disks.
 type Partitioner struct {
 	// Sys is the mount point of sysfs.
 	Sys string
@@ -34,7 +34,7 @@ func (p Partitioner) CreatePartition(_ context.Context, path string, spec block.
 			return part, err
 		}
 
-		// What an older partitioning left there must not be taken for the volume's contents.
+		// Remains of an older partition must not be taken for the volume's contents.
 		if err := wipe(f, part.First*t.SectorSize, part.Sectors()*t.SectorSize); err != nil {
 			return part, err
 		}
@@ -48,7 +48,7 @@ func (p Partitioner) GrowPartition(_ context.Context, path string, spec block.Pa
 	return p.edit(path, func(f *disk.File, t *gpt.Table) (gpt.Partition, error) {
 		part, there := t.Find(spec.Label)
 		if !there {
-			return part, fmt.Errorf("partition %q is gone", spec.Label)
+			return part, fmt.Errorf("partition %q is missing", spec.Label)
 		}
 
 		part, grown, err := t.Grow(part.Number, spec.MaxSize)
@@ -60,7 +60,7 @@ func (p Partitioner) GrowPartition(_ context.Context, path string, spec block.Pa
 	})
 }
 
-// edit changes the partition table of a disk, and tells the kernel of the one partition that change returns.
+// edit changes the partition table of a disk, and updates the kernel with the one partition that change returns.
 func (p Partitioner) edit(path string, change func(*disk.File, *gpt.Table) (gpt.Partition, error)) error {
 	f, err := disk.Open(path, true)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p Partitioner) edit(path string, change func(*disk.File, *gpt.Table) (gpt.
 	return disk.Notify(p.Sys, filepath.Base(path))
 }
 
-// Signatures stand at the start, or (RAID, a backup partition table) at the end.
+// wipeSize covers signatures, which are at the start, or at the end (RAID, a backup partition table).
 const wipeSize = 1 << 20
 
 func wipe(f *disk.File, start, length uint64) error {
@@ -107,11 +107,11 @@ func wipe(f *disk.File, start, length uint64) error {
 // Format implements Provisioner.
 func (p Partitioner) Format(ctx context.Context, path string, spec block.FilesystemSpec) error {
 	if spec.Type != block.FilesystemTypeXFS {
-		return fmt.Errorf("format %s: making %s is not supported", path, spec.Type)
+		return fmt.Errorf("format %s: %s is not supported", path, spec.Type)
 	}
 
-	// The defaults are those of the kernel of the same release. A partition was made on unused space, so nothing
-	// needs to be discarded; STATE is smaller than mkfs.xfs makes without being told so.
+	// The defaults of mkfs.xfs fit the kernel. The partition was created on unused space, so nothing needs to be discarded. STATE
+	// is smaller than mkfs.xfs supports.
 	cmd := exec.CommandContext(ctx, "/usr/sbin/mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-L", spec.Label, path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("format %s: mkfs.xfs: %w: %s", path, err, bytes.TrimSpace(out))
@@ -120,7 +120,7 @@ func (p Partitioner) Format(ctx context.Context, path string, spec block.Filesys
 	return disk.Notify(p.Sys, filepath.Base(path))
 }
 
-// Formatted implements Provisioner. The rest of an interrupted mkfs is nothing.
+// Formatted implements Provisioner. Remains of an interrupted mkfs count as empty.
 func (p Partitioner) Formatted(path string, spec block.FilesystemSpec) (bool, error) {
 	done, err := formatted(path, spec)
 	if err != nil {
@@ -156,7 +156,7 @@ func formatted(path string, spec block.FilesystemSpec) (bool, error) {
 
 	blank, err := blkid.Blank(f, f.Size)
 	if err == nil && !blank {
-		err = fmt.Errorf("it holds data of an unknown kind; wipe the partition to have it made anew")
+		err = fmt.Errorf("it holds unknown data; wipe the partition to have it formatted again")
 	}
 
 	return false, err

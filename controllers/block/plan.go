@@ -12,18 +12,18 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// view is all that a plan depends on.
+// view has all inputs of a plan.
 type view struct {
 	configs map[string]block.VolumeConfigSpec
 	found   []block.DiscoveredVolumeSpec
-	// folders are those that are there, of volumes that are folders.
+	// folders has the existing folders of volumes that are folders.
 	folders map[string]bool
-	// system is nil until the disk with META is found; systemErr says why it cannot be told.
+	// system is nil until the disk with META is found; systemErr is the error of an ambiguous search.
 	system    *block.SystemDiskSpec
 	systemErr error
 	// inUse are the volumes that are mounted.
 	inUse map[string]bool
-	// closing is the end of all volumes: those not in use are closed.
+	// closing is set when all volumes are to be closed, as soon as they are not in use.
 	closing bool
 }
 
@@ -36,7 +36,7 @@ const (
 	stepFormat
 )
 
-// action is one piece of work for a volume.
+// action is one step of work for a volume.
 type action struct {
 	step   step
 	volume string
@@ -45,15 +45,15 @@ type action struct {
 	spec         block.ProvisioningSpec
 }
 
-// plan tells how far each volume is, and what to do next: at most one action a volume, none of which needs another to
-// succeed first. The next plan sees what came of them.
+// plan returns the status of each volume, and what to do next: at most one action for each volume. The actions do not depend on each
+// other. The next plan sees their results.
 func plan(v view) (map[string]block.VolumeStatusSpec, []action) {
 	var actions []action
 
 	statuses := map[string]block.VolumeStatusSpec{}
 	table, tableErr := v.table()
 
-	// Partitions of a wave are made only when all of the waves before are there: they share the free space.
+	// Partitions of a wave are created only when all partitions of earlier waves exist: they share the free space.
 	ids := slices.SortedFunc(maps.Keys(v.configs), func(a, b string) int {
 		return cmp.Or(cmp.Compare(v.configs[a].Provisioning.Wave, v.configs[b].Provisioning.Wave), cmp.Compare(a, b))
 	})
@@ -94,7 +94,7 @@ func fail(s *block.VolumeStatusSpec, err error) {
 	s.PreFailPhase, s.Phase, s.ErrorMessage = s.Phase, block.VolumePhaseFailed, err.Error()
 }
 
-// table is the partitioning of the system disk, as it was found.
+// table returns the partition table of the system disk, from the discovered volumes.
 func (v *view) table() (*gpt.Table, error) {
 	if v.system == nil {
 		return nil, nil // no disk, no table
@@ -102,7 +102,7 @@ func (v *view) table() (*gpt.Table, error) {
 
 	i := slices.IndexFunc(v.found, func(d block.DiscoveredVolumeSpec) bool { return d.DevPath == v.system.DevPath })
 	if i < 0 {
-		return nil, fmt.Errorf("the system disk %s is gone", v.system.DevPath)
+		return nil, fmt.Errorf("the system disk %s is missing", v.system.DevPath)
 	}
 
 	d := v.found[i]
@@ -125,7 +125,7 @@ func (v *view) table() (*gpt.Table, error) {
 	return t, nil
 }
 
-// one fills the status of a volume and returns what to do for it, if anything.
+// one fills in the status of a volume, and returns its action, or nil.
 func (v *view) one(id string, cfg block.VolumeConfigSpec, table *gpt.Table, s *block.VolumeStatusSpec) *action {
 	var at []block.DiscoveredVolumeSpec
 
@@ -158,21 +158,21 @@ func (v *view) one(id string, cfg block.VolumeConfigSpec, table *gpt.Table, s *b
 	return v.prepare(id, cfg, table, p, s)
 }
 
-// create plans a partition that is not there.
+// create plans a missing partition.
 func (v *view) create(id string, cfg block.VolumeConfigSpec, table *gpt.Table, s *block.VolumeStatusSpec) *action {
 	s.Phase = block.VolumePhaseWaiting
 
 	for other, o := range v.configs {
 		if o.Provisioning.Wave < cfg.Provisioning.Wave && o.Provisioning.PartitionSpec.Label != "" {
 			if _, there := table.Find(o.Locator.PartitionLabel); !there {
-				s.ErrorMessage = fmt.Sprintf("waits for the partition of %s", other)
+				s.ErrorMessage = fmt.Sprintf("waiting for the partition of %s", other)
 
 				return nil
 			}
 		}
 	}
 
-	// On a copy, to know whether it fits: the real table is read when the partition is made.
+	// Check on a copy whether it fits; the real table is read when the partition is created.
 	trial := *table
 	if _, err := addPartition(&trial, cfg.Provisioning.PartitionSpec); err != nil {
 		fail(s, fmt.Errorf("disk %s: %w", v.system.DevPath, err))
@@ -193,12 +193,12 @@ func addPartition(t *gpt.Table, spec block.PartitionSpec) (gpt.Partition, error)
 	return t.Add(gpt.Partition{Label: spec.Label, Type: typ}, spec.MinSize, spec.MaxSize)
 }
 
-// prepare brings a partition that is there to a file system of the right kind and size.
+// prepare plans the file system of an existing partition, or its growth.
 func (v *view) prepare(id string, cfg block.VolumeConfigSpec, table *gpt.Table, p block.DiscoveredVolumeSpec, s *block.VolumeStatusSpec) *action {
 	want := cfg.Provisioning.FilesystemSpec.Type
 	s.Filesystem = want
 
-	// In use it is what it is; it grows at the next boot.
+	// A volume in use is not changed; it grows at the next boot.
 	if want == block.FilesystemTypeNone || v.inUse[id] {
 		s.Phase = block.VolumePhaseReady
 
@@ -218,7 +218,7 @@ func (v *view) prepare(id string, cfg block.VolumeConfigSpec, table *gpt.Table, 
 
 		return nil
 	case p.Name != "":
-		fail(s, fmt.Errorf("%s holds %s where %s is expected: its contents are left alone", p.DevPath, p.Name, want))
+		fail(s, fmt.Errorf("%s holds %s, expected %s: its contents are not changed", p.DevPath, p.Name, want))
 
 		return nil
 	case cfg.Provisioning.PartitionSpec.Label == "":

@@ -13,7 +13,7 @@ import (
 
 const gib = 1 << 30
 
-// disk is a system disk with META and what follows it, on sectors of 512 bytes.
+// disk returns a system disk with META and other partitions, with sectors of 512 bytes.
 func testDisk(size uint64, parts ...block.DiscoveredVolumeSpec) []block.DiscoveredVolumeSpec {
 	out := []block.DiscoveredVolumeSpec{{
 		Type: block.DeviceTypeDisk, DevPath: "/dev/vda", Size: size, SectorSize: 512, Name: "gpt",
@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 		state = 100 * mib
 	)
 
-	// What is left behind META and STATE of a disk; the backup table takes the last 33 sectors.
+	// The free space behind META and STATE; the backup table uses the last 33 sectors.
 	rest := func(size uint64) uint64 { return size - 2*mib - state - 33*512 }
 
 	type statuses map[string]string // phase, or phase and part of the error
@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 		},
 		{
 			name: "fresh disk", found: testDisk(disk),
-			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waits for the partition of STATE", "IMAGECACHE": "missing"},
+			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waiting for the partition of STATE", "IMAGECACHE": "missing"},
 			actions: []string{"create STATE"},
 		},
 		{
@@ -103,12 +103,12 @@ func TestPlan(t *testing.T) {
 		},
 		{
 			name: "too small for anything", found: testDisk(50 * mib),
-			want: statuses{"META": "ready", "STATE": "failed: not enough free space", "EPHEMERAL": "waiting: waits", "IMAGECACHE": "missing"},
+			want: statuses{"META": "ready", "STATE": "failed: not enough free space", "EPHEMERAL": "waiting: waiting for", "IMAGECACHE": "missing"},
 		},
 		{
 			name:  "foreign contents",
 			found: testDisk(disk, part("IMAGECACHE", gib, ""), part("STATE", state, "luks"), part("EPHEMERAL", rest(disk)-gib, "xfs")),
-			want:  statuses{"META": "ready", "STATE": "failed: /dev/vda3 holds luks where xfs is expected", "EPHEMERAL": "ready", "IMAGECACHE": "failed: no known file system"},
+			want:  statuses{"META": "ready", "STATE": "failed: /dev/vda3 holds luks, expected xfs", "EPHEMERAL": "ready", "IMAGECACHE": "failed: no known file system"},
 		},
 		{
 			name: "a label twice", found: testDisk(disk, part("STATE", state, "xfs"), part("STATE", state, "xfs"), part("EPHEMERAL", rest(disk)-state, "xfs")),
@@ -118,7 +118,7 @@ func TestPlan(t *testing.T) {
 			name: "a partition of the label on another disk", found: append(
 				testDisk(disk), block.DiscoveredVolumeSpec{PartitionLabel: "STATE", Size: state, Parent: "vdb", DevPath: "/dev/vdb1", Name: "xfs"},
 			),
-			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waits", "IMAGECACHE": "missing"},
+			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waiting for", "IMAGECACHE": "missing"},
 			actions: []string{"create STATE"},
 		},
 		{
@@ -126,8 +126,8 @@ func TestPlan(t *testing.T) {
 			want: statuses{"META": "closed", "STATE": "ready", "EPHEMERAL": "closed", "IMAGECACHE": "closed"},
 		},
 		{
-			name: "the disk is gone",
-			want: statuses{"META": "failed: gone", "STATE": "failed: gone", "EPHEMERAL": "failed: gone", "IMAGECACHE": "failed: gone"},
+			name: "the disk is missing",
+			want: statuses{"META": "failed: missing", "STATE": "failed: missing", "EPHEMERAL": "failed: missing", "IMAGECACHE": "failed: missing"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestSystemDisk(t *testing.T) {
 		{name: "one", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "EFI", mib)}, want: "vda"},
 		{name: "two", found: []block.DiscoveredVolumeSpec{on("vdb", "META", mib), on("vda", "META", mib)}, err: true},
 		{name: "a second turns up", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "META", mib)}, want: "vdb"},
-		{name: "the one in use is gone", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib)}, want: "vda"},
+		{name: "the current one is missing", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib)}, want: "vda"},
 	} {
 		got, err := systemDisk(test.current, test.found)
 		if (err != nil) != test.err || got == nil && test.want != "" || got != nil && got.DiskID != test.want {

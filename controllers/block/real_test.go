@@ -33,8 +33,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// TestRealKernel takes a loop device with nothing but META through all of it: partitions, file systems, mounts, growth,
-// an interrupted mkfs, unmount.
+// TestRealKernel partitions, formats, mounts, grows and unmounts a loop device that has only META at first, also after an interrupted
+// mkfs.
 func TestRealKernel(t *testing.T) {
 	for _, tool := range []string{"mkfs.xfs", "xfs_growfs", "losetup"} {
 		hosttest.Need(t, tool)
@@ -44,7 +44,7 @@ func TestRealKernel(t *testing.T) {
 		return
 	}
 
-	// The targets are in the root of the machine: STATE, IMAGECACHE and EPHEMERAL go below a folder here.
+	// The targets of STATE, IMAGECACHE and EPHEMERAL are in the root of a machine; here they are below a folder.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		t.Skipf("cannot make mounts private: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestRealKernel(t *testing.T) {
 	image := filepath.Join(root, "disk")
 	loop := newDisk(t, image, 3*gib)
 
-	// An early boot has something there already; the volume hides it.
+	// Early boot has mounted a tmpfs there already; the volume hides it.
 	if err := (mount.Point{Source: "tmpfs", Target: root + "/mnt/var", FSType: "tmpfs"}).Mount(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestRealKernel(t *testing.T) {
 		t.Errorf("etcd's folder: got %v, %v, want mode 0700", st, err)
 	}
 
-	// What stands on the volume goes first.
+	// Mounts on the volume are unmounted first.
 	if err := unix.Mount("tmpfs", ephemeral+"/mnt", "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRealKernel(t *testing.T) {
 		t.Errorf("a folder of the volume in what it hid: got %v, want not found", err)
 	}
 
-	// The disk grows, and the mkfs of STATE is as if it had been cut off.
+	// The disk grows, and the mkfs of STATE was interrupted.
 	if err := os.Truncate(image, 4*gib); err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +120,11 @@ func TestRealKernel(t *testing.T) {
 
 	m.stop()
 
-	// Somebody's data is left alone.
+	// Unknown data is left alone.
 	scribble(t, loop+"p2", bytes.Repeat([]byte("data"), 1024), 0)
 
 	m = boot(t, loop, root)
-	if got := m.wait(block.VolumeState, block.VolumePhaseFailed); !strings.Contains(got.ErrorMessage, "data of an unknown kind") {
+	if got := m.wait(block.VolumeState, block.VolumePhaseFailed); !strings.Contains(got.ErrorMessage, "unknown data") {
 		t.Errorf("got error %q, want one of unknown data", got.ErrorMessage)
 	}
 
@@ -132,7 +132,7 @@ func TestRealKernel(t *testing.T) {
 	m.stop()
 }
 
-// machine is the controllers on one loop device.
+// machine runs the controllers on one loop device.
 type machine struct {
 	t    *testing.T
 	st   state.State
@@ -141,7 +141,7 @@ type machine struct {
 	log  *logText
 }
 
-// logText collects what controllers log while the test reads it.
+// logText collects the log of the controllers; it is safe for concurrent use.
 type logText struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -168,7 +168,7 @@ func boot(t *testing.T, loop, root string) *machine {
 	m := &machine{t: t, st: memory.New(), end: cancel, done: make(chan error, 1), log: &logText{}}
 	rt := runtime.New(m.st, slog.New(slog.NewTextHandler(m.log, nil)))
 
-	// Nothing but the loop device: the disks of the machine are nobody's to look at.
+	// Only the loop device: the controllers must not touch the disks of the host.
 	sys := only(t, filepath.Base(loop))
 
 	for _, c := range Controllers(platform.Platform{}) {
@@ -248,7 +248,7 @@ func (m *machine) stop() {
 	m.t.Logf("%s", m.log)
 }
 
-// newDisk makes a disk image that has META, on a loop device.
+// newDisk creates a disk image with META, on a loop device.
 func newDisk(t *testing.T, image string, size int64) string {
 	t.Helper()
 
@@ -285,7 +285,7 @@ func newDisk(t *testing.T, image string, size int64) string {
 
 	t.Cleanup(func() { run(t, "losetup", "-d", loop) })
 
-	// Not every kernel reads these tables by itself.
+	// Some kernels do not read the partition tables of loop devices.
 	d, err := disk.Open(loop, true)
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +303,7 @@ func newDisk(t *testing.T, image string, size int64) string {
 	return loop
 }
 
-// only makes a sysfs with links to one disk and whatever partitions it has or gets.
+// only creates a sysfs with links to one disk and its present and future partitions.
 func only(t *testing.T, name string) string {
 	t.Helper()
 
@@ -368,7 +368,7 @@ func below(t *testing.T, root string) []string {
 func run(t *testing.T, command ...string) {
 	t.Helper()
 
-	// Not the test's context: that is over when it cleans up.
+	// Not the test's context, which is done at cleanup.
 	if out, err := exec.Command(hosttest.Need(t, command[0]), command[1:]...).CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", command, err, out)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// SystemDiskController names the disk that carries META.
+// SystemDiskController publishes which disk has META.
 func SystemDiskController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "block.SystemDiskController",
@@ -29,19 +29,14 @@ func SystemDiskController() controller.Controller {
 				return err
 			}
 
-			current, err := typed.Find[block.SystemDiskSpec](ctx, rt, "", block.SystemDiskID)
-			if err != nil {
-				return err
+			var current block.SystemDiskSpec
+			if f := typed.Read(ctx, rt, block.SystemDiskID, &current); f.Err != nil {
+				return f.Err
 			}
 
-			previous := ""
-			if current != nil {
-				previous = current.TypedSpec().DiskID
-			}
-
-			chosen, err := systemDisk(previous, specsOf(found))
+			chosen, err := systemDisk(current.DiskID, specsOf(found))
 			if err != nil {
-				log.Error("no choice of a system disk", "error", err)
+				log.Error("the system disk cannot be chosen", "error", err)
 			}
 
 			if chosen == nil {
@@ -62,8 +57,8 @@ func specsOf[S resource.Spec](resources []*resource.Typed[S]) []S {
 	return out
 }
 
-// systemDisk finds the disk with META. The one in use stays, whatever else turns up; without one in use, two are an
-// error: which of them the machine was booted from is not known.
+// systemDisk finds the disk with META. The current one is kept even if another appears. Without a current one, two are an error: it is
+// not known from which of them the machine was booted.
 func systemDisk(current string, found []block.DiscoveredVolumeSpec) (*block.SystemDiskSpec, error) {
 	var disks []string
 

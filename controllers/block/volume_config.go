@@ -15,13 +15,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// The waves in which partitions are made: each takes what the ones before it left of the disk.
+// The waves in which partitions are created: each uses the space that the earlier waves left.
 const (
 	waveSystem = iota
 	waveEphemeral
 )
 
-// systemVolumes are those every machine has; the id is the label of the partition.
+// systemVolumes returns the volumes of every machine; the id is the label of the partition.
 func systemVolumes() map[string]block.VolumeConfigSpec {
 	volumes := map[string]block.VolumeConfigSpec{
 		block.VolumeMeta: {Locator: block.LocatorSpec{Size: layout.MetaSize}},
@@ -60,7 +60,7 @@ func provisioned(id string, wave int, p block.PartitionSpec) block.ProvisioningS
 	}
 }
 
-// VolumeConfigController wants the system's own volumes. They need no machine configuration: that is kept on one.
+// VolumeConfigController publishes the system's own volumes. They do not depend on the machine configuration, which is stored on one.
 func VolumeConfigController(volumes map[string]block.VolumeConfigSpec) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "block.VolumeConfigController",

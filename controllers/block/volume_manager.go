@@ -16,19 +16,18 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// Provisioner works on disks, and makes the kernel announce the result.
+// Provisioner changes disks, and makes the kernel announce the result.
 type Provisioner interface {
 	// CreatePartition and GrowPartition look at the disk first, and do nothing if the work is done.
 	CreatePartition(ctx context.Context, disk string, spec block.PartitionSpec) error
 	GrowPartition(ctx context.Context, disk string, spec block.PartitionSpec) error
-	// Formatted reports whether a device has its file system, which is announced then, or nothing. Anything else on it
-	// is an error.
+	// Formatted reports whether a device has its file system, and announces it then, or is empty. Any other content is an error.
 	Formatted(device string, spec block.FilesystemSpec) (bool, error)
-	// Format makes a file system, whatever is on the device.
+	// Format creates a file system, whatever is on the device.
 	Format(ctx context.Context, device string, spec block.FilesystemSpec) error
 }
 
-// VolumeManagerController finds the volumes that are wanted, and makes, formats and grows them.
+// VolumeManagerController finds the volumes of VolumeConfigs, and creates, formats and grows them.
 func VolumeManagerController(provisioner Provisioner) controller.Controller {
 	m := &volumes{provisioner: provisioner}
 
@@ -62,7 +61,7 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 	failures := map[string]error{}
 	actions = slices.DeleteFunc(actions, func(a action) bool { return m.formatted(a, statuses, failures) })
 
-	// What is about to be done is told first: it takes a while, and that a volume is empty may be all that is asked of it.
+	// Publish before the actions: they take a while, and other controllers may only need to know that a volume is empty.
 	if err := m.publish(ctx, rt, statuses, log); err != nil {
 		return err
 	}
@@ -82,8 +81,8 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 	return errors.Join(slices.Collect(maps.Values(failures))...)
 }
 
-// formatted tells of an action that there is nothing to format, or that it must not be: a volume is called provisioned
-// when it was seen to be empty, since of a device that could not be read nothing is known.
+// formatted reports that the device of an action must not be formatted, because it has its file system already, or is not empty, or
+// cannot be read. Only a volume that is known to be empty gets the phase provisioned.
 func (m *volumes) formatted(a action, statuses map[string]block.VolumeStatusSpec, failures map[string]error) bool {
 	if a.step != stepFormat {
 		return false
@@ -103,7 +102,7 @@ func (m *volumes) formatted(a action, statuses map[string]block.VolumeStatusSpec
 	return done || err != nil
 }
 
-// publish tells how far the volumes are, and of the last failures.
+// publish writes the statuses, with the failures of the last actions.
 func (m *volumes) publish(ctx context.Context, rt controller.Runtime, statuses map[string]block.VolumeStatusSpec, log *slog.Logger) error {
 	rt.StartTrackingOutputs()
 
@@ -112,9 +111,10 @@ func (m *volumes) publish(ctx context.Context, rt controller.Runtime, statuses m
 			fail(&s, failure)
 		}
 
-		if old, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", id); err != nil {
-			return err
-		} else if old == nil || old.TypedSpec().Phase != s.Phase || old.TypedSpec().ErrorMessage != s.ErrorMessage {
+		var old block.VolumeStatusSpec
+		if f := typed.Read(ctx, rt, id, &old); f.Err != nil {
+			return f.Err
+		} else if !f.OK || old.Phase != s.Phase || old.ErrorMessage != s.ErrorMessage {
 			log.Info("volume", "id", id, "phase", s.Phase, "location", s.Location, "reason", s.ErrorMessage)
 		}
 
@@ -147,24 +147,24 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 
 	v.found = specsOf(found)
 
-	system, err := typed.Find[block.SystemDiskSpec](ctx, rt, "", block.SystemDiskID)
-	if err != nil {
-		return v, err
-	}
+	var system block.SystemDiskSpec
 
-	if system != nil {
-		v.system = system.TypedSpec()
-	} else {
+	switch f := typed.Read(ctx, rt, block.SystemDiskID, &system); {
+	case f.Err != nil:
+		return v, f.Err
+	case f.OK:
+		v.system = &system
+	default:
 		_, v.systemErr = systemDisk("", v.found)
 	}
 
-	lifecycle, err := typed.Find[block.VolumeLifecycleSpec](ctx, rt, "", block.VolumeLifecycleID)
-	if err != nil {
-		return v, err
+	lifecycle := typed.Read(ctx, rt, block.VolumeLifecycleID, &block.VolumeLifecycleSpec{})
+	if lifecycle.Err != nil {
+		return v, lifecycle.Err
 	}
 
-	// Without a lifecycle there are no volumes yet, or no more.
-	v.closing = lifecycle == nil || lifecycle.Metadata().Phase() == resource.PhaseTearingDown
+	// Without a lifecycle, volumes are not started yet, or stopped.
+	v.closing = !lifecycle.OK
 
 	mounts, err := typed.List[block.MountStatusSpec](ctx, rt, "")
 	for _, mount := range mounts {

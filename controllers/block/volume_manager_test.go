@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// slowFormat takes until it is told how it ends, on a device with nothing or something on it.
+// slowFormat is a Provisioner whose Format blocks until the test sends its result.
 type slowFormat struct {
 	Provisioner
 	ends      chan error
@@ -30,7 +30,7 @@ func (f slowFormat) Formatted(string, block.FilesystemSpec) (bool, error) {
 
 func (f slowFormat) Format(context.Context, string, block.FilesystemSpec) error { return <-f.ends }
 
-// What is about to be done to a volume is told before it is done, and a failure stays told while it is tried again.
+// The status of a volume is published before an action, and a failure stays published while the action is tried again.
 func TestToldBeforeDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -86,7 +86,7 @@ func TestToldBeforeDone(t *testing.T) {
 
 		cancel()
 
-		// The controller may be at it once more.
+		// The controller may have begun another attempt.
 		for {
 			select {
 			case f.ends <- nil:
@@ -99,8 +99,7 @@ func TestToldBeforeDone(t *testing.T) {
 	})
 }
 
-// That a volume is empty is said of one that was looked at, since a machine with an empty STATE takes its configuration
-// from anybody.
+// Only a volume that was read is published as empty, because a machine with an empty STATE accepts a configuration from everyone.
 func TestProvisionedIsEmpty(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -21,12 +21,15 @@ func Controllers() []controller.Controller {
 	return []controller.Controller{NodeIdentityController()}
 }
 
-const identityControllerName = "cluster.NodeIdentityController"
+const (
+	identityControllerName = "cluster.NodeIdentityController"
+	requester              = "node-identity"
+)
 
-// NodeIdentityController finds the machine's identity on the STATE volume, or makes it there once and for all,
-// and derives /etc/machine-id from it.
+// NodeIdentityController reads the machine's identity from the STATE volume, or creates it there, and derives /etc/machine-id from
+// it.
 func NodeIdentityController() controller.Controller {
-	var known string // once read it does not change, and STATE need not be mounted for it
+	var known string // it does not change, so STATE need not stay mounted
 
 	return &controller.Reconciler{
 		ControllerName: identityControllerName,
@@ -36,13 +39,13 @@ func NodeIdentityController() controller.Controller {
 			controller.Out[cluster.IdentitySpec](controller.Exclusive),
 			controller.Out[files.EtcFileSpecSpec](controller.Shared),
 		},
-		// Once the identity is known the request is not made any more, and so withdrawn.
+		// Once the identity is known, the request for STATE is no longer written, and so destroyed.
 		Cleanup: []resource.Kind{resource.KindOf[block.VolumeMountRequestSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			released := func(context.Context) error { return nil }
 
 			if known == "" {
-				target, err := volume.Request(ctx, rt, identityControllerName, "node-identity", block.VolumeState, released)
+				target, err := volume.Request(ctx, rt, identityControllerName, requester, block.VolumeState, released)
 				if err != nil || target == "" {
 					return err
 				}
@@ -53,8 +56,8 @@ func NodeIdentityController() controller.Controller {
 
 				log.Info("node identity", "id", known)
 
-				defer rt.QueueReconcile() // to let go of the volume
-			} else if err := release(ctx, rt); err != nil {
+				defer rt.QueueReconcile() // the next round releases the volume
+			} else if err := volume.Release(ctx, rt, identityControllerName, requester, block.VolumeState); err != nil {
 				return err
 			}
 
@@ -70,22 +73,4 @@ func NodeIdentityController() controller.Controller {
 			return typed.Set(ctx, rt, "", files.MachineID, files.EtcFileSpecSpec{Contents: id + "\n", Mode: 0o444})
 		},
 	}
-}
-
-// release lets go of every volume that is held.
-func release(ctx context.Context, rt controller.Runtime) error {
-	grants, err := typed.List[block.VolumeMountStatusSpec](ctx, rt, "")
-	if err != nil {
-		return err
-	}
-
-	for _, g := range grants {
-		if g.Metadata().HasFinalizer(identityControllerName) {
-			if err := rt.RemoveFinalizer(ctx, g.Metadata().Pointer(), identityControllerName); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
 }

@@ -24,7 +24,7 @@ type identityDocument struct {
 	NodeID string `yaml:"nodeId"`
 }
 
-// loadIdentity reads the identity from a folder, or makes one there.
+// loadIdentity reads the identity from a folder, or creates one there.
 func loadIdentity(dir string) (string, error) {
 	path := filepath.Join(dir, identityFile)
 
@@ -38,15 +38,17 @@ func loadIdentity(dir string) (string, error) {
 	}
 
 	var doc identityDocument
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return "", fmt.Errorf("node identity %s: %w: remove the file to get a new identity", path, err)
+
+	err = yaml.Unmarshal(text, &doc)
+	if err == nil && doc.NodeID == "" {
+		err = errors.New("nodeId is missing")
 	}
 
-	if doc.NodeID == "" {
-		return "", fmt.Errorf("node identity %s: nodeId is missing: remove the file to get a new identity", path)
+	if err == nil {
+		_, err = machineID(doc.NodeID)
 	}
 
-	if _, err := machineID(doc.NodeID); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("node identity %s: %w: remove the file to get a new identity", path, err)
 	}
 
@@ -56,18 +58,16 @@ func loadIdentity(dir string) (string, error) {
 // createIdentity writes a new identity so that a power cut leaves a whole file or none.
 func createIdentity(path string) (id string, err error) {
 	random := make([]byte, 32)
-	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("node identity: %w", err)
-	}
+	rand.Read(random) // it never fails
 
 	id = base62.EncodeToString(random)
 
 	text, err := yaml.Marshal(identityDocument{NodeID: id})
-	if err != nil {
-		return "", fmt.Errorf("node identity: %w", err)
+	if err == nil {
+		err = durable.Write(path, text, 0o600)
 	}
 
-	if err := durable.Write(path, text, 0o600); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("write node identity: %w", err)
 	}
 
@@ -77,7 +77,7 @@ func createIdentity(path string) (id string, err error) {
 // machineIDSize is that of machine-id(5), in bytes.
 const machineIDSize = 16
 
-// machineID is what machine-id(5) wants: 32 lower-case hexadecimal digits, of the first half of the node's identity.
+// machineID returns the id as machine-id(5) defines it: 32 lower-case hexadecimal digits. They are the first half of the node's identity.
 func machineID(nodeID string) (string, error) {
 	identity, err := base62.DecodeString(nodeID)
 	if err != nil || len(identity) < machineIDSize {

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/files"
 )
 
-// boot runs the controller on a state where the test plays the volume controllers, and returns the identity.
+// boot runs the controller on a state, grants its requests for volumes, and returns the identity.
 func boot(t *testing.T, dir string) string {
 	t.Helper()
 
@@ -67,7 +67,7 @@ func boot(t *testing.T, dir string) string {
 		t.Fatalf("no identity: %v", err)
 	}
 
-	// The volume is let go of, so that it can be unmounted.
+	// The volume is released, so that it can be unmounted.
 	if _, err := st.WatchFor(ctx, request, state.EventTypeIs(state.Destroyed)); err != nil {
 		t.Errorf("the request for STATE stays: %v", err)
 	}
@@ -111,10 +111,10 @@ func TestIdentityIsMadeOnceAndKept(t *testing.T) {
 	}
 }
 
-// published is an identity whose machine-id is known.
+// published is an identity with a known machine-id.
 const published = "sou7yy34ykX3n373Zw1DXKb8zD7UnyKT6HT3QDsGH6L"
 
-// TestMachineID: the machine-id is the first half of the identity, as other programs that know the identity compute it.
+// TestMachineID: the machine-id is the first half of the identity, as other programs compute it.
 func TestMachineID(t *testing.T) {
 	if got, err := machineID(published); err != nil || got != "be871ac0d0dd31fa4caca753b0f3f1b2" {
 		t.Errorf("got %q, %v, want be871ac0d0dd31fa4caca753b0f3f1b2", got, err)

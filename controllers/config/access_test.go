@@ -23,8 +23,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
-// TestDamage holds that damage to a stored configuration opens the machine to no one, that its administrators are still known,
-// and that what is stored is left as it is.
+// TestDamage holds that a machine with a damaged configuration stays closed, that its administrators are still known, and that the
+// stored files are not changed.
 func TestDamage(t *testing.T) {
 	good := string(configtest.ControlPlane(t))
 	worker := string(configtest.Worker(t))
@@ -53,12 +53,12 @@ func TestDamage(t *testing.T) {
 	damages := []struct {
 		name  string
 		files map[string]string
-		// Meta is what META has; that of the files' configuration is the default, "-" is none.
+		// meta is the content of META; by default that of the files' configuration, "-" means none.
 		meta    string
 		metaErr error
-		// unreadable files are those that the disk has and does not give.
+		// unreadable files exist, but cannot be read.
 		unreadable []string
-		// unmounted is a STATE that is not mounted, in a phase.
+		// unmounted means that STATE is not mounted; phase is its phase.
 		unmounted bool
 		phase     block.VolumePhase
 	}{
@@ -72,7 +72,7 @@ func TestDamage(t *testing.T) {
 		{name: "a document of a newer version", files: map[string]string{fileName: good + "---\napiVersion: v1alpha1\nkind: NewerConfig\n"}, meta: "-"},
 		{name: "a newer document first", files: map[string]string{fileName: "apiVersion: v1alpha1\nkind: NewerConfig\n---\n" + good}, meta: "-"},
 		{name: "a worker's, cut off", files: map[string]string{fileName: worker[:100], accessName: reachable(worker)}, meta: kept(worker)},
-		{name: "gone", files: map[string]string{accessName: reachable(good)}, meta: "-"},
+		{name: "missing", files: map[string]string{accessName: reachable(good)}, meta: "-"},
 		{name: "both broken", files: map[string]string{fileName: good[:100], accessName: ""}},
 		{name: "both broken, a worker's", files: map[string]string{fileName: worker[:100], accessName: ""}, meta: kept(worker)},
 		{name: "both missing, as on a STATE that was formatted again", files: map[string]string{}},
@@ -81,7 +81,7 @@ func TestDamage(t *testing.T) {
 		{name: "damaged, and META too", files: map[string]string{fileName: good[:100], accessName: reachable(good)}, metaErr: meta.ErrDamaged},
 		{name: "STATE cannot be mounted", files: map[string]string{fileName: good, accessName: reachable(good)}, unmounted: true, phase: block.VolumePhaseReady},
 		{name: "STATE holds something else", files: map[string]string{fileName: good}, unmounted: true, phase: block.VolumePhaseFailed},
-		{name: "STATE is gone, and there is no room for another", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseWaiting},
+		{name: "STATE is missing, and there is no space for another", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseWaiting},
 		{name: "STATE was lost, and is being formatted again", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseProvisioned},
 	}
 
@@ -109,7 +109,7 @@ func TestDamage(t *testing.T) {
 				}
 
 				if b.maintenance(t) {
-					t.Error("the machine is open to everybody before META was read")
+					t.Error("the machine is open to everyone before META was read")
 				}
 
 				if !tt.unmounted {
@@ -123,7 +123,7 @@ func TestDamage(t *testing.T) {
 				wait(latePatience)
 
 				if b.maintenance(t) {
-					t.Error("the machine is open to everybody")
+					t.Error("the machine is open to everyone")
 				} else {
 					closed++
 				}
@@ -175,7 +175,7 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d kinds of damage: open to strangers after %d, the administrators get in after %d", len(damages), len(damages)-closed, known)
 }
 
-// TestDamageOfAll: when nothing tells who the administrators are, the machine stays closed.
+// TestDamageOfAll: when the administrators are unknown, the machine stays closed.
 func TestDamageOfAll(t *testing.T) {
 	good := string(configtest.ControlPlane(t))
 
@@ -197,7 +197,7 @@ func TestDamageOfAll(t *testing.T) {
 	}
 }
 
-// TestMetaFollows: META knows the administrators of what is stored, and of nothing else: not of a trial.
+// TestMetaFollows: META has the administrators of the stored configuration, and not of a trial.
 func TestMetaFollows(t *testing.T) {
 	good := string(configtest.ControlPlane(t))
 	other := withAuthority(t, good)
@@ -250,7 +250,7 @@ func TestMetaFollows(t *testing.T) {
 	})
 }
 
-// withAuthority is a configuration that accepts another authority too.
+// withAuthority returns a configuration that accepts another authority too.
 func withAuthority(t *testing.T, text string) string {
 	t.Helper()
 
@@ -264,7 +264,7 @@ func withAuthority(t *testing.T, text string) string {
 	return strings.Replace(text, "machine:\n", "machine:\n    acceptedCAs:\n        - crt: "+crt+"\n", 1)
 }
 
-// TestAccessOfOlderVersions holds that a configuration that was stored without the file gets one.
+// TestAccessOfOlderVersions holds that a configuration that was stored without the file of access gets one.
 func TestAccessOfOlderVersions(t *testing.T) {
 	good := string(configtest.ControlPlane(t))
 

@@ -17,30 +17,30 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// acquisition is the state machine of the configuration: where it is found, what is in effect, on trial and yet to be stored. An
-// event and the time go in, the next state and the actions come out; testdata/acquisition has scripts of both.
+// acquisition is the state machine of the configuration: where it was found, whether one is on trial, and whether one is still to be
+// stored. An event and the time go in, the next state and the actions come out; testdata/acquisition has scripts of both.
 //
-//	          found in STATE, or nowhere: open to all, or closed but to its administrators
+//	          found in STATE, or nowhere: open to everyone, or only to its administrators
 //	searching ───────────────────────────────────────────────────────────────────────────▶ settled
 //	    │                                                                                     ▲
 //	    └─ found beside the disk ─▶ keeping ─ STATE has it ───────────────────────────────────┘
 //
-// One that is applied over the API is stored, and in effect, in any phase; on trial, it is in effect until the trial is over.
+// A configuration that is applied over the API is stored and takes effect in any phase; on trial, it has effect until the trial ends.
 type acquisition struct {
 	phase phase
 	disk  diskState
 	// waited is when the wait for STATE began, after META was read; overdue is set when STATE did not appear in time.
 	waited  time.Time
 	overdue bool
-	// sourced is set when the places beside the disk were asked.
+	// sourced is set when the sources beside the disk were read.
 	sourced bool
-	// unkept is a configuration that was found beside the disk, until STATE has it.
+	// unkept is a configuration that was found beside the disk and is not in STATE yet.
 	unkept *config.Config
-	// closed is set when the machine had a configuration that cannot be had: it is not open to strangers.
+	// closed is set when the machine had a configuration that cannot be read: it is not open to strangers.
 	closed bool
-	// access is what is known of its administrators then.
+	// access is what is known of the administrators of a closed machine.
 	access *config.Config
-	// unremembered is a stored configuration whose administrators META does not know yet, retry when that is tried again.
+	// unremembered is a stored configuration whose administrators are not in META yet; retry is the time of the next attempt.
 	unremembered *config.Config
 	retry        time.Time
 	trial        *trial
@@ -55,18 +55,18 @@ const (
 	settled
 )
 
-// diskState is how far STATE is.
+// diskState is the state of the volume STATE.
 type diskState uint8
 
 const (
 	absent diskState = iota
-	blank            // it has no file system yet: nothing is in it
+	blank            // it has no file system yet, so it is empty
 	ready            // it is about to be mounted
 	mounted
 )
 
-// trial is a configuration in effect for a time. It ends with what was in effect before, which need not be what is stored: that
-// may be staged for the next boot.
+// trial is a configuration that has effect for a limited time. Then the one that had effect before returns. That need not be the
+// stored one, which may be staged for the next boot.
 type trial struct {
 	ends time.Time
 	// before is nil for a machine that had none.
@@ -74,16 +74,16 @@ type trial struct {
 }
 
 const (
-	// latePatience is how long STATE may take to be mounted after META was read, before the administrators are let in by what META
-	// knows. The log of a large file system is replayed in less.
+	// latePatience is how long STATE may take to be mounted after META was read. Then the administrators that META knows are let in.
+	// Replaying the log of a large file system takes less.
 	latePatience = 20 * time.Second
-	// metaRetry is when a write to META is tried again.
+	// metaRetry is the delay before a write to META is tried again.
 	metaRetry = time.Minute
 )
 
 // The events.
 type (
-	seen      struct{ diskState } // at each change of what is around
+	seen      struct{ diskState } // at each change of an input
 	storeRead struct {
 		cfg, access *config.Config
 		err         error
@@ -91,13 +91,13 @@ type (
 	sourcesRead struct{ cfg *config.Config } // nil for none
 	metaRead    struct {
 		access *config.Config
-		// configured is whether the machine had a configuration, as far as META tells; loaded, whether META was read at all.
+		// configured is set when, according to META, the machine had a configuration; loaded, when META was read.
 		configured, loaded bool
 		err                error
 	}
 	remembered struct{ err error }
-	kept       struct{}                     // STATE has what was found beside the disk
-	applied    struct{ cfg *config.Config } // STATE has one that is to be in effect now
+	kept       struct{}                     // STATE has the configuration that was found beside the disk
+	applied    struct{ cfg *config.Config } // STATE has one that takes effect now
 	staged     struct{ cfg *config.Config } // STATE has one for the next boot
 	tried      struct {
 		cfg, before *config.Config
@@ -107,25 +107,25 @@ type (
 	reverted  struct{}
 )
 
-// The actions. One that fails ends them: what has not come true by then is no event.
+// The actions. An action that fails ends the list: the events behind it do not happen.
 type (
 	readStore   struct{}
 	readSources struct{}
 	readMeta    struct{}
-	// save stores a configuration, saveAccess what the API is reached by.
+	// save stores a configuration, saveAccess only what the API needs of it.
 	save       struct{ cfg *config.Config }
 	saveAccess struct{ cfg *config.Config }
 	remember   struct{ cfg *config.Config }
-	// show publishes a configuration under an id, activate has it take effect; deactivate is that there is none any more.
+	// show publishes a configuration under an id, activate puts it in effect; deactivate removes the active one.
 	show struct {
 		id  string
 		cfg *config.Config
 	}
 	activate   struct{ cfg *config.Config }
 	deactivate struct{}
-	// admitAll opens the machine to all the world.
+	// admitAll opens the machine to everyone.
 	admitAll struct{}
-	// fail tells that a configuration cannot be used.
+	// fail reports that a configuration cannot be used.
 	fail   struct{ err error }
 	wake   struct{ after time.Duration }
 	report struct {
@@ -133,11 +133,11 @@ type (
 		text  string
 		args  []any
 	}
-	// then is an event: all actions before it were carried out.
+	// then is an event that happens when all actions before it have succeeded.
 	then struct{ event any }
 )
 
-// next is what an event leads to: the actions are to be carried out in their order.
+// next returns the state after an event, and the actions, to be carried out in order.
 func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 	var actions []any
 
@@ -160,7 +160,7 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 	case applied:
 		s.trial = nil
 		actions = s.stored(e.cfg)
-	case staged: // a trial goes on, and ends with what was in effect before it
+	case staged: // a trial continues, and ends with the configuration that had effect before it
 		s.unremembered = e.cfg
 		actions = []any{remember(e), show{configres.PersistentID, e.cfg}}
 	case tried:
@@ -174,11 +174,11 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 	return s, actions
 }
 
-// coming reports whether STATE is about to be mounted: what is to be stored waits for it.
+// coming reports whether STATE is about to be mounted. Configurations from the API wait for that.
 func (s acquisition) coming() bool { return s.disk == blank || s.disk == ready && !s.overdue }
 
-// look finds the first configuration: once the disk can be read, or is known to hold none, since STATE has yet to get
-// its file system. That takes a while, in which a new machine can be talked to already.
+// look finds the first configuration, once the disk can be read, or STATE is known to be blank. Formatting STATE takes a while; a new
+// machine is open before that.
 func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
 	s.disk = disk
 
@@ -200,7 +200,7 @@ func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
 	}
 }
 
-// read takes what STATE has.
+// read handles the content of STATE.
 func (s *acquisition) read(e storeRead) (actions []any) {
 	if e.cfg != nil {
 		s.phase = settled
@@ -210,13 +210,13 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 
 	if e.err != nil {
 		s.access = e.access
-		actions = s.shut(fmt.Errorf("the stored configuration cannot be used (it is left as it is, in STATE): %w", e.err))
+		actions = s.shut(fmt.Errorf("the stored configuration cannot be used (it stays in STATE, unchanged): %w", e.err))
 	}
 
 	return append(actions, s.beside()...)
 }
 
-// beside goes on without STATE, or with one that has nothing.
+// beside continues without STATE, or with an empty one.
 func (s *acquisition) beside() []any {
 	switch {
 	case !s.sourced:
@@ -238,7 +238,7 @@ func (s *acquisition) beside() []any {
 	}
 }
 
-// know takes what META knows.
+// know handles the content of META.
 func (s *acquisition) know(e metaRead, now time.Time) (actions []any) {
 	if s.disk == absent || s.disk == ready {
 		return s.late(e, now)
@@ -251,16 +251,16 @@ func (s *acquisition) know(e metaRead, now time.Time) (actions []any) {
 	return append(s.administrators(e), s.settle()...)
 }
 
-// administrators takes what META knows of a machine whose STATE has nothing, or nothing that can be used.
+// administrators handles what META knows of a machine whose STATE has no usable configuration.
 func (s *acquisition) administrators(e metaRead) (actions []any) {
 	if e.configured {
-		actions = s.shut(errors.New("the stored configuration is gone"))
+		actions = s.shut(errors.New("the stored configuration is missing"))
 		s.access = e.access
 	}
 
 	if s.closed && e.access == nil {
 		actions = append(actions, report{
-			slog.LevelError, "it is not known who the administrators are: start with the kernel argument " + cmdline.ConfigInline +
+			slog.LevelError, "the administrators are unknown: start with the kernel argument " + cmdline.ConfigInline +
 				" to give the machine another configuration", []any{"error", e.err},
 		})
 	}
@@ -268,8 +268,8 @@ func (s *acquisition) administrators(e metaRead) (actions []any) {
 	return actions
 }
 
-// late lets the administrators in whom META knows when STATE does not come: it cannot be read, or is no file system any more. It
-// is used as soon as it comes.
+// late lets in the administrators that META knows when STATE is not mounted in time, because it cannot be read or has lost its file
+// system. STATE is used as soon as it is mounted.
 func (s *acquisition) late(e metaRead, now time.Time) (actions []any) {
 	if !e.configured || s.overdue {
 		return nil
@@ -285,13 +285,13 @@ func (s *acquisition) late(e metaRead, now time.Time) (actions []any) {
 	}
 
 	s.overdue = true
-	actions = s.shut(fmt.Errorf("STATE was not mounted in %s (talosctl get volumestatus tells why): the stored configuration cannot be read", latePatience))
+	actions = s.shut(fmt.Errorf("STATE is not mounted: timed out after %s (see talosctl get volumestatus): the stored configuration cannot be read", latePatience))
 	actions = append(actions, s.administrators(e)...)
 
 	return append(actions, s.open()...)
 }
 
-// settle is that there is no configuration.
+// settle ends the search without a configuration.
 func (s *acquisition) settle() (actions []any) {
 	s.phase = settled
 
@@ -302,8 +302,8 @@ func (s *acquisition) settle() (actions []any) {
 	return append(actions, s.open()...)
 }
 
-// shut keeps the machine closed to strangers: it had a configuration. That stays where it is, and the administrators may apply
-// another, or start a version of the system that can read it.
+// shut keeps a machine that had a configuration closed to strangers. The stored configuration is left unchanged; the administrators may
+// apply another one, or start a version of the system that can read it.
 func (s *acquisition) shut(err error) []any {
 	if s.closed {
 		return nil
@@ -314,7 +314,7 @@ func (s *acquisition) shut(err error) []any {
 	return []any{report{slog.LevelError, "no configuration: the machine is open to its administrators alone", []any{"error", err}}, fail{err}}
 }
 
-// open lets in whoever may reach a machine without a configuration: all the world, or, if there was one, its administrators.
+// open admits the clients of a machine without a configuration: everyone, or, if there was a configuration, its administrators.
 func (s *acquisition) open() []any {
 	switch {
 	case s.access != nil:
@@ -326,15 +326,15 @@ func (s *acquisition) open() []any {
 	}
 }
 
-// stored puts a configuration in effect that STATE has.
+// stored puts a configuration in effect that is in STATE.
 func (s *acquisition) stored(cfg *config.Config) []any {
 	s.closed, s.access, s.unremembered = false, nil, cfg
 
 	return []any{show{configres.PersistentID, cfg}, activate{cfg}, remember{cfg}}
 }
 
-// noteRemembered is what became of an attempt to have META know the administrators of a stored configuration; what is to be
-// remembered waits until META takes it. An error of META keeps nobody from changing the configuration.
+// noteRemembered handles the result of writing the administrators of a stored configuration to META. A failed write is tried again
+// later. An error of META prevents no change of the configuration.
 func (s *acquisition) noteRemembered(err error, now time.Time) []any {
 	switch {
 	case err == nil:
@@ -346,7 +346,7 @@ func (s *acquisition) noteRemembered(err error, now time.Time) []any {
 	}
 
 	actions := []any{report{
-		slog.LevelError, "META does not have the authorities of the administrators: if STATE were damaged now, those before would be let in, or no one",
+		slog.LevelError, "META does not have the authorities of the administrators: if STATE were damaged now, the previous ones would be let in, or no one",
 		[]any{"error", err},
 	}}
 
@@ -358,8 +358,8 @@ func (s *acquisition) noteRemembered(err error, now time.Time) []any {
 	return actions
 }
 
-// try puts a configuration in effect for a time. A trial of a trial ends where the first one began. It has begun before anything
-// changes: what fails halfway is taken back too.
+// try puts a configuration in effect for a limited time. A trial during a trial ends with what had effect before the first. The trial
+// begins before the first change, so that a failed change is reverted, too.
 func (s *acquisition) try(e tried, now time.Time) []any {
 	before := e.before
 	if s.trial != nil {
@@ -371,7 +371,7 @@ func (s *acquisition) try(e tried, now time.Time) []any {
 	return []any{activate{e.cfg}}
 }
 
-// revert ends a trial. It is over only when that has been done: after an error it is tried again.
+// revert ends a trial. After an error it is tried again.
 func (s *acquisition) revert() []any {
 	if s.trial.before != nil {
 		return []any{report{slog.LevelWarn, "the trial is over: going back to the configuration before it", nil}, activate{s.trial.before}, then{reverted{}}}

@@ -17,11 +17,11 @@ import (
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
 )
 
-// TestAcquisitionScripts runs the scripts of the state machine: after each event its actions and its phase. -rewrite writes what
-// comes out; commit only what you understand. A configuration is a word. The commands are
+// TestAcquisitionScripts runs the scripts of the state machine, which have the actions and the phase after each event. -rewrite writes
+// the new ones; commit only what you understand. A configuration is a word. The commands are
 //
 //	start                            a new boot
-//	seen absent|blank|ready|mounted  how far STATE is
+//	seen absent|blank|ready|mounted  the state of STATE
 //	store [CONFIG] | [broken] [access=CONFIG]
 //	sources [CONFIG]
 //	meta [unloaded|empty|damaged|access=CONFIG]
@@ -76,7 +76,7 @@ func TestAcquisitionScripts(t *testing.T) {
 	})
 }
 
-// names are those of configurations.
+// names are the names of configurations.
 type names map[string]*config.Config
 
 func (n names) config(name string) *config.Config {

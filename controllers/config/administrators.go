@@ -13,23 +13,23 @@ import (
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
-// Meta keeps the certificates of the administrators' authorities beside STATE, on a partition of its own: whatever becomes of
-// STATE, a machine that was configured once stays closed to strangers, and its administrators get in. It has no key, so the API
-// answers with a certificate of this boot (talosctl --insecure shows the client certificate when it is asked for one).
+// Meta keeps the certificates of the administrators' authorities outside STATE, on a partition of its own. Even if STATE is lost, a
+// machine that was configured once stays closed to strangers and open to its administrators. META has no keys, so the API then has a
+// certificate of this boot (talosctl --insecure sends the client certificate when the server requests one).
 type Meta interface {
-	// Get returns nil when there is none, meta.ErrNotLoaded of the controllers before META was found.
+	// Get returns nil when there is no value, and ErrNotLoaded of controllers/meta before META was found.
 	Get(tag meta.Tag) ([]byte, error)
 	Set(tag meta.Tag, value []byte) error
 }
 
-// administrators returns what META knows.
+// administrators returns the content of META.
 func (c *Controller) administrators() metaRead {
 	text, err := c.meta.Get(meta.Administrators)
 
 	switch {
 	case errors.Is(err, metactl.ErrNotLoaded):
 		return metaRead{}
-	case err != nil: // it may have had them
+	case err != nil: // the machine may have had administrators
 		return metaRead{configured: true, loaded: true, err: err}
 	case text == nil:
 		return metaRead{loaded: true}

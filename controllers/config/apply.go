@@ -31,26 +31,25 @@ const (
 	Now Mode = iota
 	// Staged stores it for the next boot.
 	Staged
-	// Try puts it in effect, and goes back to the stored one when the time is over. It is not stored, so a reboot or
-	// a power cut goes back too.
+	// Try puts it in effect for a limited time. It is not stored, so a reboot or a power cut reverts it too.
 	Try
 )
 
 // DefaultTrial is how long a trial lasts when the caller does not say.
 const DefaultTrial = time.Minute
 
-// Change is a wish for another configuration.
+// Change is a request to change the configuration.
 type Change struct {
 	Text   []byte
 	Mode   Mode
 	DryRun bool
 	// Trial is how long a Try lasts.
 	Trial time.Duration
-	// Anonymous is a caller without a role to change a configured machine: only a first configuration is taken.
+	// Anonymous is set for a caller that may not change a configured machine: only a first configuration is accepted.
 	Anonymous bool
 }
 
-// Applied is what has become of it.
+// Applied is the result of a Change.
 type Applied struct {
 	Warnings []string
 	Details  string
@@ -75,7 +74,7 @@ type answer struct {
 	err error
 }
 
-// Apply checks a configuration and puts it in effect. It returns when that is done and, unless it is a trial, stored.
+// Apply checks a configuration and puts it in effect. It returns when the configuration has effect and, unless it is a trial, is stored.
 // A refusal is one of ErrInvalid, ErrDenied and ErrNotReady, and leaves everything as it was.
 func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
 	req := request{Change: change, answer: make(chan answer, 1)}
@@ -95,18 +94,15 @@ func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) 
 }
 
 func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req request, log *slog.Logger) answer {
-	active, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
-	if err != nil {
-		return answer{err: err}
+	var active configres.MachineConfigSpec
+	if f := typed.Read(ctx, rt, configres.ActiveID, &active); f.Err != nil {
+		return answer{err: f.Err}
 	}
 
-	var current *config.Config
-	if active != nil {
-		current = active.TypedSpec().Config()
-	}
+	current := active.Config()
 
 	if req.Anonymous && current == nil {
-		// One that is staged, or that cannot be decoded, is its administrators' too.
+		// A machine whose configuration is staged, or cannot be decoded, has administrators too.
 		stored, err := typed.List[configres.MachineConfigSpec](ctx, rt, "")
 		if err != nil {
 			return answer{err: err}
@@ -117,7 +113,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		}
 
 		if c.state.phase == searching {
-			return answer{err: fmt.Errorf("%w: it is not known yet whether the machine has a configuration", ErrNotReady)}
+			return answer{err: fmt.Errorf("%w: the machine is still looking for its configuration", ErrNotReady)}
 		}
 	}
 
@@ -135,7 +131,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 	}
 
 	if c.store == nil {
-		return answer{err: fmt.Errorf("%w: the STATE partition is not mounted yet (talosctl get volumestatus tells why)", ErrNotReady)}
+		return answer{err: fmt.Errorf("%w: the STATE partition is not mounted yet (see talosctl get volumestatus)", ErrNotReady)}
 	}
 
 	a.Details, err = c.effect(ctx, rt, current, cfg, req.Change, log)
@@ -148,7 +144,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 	return a
 }
 
-// check is all that can be said of a change without touching anything.
+// check validates a change, and changes nothing.
 func check(current *config.Config, change Change, mode validate.Mode) (*config.Config, []string, error) {
 	if change.Anonymous && current != nil {
 		return nil, nil, fmt.Errorf("%w: the machine has a configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)
@@ -203,7 +199,7 @@ func describe(p plan.Plan) string {
 	return p.Diff
 }
 
-// destroy removes a resource of our own, if it exists.
+// destroy removes a resource of this controller, if it exists.
 func destroy(ctx context.Context, rt controller.Runtime, ptr resource.Pointer) error {
 	ready, err := rt.Teardown(ctx, ptr)
 	if state.IsNotFound(err) {

@@ -38,16 +38,16 @@ type Controller struct {
 	mode     validate.Mode
 	fs       filesystem
 	meta     Meta
-	// failed is told when a configuration was found that cannot be used.
+	// failed is called when a configuration was found that cannot be used.
 	failed func(error)
 
-	// The rest is the loop's own. The store is nil until STATE is mounted, and from its unmounting on.
+	// Only the loop uses the rest. The store is nil unless STATE is mounted.
 	store *store
 	state acquisition
 }
 
-// New returns the controller; root is the root filesystem, args the kernel's. A configuration that cannot be used is
-// reported to failed.
+// New returns the controller; root is the root filesystem, args are the kernel's. failed is called with the error of a configuration
+// that cannot be used.
 func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, meta Meta, failed func(error)) *Controller {
 	return &Controller{
 		requests: make(chan request), sources: fixedSources(root, args, p), mode: validate.Mode(p.Mode.String()), fs: disk{}, meta: meta, failed: failed,
@@ -77,7 +77,7 @@ func (*Controller) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	for {
-		// What is to be stored waits for a disk that is being made ready.
+		// Requests wait for a disk that is about to be mounted.
 		requests := c.requests
 		if c.store == nil && c.state.coming() {
 			requests = nil
@@ -118,7 +118,7 @@ func (t *trial) over() <-chan time.Time {
 	return time.After(time.Until(t.ends))
 }
 
-// mount asks for STATE, and lets go of it when the machine goes down.
+// mount requests STATE, and releases it when the machine goes down.
 func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
 	target, err := volume.Request(ctx, rt, controllerName, requester, block.VolumeState, func(context.Context) error {
 		c.store = nil
@@ -136,25 +136,27 @@ func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
 	return nil
 }
 
-// disk is how far STATE is.
+// disk returns the state of STATE.
 func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState, error) {
-	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeState)
+	var status block.VolumeStatusSpec
+
+	f := typed.Read(ctx, rt, block.VolumeState, &status)
 
 	switch {
-	case err != nil:
-		return absent, err
+	case f.Err != nil:
+		return absent, f.Err
 	case c.store != nil:
 		return mounted, nil
-	case status != nil && status.TypedSpec().Phase == block.VolumePhaseProvisioned:
+	case status.Phase == block.VolumePhaseProvisioned:
 		return blank, nil
-	case status != nil && status.TypedSpec().Phase == block.VolumePhaseReady:
+	case status.Phase == block.VolumePhaseReady:
 		return ready, nil
 	default:
 		return absent, nil
 	}
 }
 
-// handle carries out what an event leads to, and what comes of that.
+// handle carries out the actions of an event, and those of the events that follow from them.
 func (c *Controller) handle(ctx context.Context, rt controller.Runtime, event any, log *slog.Logger) error {
 	var actions []any
 	c.state, actions = c.state.next(event, time.Now())
@@ -173,7 +175,7 @@ func (c *Controller) handle(ctx context.Context, rt controller.Runtime, event an
 	return nil
 }
 
-// do carries out an action. It returns the event that comes of it, if one does.
+// do carries out an action. It returns the event that follows, or nil.
 func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, log *slog.Logger) (any, error) {
 	switch a := action.(type) {
 	case readStore:
@@ -193,9 +195,9 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	case save:
 		return nil, c.store.save(a.cfg)
 	case saveAccess:
-		// A STATE that can be read and not written still has a configuration to run with.
+		// A machine whose STATE can be read but not written runs with its configuration all the same.
 		if err := c.store.saveAccess(a.cfg); err != nil {
-			log.Error("what the API is reached by is not kept beside the configuration", "error", err)
+			log.Error("the settings by which the API is reached are not stored beside the configuration", "error", err)
 		}
 	case remember:
 		text, err := access.EncodeAuthorities(a.cfg)
@@ -237,7 +239,7 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 	}
 
 	if err != nil {
-		err = fmt.Errorf("the configuration of %s cannot be used: %w", s.name, err)
+		err = fmt.Errorf("configuration of %s: %w", s.name, err)
 		log.Error("no configuration", "error", err)
 		c.failed(err)
 
@@ -267,7 +269,7 @@ func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *c
 	return destroy(ctx, rt, resource.PointerOf[runtime.MaintenanceServiceRequestSpec]("", runtime.MaintenanceServiceRequestID))
 }
 
-// publish writes the resource of a configuration. Its specification is a text in YAML, which clients are told by an annotation.
+// publish writes the resource of a configuration. An annotation tells clients that its spec is a text in YAML.
 func publish(ctx context.Context, rt controller.Runtime, id string, cfg *config.Config) error {
 	return typed.ModifyResource(ctx, rt, "", id, func(r *resource.Typed[configres.MachineConfigSpec]) error {
 		r.Metadata().SetAnnotation(configres.AnnotationTextSpec, "1")

@@ -47,11 +47,11 @@ type bench struct {
 type metaFake struct {
 	mu     sync.Mutex
 	values map[meta.Tag]string
-	// err of what is read and written.
+	// err is the error of reads and writes.
 	err error
 }
 
-// fail makes what is read and written fail, or nil for no longer.
+// fail makes reads and writes fail with an error; nil makes them succeed again.
 func (m *metaFake) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *metaFake) Set(tag meta.Tag, value []byte) error {
 	return m.err
 }
 
-// start has STATE mounted.
+// start starts the controller with STATE mounted.
 func start(ctx context.Context, t *testing.T, files map[string]string, args string) *bench {
 	t.Helper()
 
@@ -91,7 +91,7 @@ func start(ctx context.Context, t *testing.T, files map[string]string, args stri
 	return b
 }
 
-// loaded tells the controller that META was read.
+// loaded creates MetaLoaded.
 func (b *bench) loaded(t *testing.T) {
 	t.Helper()
 
@@ -104,7 +104,7 @@ func (b *bench) loaded(t *testing.T) {
 	synctest.Wait()
 }
 
-// startBare knows nothing of a disk.
+// startBare starts the controller without a disk.
 func startBare(ctx context.Context, t *testing.T, files map[string]string, args string) *bench {
 	t.Helper()
 
@@ -137,7 +137,7 @@ func (b *bench) mount(t *testing.T) {
 	synctest.Wait()
 }
 
-// phase is how far STATE is.
+// phase sets the phase of STATE.
 func (b *bench) phase(t *testing.T, phase block.VolumePhase) {
 	t.Helper()
 
@@ -148,7 +148,7 @@ func (b *bench) phase(t *testing.T, phase block.VolumePhase) {
 	synctest.Wait()
 }
 
-// text of the configuration with an id, empty when there is none.
+// text returns the text of the configuration with an id, empty when there is none.
 func (b *bench) text(t *testing.T, id string) string {
 	t.Helper()
 	synctest.Wait()
@@ -242,7 +242,7 @@ func TestAcquire(t *testing.T) {
 	}
 }
 
-// A new machine's STATE has no file system at first: nothing can be in it.
+// The STATE of a new machine has no file system, so it has no configuration.
 func TestAcquireBeforeFormat(t *testing.T) {
 	good := string(configtest.ControlPlane(t))
 
@@ -380,7 +380,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestStagedIsKept has somebody without a certificate apply a configuration where an administrator has staged one.
+// TestStagedIsKept: a client without a certificate cannot apply a configuration after an administrator has staged one.
 func TestStagedIsKept(t *testing.T) {
 	mine := string(configtest.ControlPlane(t))
 
@@ -427,7 +427,7 @@ func TestTrialGoesBack(t *testing.T) {
 			t.Error("the trial did not end")
 		}
 
-		// A first configuration on trial leads back to maintenance.
+		// After the trial of a first configuration, the machine is in maintenance again.
 		fresh := start(ctx, t, nil, "")
 		if _, err := fresh.Apply(ctx, Change{Text: []byte(after), Mode: Try}); err != nil {
 			t.Fatal(err)

@@ -11,12 +11,12 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
-// Controllers of this domain: that of the configuration itself, and those that follow it.
+// Controllers of this domain.
 func Controllers(c *Controller) []controller.Controller {
 	return []controller.Controller{c, MachineTypeController()}
 }
 
-// MachineTypeController states the role of the machine.
+// MachineTypeController publishes the role of the machine.
 func MachineTypeController() controller.Controller {
 	return fromconfig.Controller("config.MachineTypeController", configres.MachineTypeID, controller.Exclusive,
 		func(cfg *view.Config) (*configres.MachineTypeSpec, error) {

@@ -20,21 +20,21 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// embedded is where an image may carry a configuration.
+// embedded is the path of a configuration in the image.
 const embedded = "usr/local/etc/talos/config.yaml"
 
-// maxConfig in bytes, unpacked.
+// maxConfig in bytes, decompressed.
 const maxConfig = 16 << 20
 
-// source is one place that may have a configuration; read returns nil when it has none.
+// source is a place where a configuration may be; read returns nil when there is none.
 type source struct {
 	name string
 	read func() ([]byte, error)
-	// exposed is one that all that runs on the machine can read too.
+	// exposed is set when every process on the machine can read the source, too.
 	exposed bool
 }
 
-// fixedSources are those beside the disk, in the order in which they are asked.
+// fixedSources returns the sources beside the disk, in the order in which they are read.
 func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) []source {
 	return []source{
 		{"the image (/" + embedded + ")", func() ([]byte, error) {
@@ -51,7 +51,7 @@ func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) []sourc
 	}
 }
 
-// fromUserData reads base64 of a configuration, or of one that gzip has packed.
+// fromUserData decodes the base64 of a configuration, which may be compressed with gzip.
 func fromUserData(value string) ([]byte, error) {
 	if value == "" {
 		return nil, nil
@@ -59,7 +59,7 @@ func fromUserData(value string) ([]byte, error) {
 
 	text, err := base64.StdEncoding.DecodeString(value)
 	if err != nil {
-		return nil, fmt.Errorf("it is not base64: %w", err)
+		return nil, fmt.Errorf("decode base64: %w", err)
 	}
 
 	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
@@ -68,21 +68,21 @@ func fromUserData(value string) ([]byte, error) {
 
 	reader, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("it is not gzip: %w", err)
+		return nil, fmt.Errorf("decompress gzip: %w", err)
 	}
 
 	return readLimited(reader, "gzip")
 }
 
-// readLimited reads all of an unpacked configuration.
+// readLimited reads a decompressed configuration.
 func readLimited(reader io.Reader, format string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(reader, maxConfig+1))
 	if err != nil {
-		return nil, fmt.Errorf("it is not %s: %w", format, err)
+		return nil, fmt.Errorf("decompress %s: %w", format, err)
 	}
 
 	if len(text) > maxConfig {
-		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxConfig)
+		return nil, fmt.Errorf("larger than %d bytes when decompressed", maxConfig)
 	}
 
 	return text, nil
@@ -95,12 +95,12 @@ func fromArgs(values []string) ([]byte, error) {
 
 	packed, err := base64.StdEncoding.DecodeString(strings.Join(values, ""))
 	if err != nil {
-		return nil, fmt.Errorf("it is not base64: %w", err)
+		return nil, fmt.Errorf("decode base64: %w", err)
 	}
 
 	reader, err := zstd.NewReader(strings.NewReader(string(packed)), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxConfig))
 	if err != nil {
-		return nil, fmt.Errorf("it is not zstd: %w", err)
+		return nil, fmt.Errorf("decompress zstd: %w", err)
 	}
 	defer reader.Close()
 

@@ -20,11 +20,11 @@ import (
 // fileName of the configuration in STATE.
 const fileName = "config.yaml"
 
-// accessName is the file in STATE that says who may reach the machine. It is written with each configuration, and read when the
-// configuration cannot be.
+// accessName is the file in STATE that has the authorities of the API. It is written with each configuration, and read when the
+// configuration cannot be decoded.
 const accessName = "access.yaml"
 
-// filesystem is what the store does to a disk; a test cuts the power between any two of these.
+// filesystem is the store's access to the disk; a test cuts the power between any two calls.
 type filesystem interface {
 	ReadFile(path string) ([]byte, error)
 	durable.Disk
@@ -39,8 +39,7 @@ type store struct {
 // load returns the text, nil when there is none.
 func (s store) load() ([]byte, error) { return s.read(fileName) }
 
-// save replaces the text. What the machine needs to be reached is replaced before it: a configuration that is there is never
-// without.
+// save replaces the text. It writes the file of access first, so that no stored configuration is without one.
 func (s store) save(cfg *config.Config) error {
 	if err := s.saveAccess(cfg); err != nil {
 		return err
@@ -49,7 +48,7 @@ func (s store) save(cfg *config.Config) error {
 	return s.write(fileName, cfg.Bytes())
 }
 
-// saveAccess writes the file of access, if it is not that of the configuration already.
+// saveAccess writes the file of access, if it differs.
 func (s store) saveAccess(cfg *config.Config) error {
 	text, err := access.Encode(cfg)
 	if err != nil {
@@ -63,17 +62,17 @@ func (s store) saveAccess(cfg *config.Config) error {
 	return s.write(accessName, text)
 }
 
-// find returns the stored configuration: nil, and no error, when there was never one. With an error there was one that cannot be
-// used, and reachable is what is known of its administrators, nil if nothing.
+// find returns the stored configuration, or nil without an error when there was never one. With an error there was one that cannot be
+// used; then reachable is what is known of its administrators, or nil.
 func (s store) find() (cfg, reachable *config.Config, err error) {
 	text, err := s.load()
 	if err == nil && text == nil {
-		// The disk may have lost it: a machine that was configured once stays closed.
+		// The disk may have lost the configuration: a machine that was configured once stays closed.
 		if kept, accessErr := s.read(accessName); kept == nil && accessErr == nil {
 			return nil, nil, nil
 		}
 
-		err = fmt.Errorf("%s is gone", fileName)
+		err = fmt.Errorf("%s is missing", fileName)
 	}
 
 	if err == nil {
@@ -87,11 +86,11 @@ func (s store) find() (cfg, reachable *config.Config, err error) {
 	return nil, reachable, errors.Join(err, accessErr)
 }
 
-// access is what is known of who may reach the machine, from its file, or else from a text that cannot be decoded.
+// access returns what is known of the administrators: from the file of access, or else from a text that cannot be decoded.
 func (s store) access(text []byte) (*config.Config, error) {
 	kept, err := s.read(accessName)
 	if err == nil && kept == nil {
-		err = errors.New("it is not there")
+		err = errors.New("it is missing")
 	}
 
 	if err == nil {

@@ -18,8 +18,8 @@ import (
 
 var errPowerCut = errors.New("power cut")
 
-// cutDisk is a disk of which, at a power cut, only what was synced is left: a file's content, and the names of a
-// folder. It is cut after a number of operations; until then the running system sees everything.
+// cutDisk is a disk that, after a power cut, has only the synced contents of files and names of folders. The power is cut after a number
+// of operations; until then all changes are visible.
 type cutDisk struct {
 	left    int
 	content map[string]string // what the running system sees

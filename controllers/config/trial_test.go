@@ -15,13 +15,13 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
-// wait lets a trial of some time end.
+// wait waits for the end of a trial.
 func wait(trial time.Duration) {
 	time.Sleep(trial + time.Second)
 	synctest.Wait() // the race detector does not take time for an order
 }
 
-// TestTrialsAndStaged holds what is in effect, and what the next boot finds, when both come together.
+// TestTrialsAndStaged holds which configuration has effect, and which the next boot finds, when one is on trial and another is staged.
 func TestTrialsAndStaged(t *testing.T) {
 	first := string(configtest.ControlPlane(t))
 	second, third := "# second\n"+first, "# third\n"+first
@@ -71,7 +71,7 @@ func TestTrialsAndStaged(t *testing.T) {
 	}
 }
 
-// TestStagedIsTheAdministrators holds that a stranger does not replace a configuration that waits for the next boot.
+// TestStagedIsTheAdministrators holds that a client without a certificate cannot replace a staged configuration.
 func TestStagedIsTheAdministrators(t *testing.T) {
 	good := configtest.ControlPlane(t)
 

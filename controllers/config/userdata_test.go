@@ -58,7 +58,7 @@ func TestUserData(t *testing.T) {
 	}
 }
 
-// The image and the early argument come before what the platform has, the inline argument after it.
+// The image and the early argument come before the platform, the inline argument comes after it.
 func TestSourcesInOrder(t *testing.T) {
 	var got []string
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controllertest runs controllers on a state in memory, as they run on a machine, and plays the parts of the
-// machine that they depend on: the configuration, the network, the clock, the volumes and the supervisor.
+// Package controllertest runs controllers on a state in memory, and fakes what they depend on: the configuration, the network, the
+// clock, the volumes and the supervisor.
 package controllertest
 
 import (
@@ -23,14 +23,14 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// Node is a state with controllers that run on it, and what the machine around them has.
+// Node is a state with running controllers.
 type Node struct {
 	*cositest.Environment
 
 	t testing.TB
 }
 
-// Start runs the controllers until the test ends. One that writes into what it reads fails the test.
+// Start runs the controllers until the test ends. A controller that changes a resource that it has read fails the test.
 func Start(t testing.TB, controllers ...controller.Controller) *Node {
 	t.Helper()
 
@@ -48,14 +48,14 @@ func Set[S resource.Spec](n *Node, id string, spec S) {
 	cositest.Set(n.Environment, id, spec)
 }
 
-// Wait returns the spec of a resource once it is there and satisfies the condition; nil means at once.
+// Wait returns the spec of a resource once it exists and satisfies the condition, which may be nil.
 func Wait[S resource.Spec](n *Node, id string, condition func(S) bool) S {
 	n.t.Helper()
 
 	return cositest.Wait(n.Environment, id, condition)
 }
 
-// Version is the present version of a resource.
+// Version returns the current version of a resource.
 func Version[S resource.Spec](n *Node, id string) uint64 {
 	n.t.Helper()
 
@@ -65,8 +65,7 @@ func Version[S resource.Spec](n *Node, id string) uint64 {
 // Address of the node that Ready describes.
 var Address = netip.MustParsePrefix("172.20.0.2/24")
 
-// Ready sets what a control plane finds after its boot: a generated configuration, network, time. Patches change the
-// configuration.
+// Ready sets the resources of a control plane after its boot: a generated configuration, network and time.
 func (n *Node) Ready(opts generate.Options) *config.Config {
 	n.t.Helper()
 
@@ -78,7 +77,7 @@ func (n *Node) Ready(opts generate.Options) *config.Config {
 	return n.ReadyWith(out.ControlPlane)
 }
 
-// ReadyWith is Ready with a configuration of one's own.
+// ReadyWith is Ready with the given configuration.
 func (n *Node) ReadyWith(text []byte) *config.Config {
 	n.t.Helper()
 
@@ -101,7 +100,7 @@ func (n *Node) ReadyWith(text []byte) *config.Config {
 	return cfg
 }
 
-// Configure makes a configuration the active one.
+// Configure sets the active configuration.
 func (n *Node) Configure(text []byte) *config.Config {
 	n.t.Helper()
 
@@ -121,13 +120,13 @@ func (n *Node) Hostname(name string) {
 	Set(n, network.HostnameID, network.HostnameStatusSpec{Hostname: name})
 }
 
-// Service sets what the supervisor publishes of a service.
+// Service sets the resource of a running service.
 func (n *Node) Service(id string, healthy bool) {
 	n.t.Helper()
 	Set(n, id, serviceres.ServiceSpec{Running: true, Healthy: healthy})
 }
 
-// Supervisor records what is to run.
+// Supervisor is a fake that records the services.
 type Supervisor struct {
 	mu       sync.Mutex
 	services map[string]supervisor.Service
@@ -161,7 +160,7 @@ func (s *Supervisor) Remove(_ context.Context, id string) error {
 	return nil
 }
 
-// Service returns what runs under an id, and how often it was started or changed.
+// Service returns the service with an id, and how often it was started or changed.
 func (s *Supervisor) Service(id string) (svc supervisor.Service, times int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

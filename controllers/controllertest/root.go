@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// Root returns a root folder in which EPHEMERAL is mounted: with its folders, which are their users' when root runs the test.
+// Root returns a root folder with the folders of EPHEMERAL, with their owners when root runs the test.
 func Root(t testing.TB) string {
 	t.Helper()
 

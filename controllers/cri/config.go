@@ -27,7 +27,7 @@ const (
 	stateDir   = layout.ContainerdRunDir
 	cniConfDir = "/etc/cni/net.d"
 	cniBinDir  = "/opt/cni/bin"
-	// layersDir has the layers of the image cache as file systems.
+	// layersDir has the layers of the image cache as file system images.
 	layersDir = layout.ImageCacheDir + "/" + images.LayersDir
 )
 
@@ -36,8 +36,8 @@ const erofsPlugin = "io.containerd.snapshotter.v1.erofs"
 
 type table = map[string]any
 
-// renderConfig returns containerd's configuration. The registries are not in it: containerd reads the hosts folder at
-// each pull, so that a change of mirrors needs no restart.
+// renderConfig returns containerd's configuration. It does not name the registries: containerd reads the hosts folder at
+// each pull, so a change of mirrors needs no restart.
 func renderConfig(at place) ([]byte, error) {
 	runtime := table{
 		"cni": table{"bin_dirs": []string{cniBinDir}, "conf_dir": cniConfDir},
@@ -63,7 +63,7 @@ func renderConfig(at place) ([]byte, error) {
 	}
 
 	if !at.ownKernel {
-		// Its profiles are loaded into the kernel, for everybody.
+		// Its profiles would be loaded into the host's kernel.
 		runtime["disable_apparmor"] = true
 	}
 
@@ -75,8 +75,8 @@ func renderConfig(at place) ([]byte, error) {
 		"io.containerd.cri.v1.runtime": runtime,
 		"io.containerd.cri.v1.images":  images,
 	}
-	// What the machine has no use for costs memory and time at each start. The differ needs a newer mkfs.erofs than
-	// Debian's; without it the snapshotter converts what the common one has unpacked.
+	// Plugins that the machine does not use cost memory and time at each start. The EROFS differ needs a newer mkfs.erofs than Debian's;
+	// without it the snapshotter converts what the default differ has unpacked.
 	disabled := []string{
 		"io.containerd.nri.v1.nri",
 		"io.containerd.internal.v1.tracing",
@@ -104,8 +104,8 @@ func renderConfig(at place) ([]byte, error) {
 	})
 }
 
-// renderHosts returns, by path below the hosts folder, the registry hosts: for each registry the image cache first,
-// then the mirrors of the machine configuration, then the registry itself unless that is ruled out.
+// renderHosts returns the registry hosts by path in the hosts folder. The hosts of a registry are the image cache, then the mirrors of the
+// machine configuration, then the registry itself unless skipFallback is set.
 func renderHosts(registries view.Registries) (map[string][]byte, error) {
 	files := map[string][]byte{}
 
@@ -157,7 +157,7 @@ func renderHost(name string, registries view.Registries) ([]byte, error) {
 	for i, endpoint := range mirror.Endpoints {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf("machine.registries.mirrors[%s].endpoints: %q is no URL with a host", name, endpoint)
+			return nil, fmt.Errorf("machine.registries.mirrors[%s].endpoints: %q is not a URL with a host", name, endpoint)
 		}
 
 		settings := table{"capabilities": pull, "override_path": mirror.OverridesPath(i)}
@@ -168,8 +168,8 @@ func renderHost(name string, registries view.Registries) ([]byte, error) {
 		hosts = append(hosts, host{endpoint, settings})
 	}
 
-	// What comes before the first host is the server that is asked last. Where none is named it is the registry itself, under
-	// the name that it really has; leaving it out does not rule it out, so another host takes its place then.
+	// The settings before the first host are those of the server that containerd tries last. Without a server there it tries the registry
+	// itself, under its real name. To rule that out, the last mirror becomes the server.
 	var server table
 
 	if view.IsTrue(mirror.SkipFallback) {
@@ -190,7 +190,7 @@ func renderHost(name string, registries view.Registries) ([]byte, error) {
 
 	out.Write(first)
 
-	// The order of the hosts is the order in which they are asked, so the file is not marshalled as a map.
+	// containerd tries the hosts in their order in the file, so the file is not marshalled from a map.
 	for _, h := range hosts {
 		part, err := toml.Marshal(h.settings)
 		if err != nil {
@@ -206,14 +206,14 @@ func renderHost(name string, registries view.Registries) ([]byte, error) {
 // dockerHub is the host that serves docker.io.
 const dockerHub = "registry-1.docker.io"
 
-// insecure tells whether the certificate of a registry is not to be verified.
+// insecure reports whether the certificate of a registry is not verified.
 func insecure(registries view.Registries, host string) bool {
 	tls := registries.Config[host].TLS
 
 	return tls != nil && view.IsTrue(tls.InsecureSkipVerify)
 }
 
-// pull is what mirrors are used for.
+// pull are the capabilities of mirrors.
 var pull = []string{"pull", "resolve"}
 
 // healthTimeout of containerd under emulation, where its first answer is slow.

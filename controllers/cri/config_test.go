@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// TestRenderHosts holds which hosts containerd asks for an image, as containerd itself reads the files.
+// TestRenderHosts checks which hosts containerd tries for an image, with containerd's own parser of the files.
 func TestRenderHosts(t *testing.T) {
 	const cache = "http://127.0.0.1:3172/v2"
 
@@ -141,5 +141,5 @@ func TestRenderConfigIsTOML(t *testing.T) {
 	}
 }
 
-// metal is a machine that has the kernel for itself.
+// metal is a machine with its own kernel.
 var metal = place{snapshotter: container.Overlayfs, ownKernel: true}

@@ -29,18 +29,18 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// ServiceID of containerd; the name users know.
+// ServiceID is the name of containerd's service.
 const ServiceID = "cri"
 
-// Environment of the programs of the system.
+// environment of containerd.
 var environment = []string{
 	"PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin:/opt/cni/bin",
 	"HOME=/root",
 	"TMPDIR=/tmp",
 }
 
-// ContainerdController starts containerd once its disks are mounted, and keeps the registry hosts as configured. loadModule
-// is not called where the kernel is another's.
+// ContainerdController starts containerd once its volumes are mounted, and writes the registry hosts of the configuration. loadModule is not
+// called where the kernel is the host's.
 func ContainerdController(
 	sup *supervisor.Supervisor, p platform.Platform, registry *RegistryPort, loadModule func(name string, params ...string) error,
 ) controller.Controller {
@@ -57,17 +57,13 @@ func ContainerdController(
 		Writes: []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-			if err != nil {
+			if err != nil || cfg == nil {
 				return err
-			}
-
-			if cfg == nil {
-				return nil
 			}
 
 			stop := func(ctx context.Context) error { return sup.Remove(ctx, ServiceID) }
 
-			// Asked for first: who mounts EPHEMERAL then knows of this one too. Layers are mounted from it.
+			// Request this one first, so that the controller that mounts EPHEMERAL sees both requests. Layers are mounted from the image cache.
 			cache, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeImageCache, stop)
 			if err != nil {
 				return err
@@ -85,7 +81,7 @@ func ContainerdController(
 				}
 			}
 
-			// The hosts name it.
+			// The registry hosts name this port.
 			if _, err := registry.hold(ctx); err != nil {
 				return err
 			}
@@ -115,7 +111,7 @@ func ContainerdController(
 				Runner: &supervisor.Process{
 					Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
 					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
-					KeepChildren: true, // containers live on without containerd: they are found again
+					KeepChildren: true, // containers run on without containerd, which finds them again
 				},
 				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout, Failures: 6},
 				RestartInterval: time.Second,
@@ -129,8 +125,7 @@ func ContainerdController(
 	}
 }
 
-// coming tells of a volume that is not mounted whether that is only a matter of time. One that is ready was to be mounted with
-// EPHEMERAL: if it is not, that has failed.
+// coming reports whether a volume may still be mounted. One that is ready should have been mounted with EPHEMERAL: its mount has failed.
 func coming(phase block.VolumePhase) bool {
 	switch phase {
 	case block.VolumePhaseMissing, block.VolumePhaseFailed, block.VolumePhaseReady, block.VolumePhaseClosed:
@@ -140,8 +135,8 @@ func coming(phase block.VolumePhase) bool {
 	}
 }
 
-// healthy is containerd's check. It is not healthy before it knows its snapshotter: the containers wait for that. What it
-// was told once it keeps.
+// healthy returns containerd's health check. containerd is not healthy before its snapshotter is set, since containers wait for that. It keeps
+// the setting.
 func healthy(at place) func(context.Context) error {
 	if at.snapshotter == container.Overlayfs {
 		return container.Healthy
@@ -150,8 +145,7 @@ func healthy(at place) func(context.Context) error {
 	return onceHealthy(container.Healthy, func(ctx context.Context) error { return container.UseSnapshotter(ctx, at.snapshotter) })
 }
 
-// onceHealthy does something until it has succeeded once, as part of a check: containerd keeps it, and each time is a write to
-// the disk.
+// onceHealthy returns a check that also calls do, until do has succeeded once: each call writes to the disk.
 func onceHealthy(check, do func(context.Context) error) func(context.Context) error {
 	var done atomic.Bool
 
@@ -170,7 +164,7 @@ func onceHealthy(check, do func(context.Context) error) func(context.Context) er
 	}
 }
 
-// writeHosts makes the hosts folder hold exactly what is configured.
+// writeHosts writes the hosts folder, and removes other files from it.
 func writeHosts(dir string, registries view.Registries) error {
 	files, err := renderHosts(registries)
 	if err != nil {
@@ -208,6 +202,6 @@ func writeIfChanged(path string, content []byte) error {
 		return err
 	}
 
-	// containerd may read at any moment. The folder is made again at each boot.
+	// containerd may read the file at any time. The folder is created again at each boot.
 	return durable.WriteTo(durable.Files{Volatile: true}, path, content, 0o600)
 }

@@ -16,11 +16,11 @@ type Deps struct {
 	Supervisor *supervisor.Supervisor
 	// Platform is where the machine runs.
 	Platform platform.Platform
-	// LoadModule is not called where the kernel is another's.
+	// LoadModule is not called where the kernel is the host's.
 	LoadModule func(name string, params ...string) error
 }
 
-// Controllers of this domain.
+// Controllers returns the controllers of this domain.
 func Controllers(deps Deps) []controller.Controller {
 	registry := &RegistryPort{Address: imagecache.Address}
 

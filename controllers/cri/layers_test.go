@@ -28,11 +28,11 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// TestLayersAreMounted pulls an image of two layers with the real containerd, when the image cache has the file systems of
-// both, of one and of none. What it has not is unpacked and converted, and the same files are mounted each time.
+// TestLayersAreMounted pulls an image of two layers with the real containerd, with the file systems of both layers, of one and of none in the
+// image cache. Missing ones are unpacked and converted, and the same files are mounted each time.
 func TestLayersAreMounted(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("containerd mounts images as root only")
+		t.Skip("containerd mounts images only as root")
 	}
 
 	if known, err := os.ReadFile("/proc/filesystems"); err != nil || !bytes.Contains(known, []byte("\terofs\n")) {
@@ -106,7 +106,7 @@ func TestLayersAreMounted(t *testing.T) {
 	}
 }
 
-// diffsOf are the digests of the uncompressed layers of an image.
+// diffsOf returns the digests of the uncompressed layers of an image.
 func diffsOf(t *testing.T, reference string) []digest.Digest {
 	t.Helper()
 
@@ -145,7 +145,7 @@ func diffsOf(t *testing.T, reference string) []digest.Digest {
 	return all
 }
 
-// linkLayer puts a built file system where containerd looks for it.
+// linkLayer links a built file system to where containerd looks for it.
 func linkLayer(t *testing.T, dir string, diff digest.Digest) {
 	t.Helper()
 

@@ -19,14 +19,14 @@ import (
 type place struct {
 	// snapshotter of the images.
 	snapshotter string
-	// keepOOMScores tells that scores of the OOM killer cannot be lowered: pods then get the lowest that can be.
+	// keepOOMScores is set when scores of the OOM killer cannot be lowered: pods then get the lowest possible score.
 	keepOOMScores bool
-	// ownKernel is false where AppArmor, the limits of the kernel's resources and the like are another's.
+	// ownKernel is false where AppArmor and the limits of kernel resources are the host's.
 	ownKernel bool
 }
 
-// placeOf finds what the kernel lets containerd do in a root folder, with the layers of the image cache. On a kernel of its
-// own the machine has what it needs, or says so.
+// placeOf finds out what the kernel lets containerd do in a root folder, with the layers of the image cache. On the machine's own kernel it
+// loads what is missing, or fails.
 func placeOf(p platform.Platform, root, layers string, loadModule func(name string, params ...string) error, log *slog.Logger) (place, error) {
 	at := place{snapshotter: container.Overlayfs, keepOOMScores: !p.Owns(platform.OOMScores), ownKernel: p.Owns(platform.KernelModules)}
 
@@ -37,7 +37,7 @@ func placeOf(p platform.Platform, root, layers string, loadModule func(name stri
 
 	switch {
 	case at.snapshotter == container.Erofs:
-		// containerd looks for it in the list of file systems, and does not ask the kernel to load it.
+		// containerd looks for EROFS in the list of file systems, and does not load the module.
 		if err := loadModule("erofs"); err != nil {
 			return place{}, fmt.Errorf("mount layers of images: %w", err)
 		}
@@ -52,9 +52,9 @@ func placeOf(p platform.Platform, root, layers string, loadModule func(name stri
 	return at, nil
 }
 
-// snapshotterOf returns the snapshotter of a machine with a kernel of its own: EROFS where the image cache has layers to mount.
-// Elsewhere all layers would have to be converted, which takes half as long again as unpacking them. What was begun with one
-// goes on with it: containerd keeps images by snapshotter, and has thrown away the layers from which it could make them again.
+// snapshotterOf returns the snapshotter of a machine with its own kernel: EROFS if the image cache has layers to mount. Without the cache all
+// layers would have to be converted, which takes half as long again as unpacking them. A machine keeps its first snapshotter: containerd
+// stores images by snapshotter, and has discarded the layers from which it could unpack them again.
 func snapshotterOf(root, layers string) string {
 	switch {
 	case exists(filepath.Join(root, erofsPlugin)):

@@ -33,8 +33,8 @@ func TestRenderConfigInPlace(t *testing.T) {
 		at              place
 		runtime, images settings
 	}{
-		{"a computer of its own", metal, settings{}, settings{}},
-		{"a container with all rights", place{snapshotter: container.Overlayfs}, settings{AppArmor: true}, settings{}},
+		{"a machine with its own kernel", metal, settings{}, settings{}},
+		{"a privileged container", place{snapshotter: container.Overlayfs}, settings{AppArmor: true}, settings{}},
 		{"no lower scores", place{snapshotter: container.Overlayfs, keepOOMScores: true}, settings{AppArmor: true, Restrict: true}, settings{}},
 		{"no overlays", place{snapshotter: container.Native}, settings{AppArmor: true}, settings{Layers: "native"}},
 		{"layers are mounted", place{snapshotter: container.Erofs, ownKernel: true}, settings{}, settings{Layers: "erofs"}},
@@ -63,7 +63,7 @@ func TestRenderConfigInPlace(t *testing.T) {
 	}
 }
 
-// What is done for the health of containerd is done after it answers, until it works, and then no more.
+// The call in the health check is made after containerd answers, until it succeeds once.
 func TestOnceHealthy(t *testing.T) {
 	down, refused := errors.New("down"), errors.New("refused")
 
@@ -88,8 +88,8 @@ func TestOnceHealthy(t *testing.T) {
 	}
 }
 
-// TestSnapshotterIsKept goes through what containerd may have left on EPHEMERAL: the plugin whose folder is not there was never
-// used, since one that is not used is disabled.
+// TestSnapshotterIsKept covers what containerd may have left on EPHEMERAL. A plugin without a folder was never used: unused plugins are
+// disabled.
 func TestSnapshotterIsKept(t *testing.T) {
 	const overlayfs = "io.containerd.snapshotter.v1.overlayfs"
 
@@ -101,9 +101,9 @@ func TestSnapshotterIsKept(t *testing.T) {
 	}{
 		{"first boot", nil, true, container.Erofs},
 		{"first boot without an image cache", nil, false, container.Overlayfs},
-		{"cut off before containerd kept anything", []string{"io.containerd.content.v1.content"}, true, container.Erofs},
+		{"power cut before containerd stored anything", []string{"io.containerd.content.v1.content"}, true, container.Erofs},
 		{"later boot", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, true, container.Erofs},
-		{"later boot, and the image cache is gone", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, false, container.Erofs},
+		{"later boot without the image cache", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, false, container.Erofs},
 		{"of an earlier version", []string{"io.containerd.metadata.v1.bolt", overlayfs}, true, container.Overlayfs},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,9 +24,8 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// BenchmarkPull pulls all images of a node from the image cache into a containerd with nothing in it, which is what a
-// first boot waits for: with the layers unpacked, as in a container, and mounted, as in a virtual machine. It reports the processor time of containerd beside the time that passed: on an emulated machine
-// the processors are what is short.
+// BenchmarkPull pulls all images of a node from the image cache into an empty containerd, as a first boot does: with the layers unpacked, as in a
+// container, and mounted, as in a virtual machine. It also reports containerd's processor time, since an emulated machine has slow processors.
 func BenchmarkPull(b *testing.B) {
 	if os.Geteuid() != 0 {
 		b.Skip("containerd unpacks images as root only")
@@ -57,7 +56,7 @@ func BenchmarkPull(b *testing.B) {
 	}
 }
 
-// pullAll returns the processor time that containerd took for the images of a node.
+// pullAll returns the processor time of containerd for the images of a node.
 func pullAll(b *testing.B, resolver remotes.Resolver, snapshotter, layers string) time.Duration {
 	b.Helper()
 	b.StopTimer()
@@ -90,8 +89,8 @@ func pullAll(b *testing.B, resolver remotes.Resolver, snapshotter, layers string
 	return processorTime(b, client.pid) - before
 }
 
-// processorTime is what two processes have had of the processors, user and system: containerd, and this one, which serves
-// the cache and writes what it fetches to containerd.
+// processorTime returns the processor time, user and system, of containerd and of this process, which serves the cache and writes what it
+// fetches to containerd.
 func processorTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
 
@@ -105,7 +104,7 @@ func processorTime(b *testing.B, pid int) time.Duration {
 
 		var user, system int64
 
-		// The name in brackets may hold blanks; what follows does not. utime and stime are fields 14 and 15, in hundredths.
+		// Only the name in brackets may have blanks. utime and stime are fields 14 and 15, in hundredths of a second.
 		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 		if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
 			b.Fatal(err)

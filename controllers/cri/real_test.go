@@ -34,7 +34,7 @@ func needBuilt(tb testing.TB, paths ...string) {
 	}
 }
 
-// realContainerd is one that runs.
+// realContainerd is a running containerd.
 type realContainerd struct {
 	*containerd.Client
 	pid  int
@@ -42,8 +42,8 @@ type realContainerd struct {
 	stop func()
 }
 
-// startContainerd runs the real containerd, with the configuration of a machine but for its folders and what pods need. Its
-// mounts are in a namespace of its own. layers is the folder with file systems of layers, for EROFS.
+// startContainerd runs the real containerd, with the configuration of a machine except for its folders and what pods need. It has its own mount
+// namespace. layers is the folder with the file systems of layers, for EROFS.
 func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 	tb.Helper()
 
@@ -89,7 +89,7 @@ func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 	return realContainerd{client, cmd.Process.Pid, root, func() {
 		client.Close()
 		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait() // it was told to end
+		cmd.Wait() // it was stopped
 	}}
 }
 
@@ -113,7 +113,7 @@ func connect(tb testing.TB, socket string) *containerd.Client {
 	}
 }
 
-// fromCache asks the image cache for every image, as the hosts files tell containerd to.
+// fromCache makes containerd request every image from the image cache, as the hosts files do.
 func fromCache(address string) remotes.Resolver {
 	return docker.NewResolver(docker.ResolverOptions{Hosts: func(string) ([]docker.RegistryHost, error) {
 		return []docker.RegistryHost{{

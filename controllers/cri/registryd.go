@@ -21,11 +21,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
-// RegistrydID is the service of the image cache; the name users know.
+// RegistrydID is the name of the image cache's service.
 const RegistrydID = "registryd"
 
-// RegistryPort is the port of the image cache. containerd asks there first for every image, also on a machine without an image cache
-// and while the cache is started again: who answers there says what the kubelet, etcd and all pods are. So the port is taken before
+// RegistryPort is the port of the image cache. containerd requests every image there first, even on a machine without an image cache and
+// while the cache restarts: another program on that port could replace the kubelet, etcd and all pods. So the port is bound before
 // containerd starts, and kept until the machine goes down.
 type RegistryPort struct {
 	// Address is imagecache.Address, or a test's.
@@ -35,7 +35,7 @@ type RegistryPort struct {
 	port *heldport.Port
 }
 
-// hold takes the port if it is not taken yet.
+// hold binds the port if it is not bound yet.
 func (r *RegistryPort) hold(ctx context.Context) (*heldport.Port, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,8 +54,8 @@ func (r *RegistryPort) hold(ctx context.Context) (*heldport.Port, error) {
 	return port, nil
 }
 
-// ImageCacheController serves the image cache once its volume is mounted. A machine without that volume has no such
-// service, and pulls from registries.
+// ImageCacheController serves the image cache once its volume is mounted. A machine without that volume does not have the service, and pulls
+// from registries.
 func ImageCacheController(sup *supervisor.Supervisor, registry *RegistryPort) controller.Controller {
 	const name = "cri.ImageCacheController"
 

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// TestRegistryPort holds that the image cache's port is taken from the first moment, without a volume too, and stays so when the
-// service has ended: whoever had it would say what every image is. That no other user gets a port that is held is tested there.
+// TestRegistryPort checks that the image cache's port is bound from the start, even without a volume, and stays bound after the service has
+// ended: another program there could replace every image. The test of heldport checks that no other user can bind a held port.
 func TestRegistryPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestRegistryPort(t *testing.T) {
 	registry := &RegistryPort{Address: l.Addr().String()}
 
 	if _, err := registry.hold(t.Context()); !errors.Is(err, syscall.EADDRINUSE) {
-		t.Fatalf("somebody listens: got %v, want %v", err, syscall.EADDRINUSE)
+		t.Fatalf("another listener: got %v, want %v", err, syscall.EADDRINUSE)
 	}
 
 	_ = l.Close()
@@ -57,13 +57,13 @@ func TestRegistryPort(t *testing.T) {
 		}
 
 		if _, err := http.Get("http://" + registry.Address + "/v2/"); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("%s: a pull got %v, want that the connection is refused, so that the next host is asked", when, err)
+			t.Errorf("%s: a pull got %v, want the connection refused, so that containerd tries the next host", when, err)
 		}
 	}
 
 	taken("before the service")
 
-	for range 2 { // it is started again
+	for range 2 { // the service restarts
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 

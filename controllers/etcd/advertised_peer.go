@@ -21,8 +21,8 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// advertisedPeerController tells the cluster when this member's address has changed; etcd itself keeps the one that it
-// was added with.
+// advertisedPeerController updates this member's address in the cluster when it has changed. etcd itself keeps the address that the
+// member was added with.
 func advertisedPeerController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.AdvertisedPeerController",
@@ -33,27 +33,24 @@ func advertisedPeerController() controller.Controller {
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			service, err := typed.Find[serviceres.ServiceSpec](ctx, rt, "", ServiceID)
-			if err != nil || service == nil || !service.TypedSpec().Healthy {
+			var (
+				service serviceres.ServiceSpec
+				spec    etcd.SpecSpec
+				root    secrets.EtcdRootSpec
+				certs   secrets.EtcdCertsSpec
+			)
+
+			ok, err := typed.All(
+				typed.Read(ctx, rt, ServiceID, &service),
+				typed.Read(ctx, rt, etcd.SpecID, &spec),
+				typed.Read(ctx, rt, secrets.EtcdRootID, &root),
+				typed.Read(ctx, rt, secrets.EtcdID, &certs),
+			)
+			if err != nil || !ok || !service.Healthy {
 				return err
 			}
 
-			spec, err := typed.Find[etcd.SpecSpec](ctx, rt, "", etcd.SpecID)
-			if err != nil || spec == nil {
-				return err
-			}
-
-			root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
-			if err != nil || root == nil {
-				return err
-			}
-
-			certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
-			if err != nil || certs == nil {
-				return err
-			}
-
-			return updatePeer(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), log)
+			return updatePeer(ctx, spec, root, certs, log)
 		},
 	}
 }
@@ -87,7 +84,7 @@ func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSp
 	return nil
 }
 
-// peerChange returns the URLs that the member should be known by, and whether it is not.
+// peerChange returns the URLs that the member should have in the cluster, and whether they differ from those it has.
 func peerChange(members []*etcdserverpb.Member, self uint64, spec etcd.SpecSpec) ([]string, bool) {
 	wanted := strings.Split(settings.URLs(spec.AdvertisedAddresses, peerPort), ",")
 

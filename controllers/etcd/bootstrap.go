@@ -16,7 +16,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// The reasons for which a bootstrap is refused; match them with errors.Is.
+// The reasons to refuse a bootstrap; match them with errors.Is.
 var (
 	ErrNotConfigured   = errors.New("bootstrap: the machine has no configuration yet: apply one first (talosctl apply-config)")
 	ErrNotControlPlane = errors.New("bootstrap can only be performed on a control plane node")
@@ -27,7 +27,7 @@ var (
 	ErrNoSnapshot      = errors.New("bootstrap from a snapshot is not available: none was sent to this node (talosctl bootstrap --recover-from FILE)")
 )
 
-// Facts are what decides whether a bootstrap may be done.
+// Facts decide whether a bootstrap is allowed.
 type Facts struct {
 	Configured   bool
 	ControlPlane bool
@@ -36,13 +36,13 @@ type Facts struct {
 	HasData      bool
 	HasSnapshot  bool
 	Asked        bool
-	// AskedToRecover is Asked for a start from a snapshot, which may have failed: it may be asked for again.
+	// AskedToRecover is Asked with a snapshot. Such a request may be repeated, because the restore may have failed.
 	AskedToRecover bool
 }
 
 var etcdRecover = etcd.BootstrapRequestSpec{Recover: true}
 
-// CheckBootstrap returns nil if a new cluster may be started here, or the reason why not.
+// CheckBootstrap returns nil if a new cluster may be started on this node, or the reason why not.
 func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
 	switch {
 	case !f.Configured:
@@ -64,8 +64,8 @@ func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
 	}
 }
 
-// RequestBootstrap checks the facts and leaves the request for the service controller, on the disk first: once it has been answered,
-// it is carried out. root is "/" outside of tests.
+// RequestBootstrap checks the facts and writes the request for the service controller: to the disk first, so that a request that was
+// answered is carried out even after a power cut. root is "/" outside of tests.
 func RequestBootstrap(ctx context.Context, st state.State, root string, request etcd.BootstrapRequestSpec) error {
 	facts, err := gatherFacts(ctx, st, root)
 	if err != nil {
@@ -100,19 +100,18 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		f.Configured, f.ControlPlane = true, cfg.Type().IsControlPlane()
 	}
 
-	clock, err := typed.Find[timeres.StatusSpec](ctx, st, "", timeres.StatusID)
-	if err != nil {
+	var (
+		clock timeres.StatusSpec
+		mount block.VolumeMountStatusSpec
+		asked etcd.BootstrapRequestSpec
+	)
+
+	disk, request := typed.Read(ctx, st, mountID, &mount), typed.Read(ctx, st, etcd.BootstrapID, &asked)
+	if err := errors.Join(disk.Err, request.Err, typed.Read(ctx, st, timeres.StatusID, &clock).Err); err != nil {
 		return f, err
 	}
 
-	f.TimeUsable = clock != nil && clock.TypedSpec().Usable()
-
-	disk, err := typed.Find[block.VolumeMountStatusSpec](ctx, st, "", mountID)
-	if err != nil {
-		return f, err
-	}
-
-	f.DiskReady = disk != nil
+	f.TimeUsable, f.DiskReady, f.Asked, f.AskedToRecover = clock.Usable(), disk.OK, request.OK, asked.Recover
 
 	if f.HasData, err = hasData(filepath.Join(root, DataDir)); err != nil {
 		return f, err
@@ -124,18 +123,7 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		return f, err
 	}
 
-	asked, err := typed.Find[etcd.BootstrapRequestSpec](ctx, st, "", etcd.BootstrapID)
-	if err != nil {
-		return f, err
-	}
-
-	if asked != nil {
-		f.Asked, f.AskedToRecover = true, asked.TypedSpec().Recover
-
-		return f, nil
-	}
-
-	if !f.DiskReady {
+	if f.Asked || !f.DiskReady {
 		return f, nil
 	}
 

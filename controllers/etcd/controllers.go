@@ -5,6 +5,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -21,16 +22,13 @@ type Deps struct {
 
 // Controllers of this domain.
 func Controllers(deps Deps) []controller.Controller {
-	if deps.Root == "" {
-		deps.Root = "/"
-	}
-
-	service := &serviceController{supervisor: deps.Supervisor, root: deps.Root, fetch: deps.Fetch}
+	root := cmp.Or(deps.Root, "/")
+	service := &serviceController{supervisor: deps.Supervisor, root: root, fetch: deps.Fetch}
 
 	return []controller.Controller{
 		configController(),
 		specController(),
-		pkiController(deps.Root),
+		pkiController(root),
 		service.controller(),
 		memberController(),
 		advertisedPeerController(),

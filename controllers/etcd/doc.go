@@ -2,10 +2,10 @@
 
 // Package etcd holds the controllers of the etcd member of this node.
 //
-// What etcd does when it starts follows from two values: what its data directory holds, and whether the one-time wish
-// to start a cluster was made. A directory with data is started as it is, by itself, after each boot; an empty one
-// waits for the wish. decide and CheckBootstrap are that choice, as functions of values. The wish may be to begin with a
-// snapshot, see KeepSnapshot; and a member that had data once is not started without it, see member.
+// How etcd starts depends on two values: whether its data directory has data, and whether the one-time request to start a cluster
+// was made. With data, etcd starts after each boot. Without data, it waits for the request. The functions decide and CheckBootstrap
+// make that choice. The request may be to begin with a snapshot, see KeepSnapshot. A member that once had data is not started
+// without it, see Runner.
 package etcd
 
 import (
@@ -22,7 +22,7 @@ const (
 // ServiceID of etcd; the name users know.
 const ServiceID = "etcd"
 
-// mountID is the id of the handshake for the disk that the data directory is on.
+// mountID is the id of the VolumeMountRequest for the volume of the data directory.
 const mountID = ServiceID + "-" + block.VolumeEphemeral
 
 // Ports of etcd.

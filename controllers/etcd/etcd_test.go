@@ -127,8 +127,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestCheckBootstrap holds the reasons for which a bootstrap is refused, and their order: what is told first is what
-// has to be cured first.
+// TestCheckBootstrap holds the reasons to refuse a bootstrap, and their order: the first one is what the user has to fix first.
 func TestCheckBootstrap(t *testing.T) {
 	good := Facts{Configured: true, ControlPlane: true, TimeUsable: true, DiskReady: true}
 
@@ -187,8 +186,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestInterruptedStart holds that a directory which a power cut left without a log is as good as empty, and one with a
-// log is never touched.
+// TestInterruptedStart holds that a directory without a log, after a power cut, counts as empty, and that one with a log is never
+// changed.
 func TestInterruptedStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "etcd")
 	leftover := filepath.Join(dir, "member", "snap", "db")
@@ -224,7 +223,7 @@ func TestInterruptedStart(t *testing.T) {
 	}
 
 	if _, err := os.Stat(leftover); !os.IsNotExist(err) {
-		t.Errorf("what an interrupted start left: got %v, want it gone", err)
+		t.Errorf("the files of an interrupted start: got %v, want them removed", err)
 	}
 
 	write(log)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// healthCheck asks etcd for its health, which includes that the cluster has a leader and takes a read from it.
+// healthCheck returns a check of etcd's health endpoint, which fails when the cluster has no leader.
 func healthCheck(root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (func(context.Context) error, error) {
 	config, err := etcdclient.TLS(root, certs)
 	if err != nil {

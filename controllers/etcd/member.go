@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -18,11 +19,11 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// memberTimeout of asking etcd who it is.
+// memberTimeout bounds a call to the local etcd.
 const memberTimeout = 10 * time.Second
 
-// memberController learns the id of the own member from etcd once it is healthy, and keeps it for as long as the
-// service exists: a restart does not change it.
+// memberController reads the id of this node's member from etcd once it is healthy. It keeps the id for as long as the service
+// exists: a restart does not change it.
 func memberController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.MemberController",
@@ -34,40 +35,31 @@ func memberController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[etcd.MemberSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[etcd.MemberSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			service, err := typed.Find[serviceres.ServiceSpec](ctx, rt, "", ServiceID)
-			if err != nil || service == nil {
+			var (
+				service serviceres.ServiceSpec
+				root    secrets.EtcdRootSpec
+				certs   secrets.EtcdCertsSpec
+			)
+
+			if f := typed.Read(ctx, rt, ServiceID, &service); !f.OK {
+				return f.Err
+			}
+
+			if !service.Healthy {
+				return keep.Outputs[etcd.MemberSpec](ctx, rt, etcd.MemberID)
+			}
+
+			ok, err := typed.All(typed.Read(ctx, rt, secrets.EtcdRootID, &root), typed.Read(ctx, rt, secrets.EtcdID, &certs))
+			if err != nil || !ok {
 				return err
 			}
 
-			known, err := typed.Find[etcd.MemberSpec](ctx, rt, "", etcd.MemberID)
+			id, err := localMember(ctx, root, certs)
 			if err != nil {
 				return err
 			}
 
-			if !service.TypedSpec().Healthy {
-				if known == nil {
-					return nil
-				}
-
-				return typed.Set(ctx, rt, "", etcd.MemberID, *known.TypedSpec())
-			}
-
-			root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
-			if err != nil || root == nil {
-				return err
-			}
-
-			certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
-			if err != nil || certs == nil {
-				return err
-			}
-
-			id, err := localMember(ctx, *root.TypedSpec(), *certs.TypedSpec())
-			if err != nil {
-				return err
-			}
-
-			return typed.Set(ctx, rt, "", etcd.MemberID, etcd.MemberSpec{MemberID: formatMemberID(id)})
+			return typed.Set(ctx, rt, "", etcd.MemberID, etcd.MemberSpec{MemberID: fmt.Sprintf("%016x", id)})
 		},
 	}
 }
@@ -84,10 +76,8 @@ func localMember(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.E
 
 	status, err := client.Status(ctx, contract.EtcdURL)
 	if err != nil {
-		return 0, fmt.Errorf("etcd: ask the local member for its id: %w", err)
+		return 0, fmt.Errorf("etcd: read the id of the local member: %w", err)
 	}
 
 	return status.Header.GetMemberId(), nil
 }
-
-func formatMemberID(id uint64) string { return fmt.Sprintf("%016x", id) }

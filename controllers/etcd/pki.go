@@ -3,11 +3,13 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
@@ -15,36 +17,24 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// pkiController writes etcd's keys and certificates. etcd reads its own certificate anew at each handshake, so that a
-// new one needs no restart.
+// pkiController writes etcd's keys and certificates. etcd reads its certificate at each handshake, so a new one needs no restart.
 func pkiController(root string) controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "etcd.PKIController",
-		Reads: []controller.Input{
-			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
-			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
-		},
-		Writes:  []controller.Output{controller.Out[etcd.PKIStatusSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[etcd.PKIStatusSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			var (
-				ca    secrets.EtcdRootSpec
-				certs secrets.EtcdCertsSpec
-			)
-
-			ok, err := typed.All(typed.Read(ctx, rt, secrets.EtcdRootID, &ca), typed.Read(ctx, rt, secrets.EtcdID, &certs))
-			if err != nil || !ok {
-				return err
+	return transform.Singleton[secrets.EtcdCertsSpec, etcd.PKIStatusSpec]{
+		Name: "etcd.PKIController",
+		InID: secrets.EtcdID, OutID: etcd.PKIID,
+		Extra: []controller.Input{controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID)},
+		Transform: func(ctx context.Context, r state.Reader, _ *slog.Logger, certs *secrets.EtcdCertsSpec, out *etcd.PKIStatusSpec) error {
+			var ca secrets.EtcdRootSpec
+			if f := typed.Read(ctx, r, secrets.EtcdRootID, &ca); !f.OK {
+				return cmp.Or(f.Err, transform.ErrNoOutput)
 			}
 
-			files := pkiFolder(ca, certs)
-			if err := folder.Write(root, files); err != nil {
-				return err
-			}
+			files := pkiFolder(ca, *certs)
+			*out = etcd.PKIStatusSpec{Ready: true, Version: folder.Digest([]folder.Folder{files})}
 
-			return typed.Set(ctx, rt, "", etcd.PKIID, etcd.PKIStatusSpec{Ready: true, Version: folder.Digest([]folder.Folder{files})})
+			return folder.Write(root, files)
 		},
-	}
+	}.Controller()
 }
 
 func pkiFolder(ca secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) folder.Folder {

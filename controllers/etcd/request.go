@@ -15,58 +15,57 @@ import (
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
-// requestPath is where a request to start a cluster waits on the disk until there is data: whoever asked has been told that it will
-// be done, and a power cut does not change that. It lies beside the data directory, on the same volume.
+// requestPath is where a request to start a cluster is kept until etcd has data: a request that was answered must survive a power
+// cut. The file is beside the data directory, on the same volume.
 const requestPath = layout.EtcdBootstrapFile
 
-// keepRequest returns when the request outlives a power cut.
+// keepRequest writes the request to the disk.
 func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 	path := filepath.Join(root, requestPath)
 
 	text, err := json.Marshal(request)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+
+	if err == nil {
+		err = durable.Write(path, text, 0o600)
+	}
+
 	if err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
-	}
-
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
-	}
-
-	if err := durable.Write(path, text, 0o600); err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
+		return fmt.Errorf("store the bootstrap request: %w", err)
 	}
 
 	return nil
 }
 
-// keptRequest returns the request that waits, or nil.
+// keptRequest returns the request on the disk, or nil.
 func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 	text, err := os.ReadFile(filepath.Join(root, requestPath))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 
-	if err != nil {
-		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
+	var request etcd.BootstrapRequestSpec
+	if err == nil {
+		err = json.Unmarshal(text, &request)
 	}
 
-	var request etcd.BootstrapRequestSpec
-	if err := json.Unmarshal(text, &request); err != nil {
-		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("read the bootstrap request: %w", err)
 	}
 
 	return &request, nil
 }
 
-// forgetRequest removes a request that has been carried out: the same one must not start a second cluster, should the data ever
-// vanish.
+// forgetRequest removes a request that was carried out: if the data is ever lost, the same request must not start a second cluster.
 func forgetRequest(root string) error {
 	path := filepath.Join(root, requestPath)
 
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("forget the request to bootstrap: %w", err)
+		return fmt.Errorf("remove the bootstrap request: %w", err)
 	}
 
 	return durable.SyncDir(filepath.Dir(path))

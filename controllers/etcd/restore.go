@@ -26,33 +26,30 @@ import (
 	"github.com/seed-59268b81/talos/sys/cgroup"
 )
 
-// restoreDir is where a snapshot is unpacked, beside the data that it becomes.
+// restoreDir is where a snapshot is restored, before it is moved to the data directory.
 const restoreDir = DataDir + "/restore"
 
-// dataPoll is how often it is looked whether etcd has data, until it has.
+// dataPoll is the interval of the checks whether etcd has data.
 const dataPoll = 250 * time.Millisecond
 
-// errDataGone is why etcd does not start: it would start a new cluster, and the Kubernetes API would go on with nothing in it.
-var errDataGone = errors.New("etcd's data is gone from " + DataDir + ", and no new cluster is started in its place: " +
-	"bring it back from a snapshot (talosctl reboot, then talosctl bootstrap --recover-from FILE)")
+// errDataGone prevents a start without data: etcd would start a new cluster, and the Kubernetes API would be empty.
+var errDataGone = errors.New("etcd's data is missing from " + DataDir + ", and no new cluster is started in its place: " +
+	"restore it from a snapshot (talosctl reboot, then talosctl bootstrap --recover-from FILE)")
 
-// Runner is etcd that begins a cluster at most once: with nothing, or with a snapshot. One that had data does not start
-// without it.
+// Runner runs etcd. It starts a new cluster at most once: empty, or from a snapshot. An etcd that had data is not started without it.
 type Runner struct {
-	// Etcd runs once the data is as it has to be.
+	// Etcd is run when the data is ready.
 	Etcd supervisor.Runner
 
 	root string
-	// begins tells that there need not be data at the first start; tool then restores what is at SnapshotPath into
-	// restoreDir, and nil leaves it to etcd to begin with nothing.
+	// begins allows a first start without data. Then tool, if set, restores the snapshot at SnapshotPath into restoreDir.
 	begins bool
 	tool   func() supervisor.Runner
 
 	hadData atomic.Bool
 }
 
-// Run implements supervisor.Runner. A snapshot that cannot be restored fails the run; the next one takes what has been sent
-// meanwhile.
+// Run implements supervisor.Runner. A snapshot that cannot be restored fails the run; the next run uses the latest snapshot.
 func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	dir := filepath.Join(r.root, DataDir)
 
@@ -85,14 +82,14 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	return r.Etcd.Run(ctx, run)
 }
 
-// begun notes that there is data, so that nothing starts another cluster.
+// begun records that there is data, so that no request starts another cluster.
 func (r *Runner) begun() error {
 	r.hadData.Store(true)
 
 	return forgetRequest(r.root)
 }
 
-// watchData notes that there is data.
+// watchData waits until there is data, and records it.
 func (r *Runner) watchData(ctx context.Context, dir string) {
 	for !r.hadData.Load() {
 		if data, err := hasData(dir); err == nil && data {
@@ -107,7 +104,7 @@ func (r *Runner) watchData(ctx context.Context, dir string) {
 	}
 }
 
-// restore has etcd's own tool restore the snapshot beside the data, which it becomes in one step, when it is whole.
+// restore runs etcdutl to restore the snapshot into restoreDir, and renames the complete result to the data.
 func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 	data, dir := filepath.Join(r.root, DataDir), filepath.Join(r.root, restoreDir)
 
@@ -126,7 +123,7 @@ func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 
 	run.Preparing("Restoring the snapshot")
 
-	// The service has not started with its tool.
+	// The start of the tool is not the start of the service.
 	started := run.Started
 	run.Started = func(int) {}
 
@@ -146,7 +143,7 @@ func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 		err = durable.SyncDir(data)
 	}
 
-	// Until then the snapshot is all that there is.
+	// Until the rename is on the disk, the snapshot is the only copy.
 	if err != nil {
 		return err
 	}
@@ -154,7 +151,7 @@ func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 	return errors.Join(os.RemoveAll(dir), removed(filepath.Join(r.root, SnapshotPath)))
 }
 
-// settle has all that was written below a directory be on the disk.
+// settle flushes the file system of a directory to the disk.
 func settle(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -169,15 +166,15 @@ func settle(path string) error {
 	return nil
 }
 
-// restoreTool is etcdutl of etcd's image.
+// restoreTool returns a function that builds the container of etcdutl, from etcd's image.
 func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervisor.Runner {
 	return func() supervisor.Runner {
 		argv := []string{
 			"/usr/local/bin/etcdutl", "snapshot", "restore", SnapshotPath,
 			"--name=" + spec.Name, "--initial-cluster=" + settings.SelfCluster(spec),
 			"--initial-advertise-peer-urls=" + settings.URLs(spec.AdvertisedAddresses, peerPort), "--data-dir=" + restoreDir,
-			// Watches that began before the snapshot was taken must not go on as if nothing had happened: revisions start
-			// beyond all that were ever given out, and older ones are gone.
+			// Watches from before the restore must not continue: new revisions start beyond all earlier ones, and those are
+			// compacted.
 			"--bump-revision=1000000000", "--mark-compacted",
 		}
 

@@ -25,7 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// runner is a program that a test has instead of a container.
+// runner is a fake of a container.
 type runner func() error
 
 func (r runner) Run(_ context.Context, run supervisor.Run) error {
@@ -34,7 +34,7 @@ func (r runner) Run(_ context.Context, run supervisor.Run) error {
 	return r()
 }
 
-// TestRestore: the data is there in whole or not at all, and etcd starts from nothing but that.
+// TestRestore: the data is complete or missing, and etcd starts only with complete data.
 func TestRestore(t *testing.T) {
 	broken := errors.New("the hash does not match")
 
@@ -43,7 +43,7 @@ func TestRestore(t *testing.T) {
 		// tool leaves these files below restoreDir, and then fails with err.
 		tool []string
 		err  error
-		// before is there beforehand.
+		// before are files that exist before the restore.
 		before  []string
 		after   []string
 		started bool
@@ -97,7 +97,7 @@ func TestRestore(t *testing.T) {
 			}
 
 			if (started == 1) != tt.started {
-				t.Errorf("the service was said to have started %d times, want %t", started, tt.started)
+				t.Errorf("Started was called %d times, want %t", started, tt.started)
 			}
 
 			if diff := cmp.Diff(tt.after, files(t, lib)); diff != "" {
@@ -107,7 +107,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestMemberWithoutData: a member that had data does not start without, which would be a new cluster in its place.
+// TestMemberWithoutData: a member that had data does not start without it, because that would start a new cluster.
 func TestMemberWithoutData(t *testing.T) {
 	root := t.TempDir()
 	wal := filepath.Join(root, DataDir, "member", "wal", "0.wal")
@@ -121,7 +121,7 @@ func TestMemberWithoutData(t *testing.T) {
 	m.Etcd = runner(func() error {
 		runs++
 
-		// The first two tries end before there is data.
+		// The first two attempts end before there is data.
 		if runs == 3 {
 			write(t, wal, false)
 
@@ -142,7 +142,7 @@ func TestMemberWithoutData(t *testing.T) {
 	}
 
 	if err := run(m); !errors.Is(err, errDataGone) || runs != 3 {
-		t.Errorf("the data is gone: got %v after %d runs, want %v", err, runs, errDataGone)
+		t.Errorf("without data: got %v after %d runs, want %v", err, runs, errDataGone)
 	}
 
 	if err := run(&Runner{root: root, Etcd: m.Etcd}); !errors.Is(err, errDataGone) || runs != 3 {

@@ -31,25 +31,25 @@ import (
 	"github.com/seed-59268b81/talos/sys/cgroup"
 )
 
-// Supervisor is what of the supervisor is used; a test has its own.
+// Supervisor is the part of the supervisor that the controllers use; tests have their own.
 type Supervisor interface {
 	Apply(svc supervisor.Service) error
 	Remove(ctx context.Context, id string) error
 }
 
-// serviceController runs etcd when everything that it needs is there.
+// serviceController runs etcd when all its inputs exist.
 type serviceController struct {
 	supervisor Supervisor
 	root       string
-	// taken is when the request for bootstrap that was followed had been made: should the data ever vanish, the same
-	// request must not start a second cluster.
+	// taken is the time of the bootstrap request that was carried out: if the data is ever lost, the same request must not
+	// start a second cluster.
 	taken time.Time
-	// image of etcd as applied last, "" while it waits.
+	// image is the image of the last service that was applied, "" while etcd waits.
 	image string
 	fetch func(ctx context.Context, namespace, image string) error
-	// prepared tells that the data directory may be in use.
+	// prepared is set once etcd may use the data directory.
 	prepared bool
-	// skipHashCheck is of the request that asks for a start from a snapshot. Each try looks at it anew.
+	// skipHashCheck is that of the request for a start from a snapshot. Each attempt reads it again.
 	skipHashCheck atomic.Bool
 }
 
@@ -82,37 +82,35 @@ func (c *serviceController) stop(ctx context.Context) error {
 }
 
 func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	spec, err := typed.Find[etcd.SpecSpec](ctx, rt, "", etcd.SpecID)
-	if err != nil {
-		return err
+	var (
+		spec  etcd.SpecSpec
+		root  secrets.EtcdRootSpec
+		pki   etcd.PKIStatusSpec
+		certs secrets.EtcdCertsSpec
+		clock timeres.StatusSpec
+	)
+
+	controlPlane := typed.Read(ctx, rt, secrets.EtcdRootID, &root)
+	if controlPlane.Err != nil {
+		return controlPlane.Err
 	}
 
-	root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
-	if err != nil {
-		return err
-	}
-
-	if root == nil {
+	if !controlPlane.OK {
 		return c.stop(ctx) // no control plane, or no configuration any more
 	}
 
 	mounted, err := volume.Request(ctx, rt, c.name(), ServiceID, block.VolumeEphemeral, c.stop)
-	if err != nil || mounted == "" || spec == nil {
+	if err != nil || mounted == "" {
 		return err
 	}
 
-	pki, err := typed.Find[etcd.PKIStatusSpec](ctx, rt, "", etcd.PKIID)
-	if err != nil || pki == nil {
-		return err
-	}
-
-	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
-	if err != nil || certs == nil {
-		return err
-	}
-
-	clock, err := typed.Find[timeres.StatusSpec](ctx, rt, "", timeres.StatusID)
-	if err != nil || clock == nil || !clock.TypedSpec().Usable() {
+	ok, err := typed.All(
+		typed.Read(ctx, rt, etcd.SpecID, &spec),
+		typed.Read(ctx, rt, etcd.PKIID, &pki),
+		typed.Read(ctx, rt, secrets.EtcdID, &certs),
+		typed.Read(ctx, rt, timeres.StatusID, &clock),
+	)
+	if err != nil || !ok || !clock.Usable() {
 		return err
 	}
 
@@ -121,7 +119,7 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		return err
 	}
 
-	return c.apply(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
+	return c.apply(ctx, spec, root, certs, request, log)
 }
 
 func (c *serviceController) apply(
@@ -173,7 +171,7 @@ func (c *serviceController) apply(
 		return err
 	}
 
-	// The fingerprint is that of etcd alone, so that it goes on when there is data.
+	// The fingerprint is of etcd alone, so that etcd is not restarted when it has data.
 	m := &Runner{root: c.root, begins: start == StartNew, Etcd: service.Runner}
 
 	if m.begins && asked.Recover {
@@ -183,7 +181,7 @@ func (c *serviceController) apply(
 
 	service.Runner = m
 
-	// The member that runs is not stopped for an image that cannot be had.
+	// A running member is not stopped for an image that cannot be pulled.
 	if c.fetch != nil && c.image != "" && c.image != spec.Image {
 		if err := c.fetch(ctx, container.NamespaceSystem, spec.Image); err != nil {
 			return fmt.Errorf("etcd goes on with image %s: %w", c.image, err) // explain reads this
@@ -199,7 +197,7 @@ func (c *serviceController) apply(
 	return nil
 }
 
-// asked is the request to start a cluster that has not been carried out: of this boot, or of one before.
+// asked returns the request to start a cluster that was not carried out yet, of this boot or an earlier one.
 func (c *serviceController) asked(request *resource.Typed[etcd.BootstrapRequestSpec]) (*etcd.BootstrapRequestSpec, error) {
 	switch {
 	case request == nil:
@@ -211,7 +209,7 @@ func (c *serviceController) asked(request *resource.Typed[etcd.BootstrapRequestS
 	}
 }
 
-// applied ignores that the machine is going down: then no service starts any more.
+// applied ignores the error that the machine is going down: then no service starts.
 func applied(err error) error {
 	if errors.Is(err, supervisor.ErrClosed) {
 		return nil
@@ -220,7 +218,7 @@ func applied(err error) error {
 	return err
 }
 
-// waitingService is etcd before anyone asked to start a cluster: it tells so in the list of services.
+// waitingService is shown in the list of services until there is a request to start a cluster.
 func waitingService(spec etcd.SpecSpec) supervisor.Service {
 	return supervisor.Service{
 		ID: ServiceID, Fingerprint: "waiting",
@@ -240,7 +238,7 @@ func (w waiting) Run(ctx context.Context, run supervisor.Run) error {
 	return nil
 }
 
-// etcdService is etcd as a container. Its certificates are not part of the fingerprint: etcd reads them by itself.
+// etcdService is etcd in a container. Its certificates are not part of the fingerprint: etcd reads them again by itself.
 func etcdService(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
 	command, err := settings.CommandLine(spec, settings.SelfCluster(spec), false)
 	if err != nil {

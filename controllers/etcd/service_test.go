@@ -22,7 +22,7 @@ import (
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 )
 
-// TestService holds etcd's life: it waits to be asked, starts once, and after a reboot by itself.
+// TestService: etcd waits for the request, starts a cluster once, and starts by itself after a reboot.
 func TestService(t *testing.T) {
 	supervisor, root := &controllertest.Supervisor{}, t.TempDir()
 
@@ -70,7 +70,7 @@ func TestService(t *testing.T) {
 		t.Errorf("asked twice: got %v, want %v", err, etcd.ErrAlreadyAsked)
 	}
 
-	// The power is cut before etcd has written anything: the request was answered, so it is carried out, and once only.
+	// The power is cut before etcd has written its log: the request was answered, so it is carried out, once.
 	supervisor = &controllertest.Supervisor{}
 	n = boot()
 	controllertest.Set(n, "etcd-EPHEMERAL", block.VolumeMountStatusSpec{Target: "/var"})
@@ -80,7 +80,7 @@ func TestService(t *testing.T) {
 		t.Errorf("asked again after a power cut: got %v, want %v", err, etcd.ErrAlreadyAsked)
 	}
 
-	// etcd writes its log; the machine reboots, and nobody asks again.
+	// etcd writes its log; the machine reboots, and there is no further request.
 	wal := filepath.Join(root, etcd.DataDir, "member", "wal", "0.wal")
 	if err := os.MkdirAll(filepath.Dir(wal), 0o755); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestService(t *testing.T) {
 	controllertest.Set(n, "etcd-EPHEMERAL", block.VolumeMountStatusSpec{Target: "/var"})
 	until("/usr/local/bin/etcd")
 
-	// The data is lost: the request that made it does not make another cluster.
+	// The data is lost: the same request does not start another cluster.
 	if err := os.RemoveAll(filepath.Join(root, etcd.DataDir, "member")); err != nil {
 		t.Fatal(err)
 	}

@@ -16,27 +16,27 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// SnapshotPath is where a snapshot waits for the bootstrap that begins with it.
+// SnapshotPath is where an uploaded snapshot is kept until the bootstrap that begins with it.
 const SnapshotPath = layout.EtcdSnapshotFile
 
-// The reasons for which a snapshot is not taken, beside those of a bootstrap; match them with errors.Is.
+// The errors of KeepSnapshot, beside those of CheckBootstrap; match them with errors.Is.
 var (
 	ErrUploading     = errors.New("a snapshot is being sent to this node already")
 	ErrEmptySnapshot = errors.New("the snapshot is empty: send a file that talosctl etcd snapshot saved")
 )
 
-// uploading is held while a snapshot is written: there is one file for it.
+// uploading is held while a snapshot is written: all uploads use the same file.
 var uploading sync.Mutex
 
-// KeepSnapshot writes the snapshot where a bootstrap finds it, in place of one that was sent before. It is there in whole or
-// not at all. Only a control plane node without data takes one. root is "/" outside of tests.
+// KeepSnapshot writes the snapshot where a bootstrap finds it, and replaces an earlier one. The file is complete or missing, never
+// partial. Only a control plane node without data accepts a snapshot. root is "/" outside of tests.
 func KeepSnapshot(ctx context.Context, st state.State, root string, snapshot io.Reader) error {
 	facts, err := gatherFacts(ctx, st, root)
 	if err != nil {
 		return err
 	}
 
-	// The clock does not matter yet, and after a snapshot that could not be restored another may be sent.
+	// The clock does not matter yet. After a snapshot that could not be restored, another may be sent.
 	facts.TimeUsable, facts.HasSnapshot, facts.Asked = true, true, false
 
 	if err := CheckBootstrap(facts, etcdRecover); err != nil {
@@ -62,17 +62,17 @@ func writeSnapshot(path string, snapshot io.Reader) error {
 			return ErrEmptySnapshot
 		}
 
-		// It is read by etcd's own tool, which runs as etcd does.
+		// etcdutl reads it, as etcd's user.
 		return own(file.Name())
 	})
 	if err != nil {
-		return fmt.Errorf("keep the etcd snapshot: %w", err)
+		return fmt.Errorf("store the etcd snapshot: %w", err)
 	}
 
 	return nil
 }
 
-// own gives what etcd reads or writes to etcd. Outside of tests that is root's to do.
+// own makes etcd's user the owner of a file. Tests that do not run as root skip it.
 func own(path string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -3,6 +3,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,7 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -22,52 +24,44 @@ func configController() controller.Controller {
 	return fromconfig.Controller("etcd.ConfigController", etcd.ConfigID, controller.Exclusive, fromconfig.OnControlPlane(settings.Config))
 }
 
-// specController chooses name and addresses of the member.
+// specController chooses the name and the addresses of the member.
 func specController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "etcd.SpecController",
-		Reads: []controller.Input{
-			controller.In[etcd.ConfigSpec](controller.Weak, "", etcd.ConfigID),
+	return transform.Singleton[etcd.ConfigSpec, etcd.SpecSpec]{
+		Name: "etcd.SpecController",
+		InID: etcd.ConfigID, OutID: etcd.SpecID,
+		Extra: []controller.Input{
 			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressRoutedID),
 		},
-		Writes:  []controller.Output{controller.Out[etcd.SpecSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[etcd.SpecSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+		Transform: func(ctx context.Context, r state.Reader, log *slog.Logger, config *etcd.ConfigSpec, out *etcd.SpecSpec) error {
 			var (
-				config    etcd.ConfigSpec
 				hostname  network.HostnameStatusSpec
 				addresses network.NodeAddressSpec
 			)
 
-			ok, err := typed.All(
-				typed.Read(ctx, rt, etcd.ConfigID, &config),
-				typed.Read(ctx, rt, network.HostnameID, &hostname),
-				typed.Read(ctx, rt, network.NodeAddressRoutedID, &addresses),
-			)
+			ok, err := typed.All(typed.Read(ctx, r, network.HostnameID, &hostname), typed.Read(ctx, r, network.NodeAddressRoutedID, &addresses))
 			if err != nil || !ok {
+				return cmp.Or(err, transform.ErrNoOutput)
+			}
+
+			if *out, err = etcdSpec(*config, hostname.Hostname, addresses.IPs()); err != nil {
 				return err
 			}
 
-			spec, err := etcdSpec(config, hostname.Hostname, addresses.IPs())
-			if err != nil {
-				return err
-			}
-
-			if len(spec.AdvertisedAddresses) == 0 {
+			if len(out.AdvertisedAddresses) == 0 {
 				log.WarnContext(ctx, "etcd has no address to advertise: check cluster.etcd.advertisedSubnets",
 					"addresses", addresses.Addresses, "advertisedSubnets", config.AdvertiseValidSubnets)
 
-				return nil
+				return transform.ErrNoOutput
 			}
 
-			return typed.Set(ctx, rt, "", etcd.SpecID, spec)
+			return nil
 		},
-	}
+	}.Controller()
 }
 
-// etcdSpec is the member as it is to run. Other members reach it at one address, the first that the subnets let
-// through, IPv4 before IPv6, unless subnets are named: then at all of theirs.
+// etcdSpec returns the settings of the member. It advertises the first address that the subnets allow, IPv4 before IPv6. When subnets
+// are configured, it advertises all addresses in them.
 func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (etcd.SpecSpec, error) {
 	advertised, err := filter(addresses, config.AdvertiseValidSubnets, config.AdvertiseExcludeSubnets)
 	if err != nil {
@@ -100,27 +94,28 @@ func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (
 	}
 
 	spec.ListenPeerAddresses = listen
-	// The API server of this node always finds it on loopback.
+	// The API server of this node always connects on loopback.
 	spec.ListenClientAddresses = append([]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, listen...)
 
 	return spec, nil
 }
 
-func filter(addresses []netip.Addr, valid, excluded []string) ([]netip.Addr, error) {
-	var out []netip.Addr
+// filter returns the addresses that are in one of the valid subnets, if there are any, and in none of the excluded.
+func filter(addresses []netip.Addr, valid, excluded []string) (out []netip.Addr, err error) {
+	include, err := prefixes(valid)
+	if err != nil {
+		return nil, err
+	}
+
+	exclude, err := prefixes(excluded)
+	if err != nil {
+		return nil, err
+	}
+
+	rule := network.NodeAddressFilterSpec{IncludeSubnets: include, ExcludeSubnets: exclude}
 
 	for _, addr := range addresses {
-		in, err := within(addr, valid)
-		if err != nil {
-			return nil, err
-		}
-
-		not, err := within(addr, excluded)
-		if err != nil {
-			return nil, err
-		}
-
-		if (in || len(valid) == 0) && !not {
+		if rule.Passes(addr) {
 			out = append(out, addr)
 		}
 	}
@@ -128,17 +123,15 @@ func filter(addresses []netip.Addr, valid, excluded []string) ([]netip.Addr, err
 	return out, nil
 }
 
-func within(addr netip.Addr, subnets []string) (bool, error) {
+func prefixes(subnets []string) (out []netip.Prefix, err error) {
 	for _, text := range subnets {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 
-		if prefix.Contains(addr) {
-			return true, nil
-		}
+		out = append(out, prefix)
 	}
 
-	return false, nil
+	return out, nil
 }

@@ -13,7 +13,7 @@ type Start uint8
 
 // The ways.
 const (
-	// StartWait: there is no data, and nobody asked to start a cluster.
+	// StartWait: there is no data, and no request to start a cluster.
 	StartWait Start = iota
 	// StartData: from the data of an earlier run.
 	StartData
@@ -21,7 +21,7 @@ const (
 	StartNew
 )
 
-// decide chooses. Data always wins: a wish to start a cluster that has been started already changes nothing.
+// decide chooses how to start. Data always wins: a request to start a cluster changes nothing once there is data.
 func decide(hasData, bootstrapWanted bool) Start {
 	switch {
 	case hasData:
@@ -33,8 +33,8 @@ func decide(hasData, bootstrapWanted bool) Start {
 	}
 }
 
-// hasData tells whether etcd has ever written its log into the directory. A directory that a power cut left without
-// one is as good as empty: etcd makes the log whole, by rename, before it does anything else.
+// hasData reports whether etcd has ever written its log into the directory. A directory without a log counts as empty, whatever a
+// power cut left in it: etcd creates the whole log, by rename, before it does anything else.
 func hasData(dir string) (bool, error) {
 	logs, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
 	if err != nil {
@@ -44,10 +44,10 @@ func hasData(dir string) (bool, error) {
 	return len(logs) > 0, nil
 }
 
-// clearDataDir removes what an interrupted first start left.
+// clearDataDir removes the files that an interrupted first start left.
 func clearDataDir(dir string) error {
 	if err := os.RemoveAll(filepath.Join(dir, "member")); err != nil {
-		return fmt.Errorf("etcd data directory: remove what an interrupted start left: %w", err)
+		return fmt.Errorf("etcd data directory: remove the files of an interrupted start: %w", err)
 	}
 
 	return nil

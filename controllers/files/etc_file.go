@@ -2,10 +2,12 @@
 
 //go:build linux
 
+// Package files holds the controllers of the files in /etc that change while the machine runs.
 package files
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,13 +18,14 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// Binder shows a file at another place; package mount has the real one.
+// Binder bind-mounts a file; package mount has the real one.
 type Binder func(source, target string) error
 
 // Controllers of this domain.
@@ -32,46 +35,24 @@ func Controllers() []controller.Controller {
 	})}
 }
 
-// EtcFileController writes the wanted files. The root is read-only, so each is written below a folder in memory and
-// bound over its place in /etc. It is written in place from then on, because the bind is to the file and not its name.
+// EtcFileController writes the files of EtcFileSpecs. The root is read-only, so each file is written to a folder in memory and
+// bind-mounted over its path in /etc. Later changes are written in place, because the mount is of the file and not of its name.
 //
-// A file that is no longer wanted stays as it is until the next boot: an empty /etc/hosts helps nobody.
+// A file whose spec is destroyed stays as it is until the next boot: an empty /etc/hosts would help no one.
 func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
 	c := &etcFiles{etc: etc, shadow: shadow, bind: bind, bound: map[string]bool{}}
 
-	return &controller.Reconciler{
-		ControllerName: "files.EtcFileController",
-		Reads:          []controller.Input{controller.In[files.EtcFileSpecSpec](controller.Weak, "")},
-		Writes:         []controller.Output{controller.Out[files.EtcFileStatusSpec](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[files.EtcFileStatusSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			specs, err := typed.List[files.EtcFileSpecSpec](ctx, rt, "")
-			if err != nil {
-				return err
-			}
+	return transform.Map[files.EtcFileSpecSpec, files.EtcFileStatusSpec]{
+		Name: "files.EtcFileController",
+		Transform: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[files.EtcFileSpecSpec], out *files.EtcFileStatusSpec) error {
+			out.SpecVersion = in.Metadata().VersionString()
 
-			var errs []error
-
-			for _, r := range specs {
-				name := r.Metadata().ID()
-				if err := c.write(name, r.TypedSpec()); err != nil {
-					errs = append(errs, err)
-
-					continue
-				}
-
-				status := files.EtcFileStatusSpec{SpecVersion: r.Metadata().VersionString()}
-				if err := typed.Set(ctx, rt, "", name, status); err != nil {
-					return err
-				}
-			}
-
-			return errors.Join(errs...)
+			return c.write(in.Metadata().ID(), in.TypedSpec())
 		},
-	}
+	}.Controller()
 }
 
-// elsewhere are the files whose place is not in /etc: they are written there, and nothing is bound.
+// elsewhere are the files outside /etc. They are written directly, without a bind mount.
 var elsewhere = map[string]string{files.PodResolvConf: files.PodResolvConfPath}
 
 type etcFiles struct {
@@ -82,7 +63,7 @@ type etcFiles struct {
 
 func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 	if !filepath.IsLocal(name) {
-		return fmt.Errorf("write /etc/%s: the name leads out of /etc", name)
+		return fmt.Errorf("write /etc/%s: the path is outside /etc", name)
 	}
 
 	source, target := filepath.Join(c.shadow, name), filepath.Join(c.etc, name)
@@ -92,33 +73,24 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 		source, target = path, path
 	}
 
-	mode := spec.Mode.Perm()
-	if mode == 0 {
-		mode = 0o644
+	err := os.MkdirAll(filepath.Dir(source), 0o755)
+	if err == nil {
+		err = writeInPlace(source, []byte(spec.Contents), cmp.Or(spec.Mode.Perm(), 0o644))
 	}
 
-	if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+	if err == nil && !isElsewhere && !c.bound[name] {
+		err = c.bind(source, target)
+		c.bound[name] = err == nil
+	}
+
+	if err != nil {
 		return fmt.Errorf("write %s: %w", target, err)
 	}
-
-	if err := writeInPlace(source, []byte(spec.Contents), mode); err != nil {
-		return fmt.Errorf("write %s: %w", target, err)
-	}
-
-	if isElsewhere || c.bound[name] {
-		return nil
-	}
-
-	if err := c.bind(source, target); err != nil {
-		return fmt.Errorf("write %s: %w", target, err)
-	}
-
-	c.bound[name] = true
 
 	return nil
 }
 
-// writeInPlace changes a file's content by one write, so that nobody reads it empty, and then its length.
+// writeInPlace replaces a file's content with one write, so that no reader sees it empty, and then sets its length.
 func writeInPlace(path string, content []byte, mode fs.FileMode) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return os.Chmod(path, mode)

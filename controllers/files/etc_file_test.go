@@ -51,6 +51,6 @@ func TestWrite(t *testing.T) {
 	}
 
 	if err := c.write("../shadow", &files.EtcFileSpecSpec{}); err == nil {
-		t.Error("a name that leads out of /etc: got no error")
+		t.Error("a path outside /etc: got no error")
 	}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromconfig is the controller of what follows from the machine configuration alone: a pure function makes one resource of
-// it (Controller), or one for each entry (Many). What the configuration does not ask for any more is destroyed. Who reads other
-// inputs too reads the configuration with Active.
+// Package fromconfig is the controller of resources that depend on the machine configuration alone: a pure function builds one
+// resource (Controller), or one for each entry (Many). A resource that the configuration no longer asks for is destroyed. Controllers
+// with other inputs read the configuration with Active.
 package fromconfig
 
 import (
@@ -23,7 +23,7 @@ func Input() controller.Input {
 	return controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID)
 }
 
-// View returns what the active configuration says; without one, what is true by default.
+// View returns what the active configuration says, or the defaults without one.
 func View(ctx context.Context, r state.Reader) (*view.Config, error) {
 	return find(ctx, r, config.ActiveID)
 }
@@ -49,8 +49,8 @@ func complete(cfg *view.Config, err error) (*view.Config, error) {
 	return cfg, nil
 }
 
-// Access is like Active, for what the API is reached by: it has the authorities of a stored configuration that cannot be decoded, when
-// there is no active one.
+// Access is like Active, for the settings by which the API is reached. Without an active configuration, it returns the authorities of
+// a stored one that cannot be decoded.
 func Access(ctx context.Context, r state.Reader) (*view.Config, error) {
 	cfg, err := Active(ctx, r)
 	if err != nil || cfg != nil {
@@ -60,8 +60,8 @@ func Access(ctx context.Context, r state.Reader) (*view.Config, error) {
 	return complete(find(ctx, r, config.AccessID))
 }
 
-// Controller makes the resource id of S, in S's default namespace, from the configuration. build returns nil where the
-// configuration asks for no such resource; kind tells whether others write the type too.
+// Controller builds the resource id of S, in S's default namespace, from the configuration. build returns nil when the
+// configuration asks for no such resource; kind is Shared when other controllers write the type too.
 func Controller[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
 	return following(name, kind, Input(), Active, one(id, build))
 }
@@ -71,7 +71,7 @@ func AccessController[S resource.Spec](name, id string, kind controller.OutputKi
 	return following(name, kind, controller.In[config.MachineConfigSpec](controller.Weak, ""), Access, one(id, build))
 }
 
-// Many makes resources of S by their ids. build is called without a configuration too: then the view has the defaults.
+// Many builds resources of S by their ids. build is also called without a configuration: then the view has the defaults.
 func Many[S resource.Spec](name string, kind controller.OutputKind, build func(*view.Config) (map[string]S, error)) controller.Controller {
 	return following(name, kind, Input(), View, build)
 }
@@ -108,7 +108,7 @@ func following[S resource.Spec](
 			}
 
 			for id, spec := range specs {
-				// One that is on its way out is written when it is gone: the runtime wakes us then.
+				// A resource that is being torn down is written when it is destroyed: the runtime wakes the controller then.
 				if err := typed.Set(ctx, rt, "", id, spec); err != nil && !state.IsPhaseConflict(err) {
 					return err
 				}

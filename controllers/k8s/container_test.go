@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// In a container the kubelet sees the machine's /proc, in which the kernel's parameters cannot be written.
+// In a container the kubelet gets the machine's /proc, where it cannot write kernel parameters.
 func TestKubeletProc(t *testing.T) {
 	for _, tt := range []struct {
 		mode platform.Mode
@@ -37,7 +37,7 @@ func TestKubeletProc(t *testing.T) {
 	}
 }
 
-// kube-proxy leaves the table of connections alone where it is another's, unless the configuration says otherwise.
+// kube-proxy does not set the size of a connection table that is the host's, unless the configuration does.
 func TestProxyConntrack(t *testing.T) {
 	inContainer := platform.Platform{Mode: platform.Container}
 
@@ -46,7 +46,7 @@ func TestProxyConntrack(t *testing.T) {
 		place       platform.Platform
 		want        []string
 	}{
-		{"a computer of its own", `{cluster: {clusterName: a}}`, platform.Platform{}, nil},
+		{"a machine with its own kernel", `{cluster: {clusterName: a}}`, platform.Platform{}, nil},
 		{"a container", `{cluster: {clusterName: a}}`, inContainer, []string{"--conntrack-max-per-core=0", "--conntrack-min=0"}},
 		{
 			"a container with a request", `{cluster: {proxy: {extraArgs: {conntrack-min: "9"}}}}`, inContainer,

@@ -22,14 +22,14 @@ type Deps struct {
 	Root string
 	// Platform is where the machine runs.
 	Platform platform.Platform
-	// Fetch has an image in a namespace of containerd; nil where there is no containerd.
+	// Fetch is nil where there is no containerd.
 	Fetch Fetch
 }
 
-// Fetch has an image downloaded before what runs is replaced by it.
+// Fetch downloads an image into a namespace of containerd, before it replaces the image of a running container.
 type Fetch func(ctx context.Context, namespace, image string) error
 
-// before fetches the image that takes the place of another.
+// before fetches an image that replaces another one.
 func (f Fetch) before(ctx context.Context, name, namespace, old, image string) error {
 	if f == nil || old == "" || old == image {
 		return nil
@@ -42,7 +42,7 @@ func (f Fetch) before(ctx context.Context, name, namespace, old, image string) e
 	return nil
 }
 
-// Controllers of this domain.
+// Controllers returns the controllers of this domain.
 func Controllers(deps Deps) []controller.Controller {
 	root := deps.Root
 	if root == "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
@@ -23,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// staticEndpoint is the control plane as the configuration names it.
+// staticEndpoint returns the endpoint of the control plane in the configuration.
 func staticEndpoint(cfg *view.Config) (*k8s.EndpointSpec, error) {
 	host := cfg.Endpoint().Hostname()
 	if host == "" {
@@ -41,44 +40,39 @@ func staticEndpoint(cfg *view.Config) (*k8s.EndpointSpec, error) {
 	return spec, nil
 }
 
-// endpointController follows where the API servers of the cluster are, as they publish it themselves: on a control
-// plane as its own administrator, on a worker as the kubelet.
+// endpointController follows the addresses that the API servers of the cluster publish: on a control plane with its administrator's
+// kubeconfig, on a worker with the kubelet's.
 func endpointController(root string) controller.Controller {
-	return &follower{
-		name: "k8s.EndpointController",
-		inputs: []controller.Input{
-			fromconfig.Input(),
-			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
-			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
-		},
-		outputs: []controller.Output{controller.Out[k8s.EndpointSpec](controller.Shared)},
+	return following[k8s.EndpointSpec](controller.Shared, follower{
+		name:   "k8s.EndpointController",
+		inputs: accessInputs(),
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
-			access, key, err := nodeAccess(ctx, rt, root)
-			if err != nil || access == nil {
-				return nil, err
-			}
-
-			return &target{
-				key: key, config: *access,
+			return atAPIServer(ctx, rt, root, target{
 				path: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", selector: "metadata.name=kubernetes",
-			}, nil
+			})
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
-			rt.StartTrackingOutputs()
-
-			if spec := endpointsOf(objects); len(spec.Addresses) > 0 {
-				if err := typed.Set(ctx, rt, "", k8s.EndpointAPIServerID, spec); err != nil {
-					return err
-				}
+			spec := endpointsOf(objects)
+			if len(spec.Addresses) == 0 {
+				return nil
 			}
 
-			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.EndpointSpec](""))
+			return typed.Set(ctx, rt, "", k8s.EndpointAPIServerID, spec)
 		},
-	}
+	})
 }
 
-// nodeAccess is how this node speaks to the API server, and a key that changes with it; nil until it can.
+// accessInputs returns the inputs of nodeAccess, and more.
+func accessInputs(more ...controller.Input) []controller.Input {
+	return append([]controller.Input{
+		fromconfig.Input(),
+		controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+		controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
+		controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
+	}, more...)
+}
+
+// nodeAccess returns how this node connects to the API server, and a key that changes with it; nil until it can connect.
 func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.Config, string, error) {
 	var machineType config.MachineTypeSpec
 
@@ -122,18 +116,35 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 	return &access, identity.Hash, err
 }
 
+// atAPIServer returns the target with nodeAccess; nil until the node can connect.
+func atAPIServer(ctx context.Context, rt state.Reader, root string, to target) (*target, error) {
+	access, key, err := nodeAccess(ctx, rt, root)
+	if err != nil || access == nil {
+		return nil, err
+	}
+
+	to.key, to.config = key, *access
+
+	return &to, nil
+}
+
+// nodeClient returns a client with nodeAccess; nil until the node can connect.
+func nodeClient(ctx context.Context, rt state.Reader, root string) (*kube.Client, error) {
+	access, _, err := nodeAccess(ctx, rt, root)
+	if err != nil || access == nil {
+		return nil, err
+	}
+
+	return kube.New(*access)
+}
+
 // endpointsOf collects the addresses of endpoint slices.
 func endpointsOf(objects []kube.Object) k8s.EndpointSpec {
 	var spec k8s.EndpointSpec
 
 	for _, slice := range objects {
-		endpoints, _ := slice["endpoints"].([]any)
-
-		for _, item := range endpoints {
-			endpoint, _ := item.(kube.Object)
-			addresses, _ := endpoint["addresses"].([]any)
-
-			for _, address := range addresses {
+		for _, endpoint := range kube.Items(slice, "endpoints") {
+			for _, address := range kube.At[[]any](endpoint, "addresses") {
 				text, _ := address.(string)
 				if addr, err := netip.ParseAddr(text); err == nil && !slices.Contains(spec.Addresses, addr) {
 					spec.Addresses = append(spec.Addresses, addr)

@@ -3,45 +3,31 @@
 package k8s
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
-	"log/slog"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// etcdEncryptionConfigController writes how the API server encrypts secrets at rest.
+// etcdEncryptionConfigController publishes how the API server encrypts secrets at rest.
 func etcdEncryptionConfigController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "k8s.EtcdEncryptionConfigController",
-		Reads:          []controller.Input{controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID)},
-		Writes:         []controller.Output{controller.Out[k8s.EtcdEncryptionConfigSpec](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[k8s.EtcdEncryptionConfigSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			root, err := typed.Find[secrets.KubernetesRootSpec](ctx, rt, "", secrets.KubernetesRootID)
-			if err != nil || root == nil {
-				return err
-			}
+	var root secrets.KubernetesRootSpec
 
-			text, err := etcdEncryption(*root.TypedSpec())
-			if err != nil {
-				return err
-			}
+	return frominputs.One("k8s.EtcdEncryptionConfigController", k8s.EtcdEncryptionID, controller.Exclusive, frominputs.List{
+		frominputs.Of(secrets.KubernetesRootID, &root),
+	}, func() (*k8s.EtcdEncryptionConfigSpec, error) {
+		text, err := etcdEncryption(root)
 
-			return typed.Set(ctx, rt, "", k8s.EtcdEncryptionID, k8s.EtcdEncryptionConfigSpec{Configuration: text})
-		},
-	}
+		return &k8s.EtcdEncryptionConfigSpec{Configuration: text}, err
+	})
 }
 
-// etcdEncryption prefers secretbox; AES-CBC still reads what older clusters wrote; identity reads what was written
-// before there was a key.
+// etcdEncryption prefers secretbox. AES-CBC reads the secrets of older clusters, identity those from before there was a key.
 func etcdEncryption(root secrets.KubernetesRootSpec) (string, error) {
 	config := root.EtcdEncryptionConfig
 
@@ -49,7 +35,7 @@ func etcdEncryption(root secrets.KubernetesRootSpec) (string, error) {
 		var providers []any
 
 		for _, provider := range []struct{ name, key, secret, field string }{
-			// The name of a key is written beside what it encrypts.
+			// The name of a key is stored with each secret that it encrypts.
 			{"secretbox", "key2", root.SecretboxEncryptionSecret, "cluster.secretboxEncryptionSecret"},
 			{"aescbc", "key1", root.AESCBCEncryptionSecret, "cluster.aescbcEncryptionSecret"},
 		} {

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// cordonTime is how long the Node may take to be unschedulable: what leaves it would come back.
+	// cordonTime is the timeout for the Node to become unschedulable: before, evicted pods would come back.
 	cordonTime = 15 * time.Second
-	// evictInterval is how often it is looked at what has left.
+	// evictInterval is the interval at which the remaining pods are listed.
 	evictInterval = 500 * time.Millisecond
 )
 
-// leaves reports whether a pod finds its place elsewhere: its controller creates another one. Those of a DaemonSet and static ones belong
-// to the node, and a pod without a controller is not created again after it is deleted; the kubelet ends these.
+// leaves reports whether a pod moves to another node, where its controller creates it again. Static pods and those of a DaemonSet belong to
+// the node, and a pod without a controller is not created again; the kubelet ends these.
 func leaves(p *kube.Pod) bool {
 	controller := p.Controller()
 
 	return !p.Static() && !p.Ended() && controller != "" && controller != "DaemonSet"
 }
 
-// Evict has the pods of this node leave that find a place elsewhere, and returns when they have, or the context ends. Services
-// send nothing to them from then on, while they have their grace period: the kubelet alone would let them be asked until they
-// have ended. A pod that a PodDisruptionBudget keeps stays. It is for a node that is being cordoned, since it goes down.
+// Evict evicts the pods of this node that move to other nodes, and returns when they have left, or the context ends. From the eviction on
+// Services send them nothing, while they have their grace period; without an eviction Services send them requests until they have ended. A
+// pod that a PodDisruptionBudget protects stays. Evict is for a node that goes down, and so is being cordoned.
 func Evict(ctx context.Context, r state.Reader, root string) error {
 	var nodename k8s.NodenameSpec
 
@@ -41,13 +41,8 @@ func Evict(ctx context.Context, r state.Reader, root string) error {
 		return f.Err
 	}
 
-	access, _, err := nodeAccess(ctx, r, root)
-	if err != nil || access == nil {
-		return err
-	}
-
-	client, err := kube.New(*access)
-	if err != nil {
+	client, err := nodeClient(ctx, r, root)
+	if err != nil || client == nil {
 		return err
 	}
 	defer client.Close()
@@ -84,7 +79,7 @@ func evict(ctx context.Context, client *kube.Client, node string) error {
 			switch {
 			case err == nil:
 				evicted <- p.Metadata.UID
-			case !kube.IsNotFound(err) && !kube.IsConflict(err): // those have gone already
+			case !kube.IsNotFound(err) && !kube.IsConflict(err): // these have left already
 				return fmt.Errorf("pod %s: %w", &p, err)
 			}
 
@@ -104,7 +99,7 @@ func evict(ctx context.Context, client *kube.Client, node string) error {
 	return errors.Join(err, untilGone(ctx, client, node, gone))
 }
 
-// untilCordoned waits until the Node is unschedulable; that is another controller's work.
+// untilCordoned waits until another controller has made the Node unschedulable.
 func untilCordoned(ctx context.Context, client *kube.Client, node string) error {
 	ctx, cancel := context.WithTimeout(ctx, cordonTime)
 	defer cancel()
@@ -127,7 +122,7 @@ func untilCordoned(ctx context.Context, client *kube.Client, node string) error 
 	}
 }
 
-// untilGone waits until the pods of these ids have left.
+// untilGone waits until the pods with these UIDs have left.
 func untilGone(ctx context.Context, client *kube.Client, node string, ids map[string]bool) error {
 	for len(ids) > 0 {
 		all, err := client.Pods(ctx, node)

@@ -19,11 +19,11 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// evictable answers for the pods of a node. A pod that is evicted is there for two more looks.
+// evictable is an API server with the pods of a node. An evicted pod is listed two more times.
 type evictable struct {
 	mu    sync.Mutex
 	pods  []kube.Object
-	looks int // at the Node, until it is cordoned
+	looks int // reads of the Node until it is cordoned
 	asked []string
 	left  map[string]int
 }
@@ -34,7 +34,7 @@ func (e *evictable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	reply := func(code int, object kube.Object) {
 		w.WriteHeader(code)
-		json.NewEncoder(w).Encode(object) // the client says
+		json.NewEncoder(w).Encode(object) // the client reports it
 	}
 
 	switch parts := strings.Split(r.URL.Path, "/"); {
@@ -94,10 +94,10 @@ func TestEvict(t *testing.T) {
 	}
 	defer client.Close()
 
-	// What its budget keeps is told of, and the others have left all the same.
+	// A pod that its budget keeps is reported, and the others have left.
 	err = evict(t.Context(), client, "n1")
 	if err == nil || !strings.Contains(err.Error(), "default/kept") || strings.Contains(err.Error(), "default/web") {
-		t.Errorf("got %v, want an error of the pod that is kept alone", err)
+		t.Errorf("got %v, want an error about the kept pod only", err)
 	}
 
 	slices.Sort(e.asked)
@@ -106,7 +106,7 @@ func TestEvict(t *testing.T) {
 		t.Errorf("evicted (-want +got):\n%s", diff)
 	}
 
-	// A node that is not cordoned would get them back.
+	// The pods would come back to a node that is not cordoned.
 	e.looks, e.asked = 1000, nil
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -12,10 +12,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -26,63 +25,53 @@ const (
 	downloadMax     = 16 << 20
 )
 
-// extraManifestController makes manifests of those that the machine configuration carries or names. One that fails does
-// not keep the others back; it is tried again. One that was downloaded is not asked for again while the configuration names it.
+// extraManifestController renders the manifests that the machine configuration contains or names by URL. One that fails is tried again, and
+// does not block the others. A manifest is downloaded once, as long as the configuration names it.
 func extraManifestController() controller.Controller {
+	var (
+		settings k8s.ExtraManifestsConfigSpec
+		net      network.StatusSpec
+	)
+
 	downloaded := map[string]manifests.Manifest{}
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.ExtraManifestController",
-		Reads: []controller.Input{
-			controller.In[k8s.ExtraManifestsConfigSpec](controller.Weak, "", k8s.ExtraManifestsID),
-			controller.In[network.StatusSpec](controller.Weak, "", network.StatusID),
-		},
-		Writes: []controller.Output{controller.Out[k8s.ManifestSpec](controller.Shared)},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			var (
-				settings k8s.ExtraManifestsConfigSpec
-				net      network.StatusSpec
-			)
+	return frominputs.Controller[k8s.ManifestSpec]("k8s.ExtraManifestController", controller.Shared, frominputs.List{
+		frominputs.Of(k8s.ExtraManifestsID, &settings).OrKeep(),
+		frominputs.Of(network.StatusID, &net).OrKeep(),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		if !net.AddressReady {
+			return controller.ErrSkip
+		}
 
-			ok, err := typed.All(typed.Read(ctx, rt, k8s.ExtraManifestsID, &settings), typed.Read(ctx, rt, network.StatusID, &net))
-			if err != nil || !ok || !net.AddressReady {
-				return err
-			}
+		var errs []error
 
-			rt.StartTrackingOutputs()
+		kept := map[string]manifests.Manifest{}
 
-			var errs []error
+		for _, extra := range settings.ExtraManifests {
+			key := fmt.Sprintf("%q %q %q %q", extra.Name, extra.Priority, extra.URL, extra.ExtraHeaders)
 
-			kept := map[string]manifests.Manifest{}
+			manifest, there := downloaded[key]
+			if !there {
+				var err error
 
-			for _, extra := range settings.ExtraManifests {
-				key := fmt.Sprintf("%q %q %q %q", extra.Name, extra.Priority, extra.URL, extra.ExtraHeaders)
+				if manifest, err = renderExtra(ctx, extra); err != nil {
+					errs = append(errs, err)
 
-				manifest, there := downloaded[key]
-				if !there {
-					if manifest, err = renderExtra(ctx, extra); err != nil {
-						errs = append(errs, err)
-
-						continue
-					}
+					continue
 				}
-
-				if extra.URL != "" {
-					kept[key] = manifest
-				}
-
-				errs = append(errs, setManifest(ctx, rt, manifest))
 			}
 
-			downloaded = kept
-
-			if err := errors.Join(errs...); err != nil {
-				return err
+			if extra.URL != "" {
+				kept[key] = manifest
 			}
 
-			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.ManifestSpec](""))
-		},
-	}
+			errs = append(errs, setManifest(ctx, rt, manifest))
+		}
+
+		downloaded = kept
+
+		return errors.Join(errs...)
+	})
 }
 
 func renderExtra(ctx context.Context, extra k8s.ExtraManifest) (manifests.Manifest, error) {
@@ -105,7 +94,7 @@ func download(ctx context.Context, address string, headers map[string]string) ([
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, errors.New("download: the address is no URL")
+		return nil, errors.New("download: the address is not a URL")
 	}
 
 	for name, value := range headers {
@@ -114,7 +103,7 @@ func download(ctx context.Context, address string, headers map[string]string) ([
 
 	response, err := http.DefaultClient.Do(request)
 	if failure := (*url.Error)(nil); errors.As(err, &failure) {
-		err = failure.Err // which does not have the address in it
+		err = failure.Err // the cause without the address, which may be secret
 	}
 
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// TestDownloadsOnce holds that a manifest is downloaded once, whatever the network does, and again when the configuration changes
-// how.
+// TestDownloadsOnce checks that a change of the network does not download a manifest again, and that a change of its headers does.
 func TestDownloadsOnce(t *testing.T) {
 	var asked atomic.Int32
 
@@ -53,11 +52,11 @@ func TestDownloadsOnce(t *testing.T) {
 	}
 }
 
-// TestDownloadErrors has addresses with what is secret in them, which errors do not show.
+// TestDownloadErrors checks that errors do not show the secrets in addresses.
 func TestDownloadErrors(t *testing.T) {
 	for _, address := range []string{"https://user:secret@127.0.0.1:1/", "https://127.0.0.1:1/?token=secret", "https://127.0.0.1:1/%secret"} {
 		if _, err := download(t.Context(), address, nil); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: got %v, want an error without what is secret", address, err)
+			t.Errorf("%s: got %v, want an error without the secret", address, err)
 		}
 	}
 }

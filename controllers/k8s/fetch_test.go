@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// registry has no images until it is there.
+// registry has no images until it is up.
 type registry struct {
 	mu    sync.Mutex
 	there bool
@@ -49,8 +49,7 @@ func (r *registry) wasAsked(what string) bool {
 	return r.asked[what]
 }
 
-// TestFetchesBeforeItReplaces holds that the kubelet, etcd and the API server go on as they are while the image of the next cannot
-// be had.
+// TestFetchesBeforeItReplaces checks that the kubelet, etcd and the API server are not replaced while their new images cannot be downloaded.
 func TestFetchesBeforeItReplaces(t *testing.T) {
 	r := &registry{asked: map[string]bool{}}
 	c := controlPlaneFetching(t, generate.Options{Secrets: generateSecrets(t)}, r.fetch)
@@ -62,7 +61,7 @@ func TestFetchesBeforeItReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.Configure(c.text(t, "cluster: {etcd: {extraArgs: {snapshot-count: '20000'}}}")) // so that the data is looked for
+	c.Configure(c.text(t, "cluster: {etcd: {extraArgs: {snapshot-count: '20000'}}}")) // so that etcd's data is looked for
 	waitService(t, c, "etcd", "/usr/local/bin/etcd")
 	c.Service("etcd", true)
 	controllertest.Wait[k8sres.StaticPodSpec](c.Node, k8sres.APIServerID, nil)

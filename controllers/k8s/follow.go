@@ -13,37 +13,47 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// target is what of the API server is followed, and as whom.
+// target is a collection of the API server, and the credentials with which it is followed.
 type target struct {
-	// key changes when the connection must be made anew.
+	// key changes when a new connection is needed.
 	key    string
 	config kubeconfig.Config
 	path   string
 	// selector of fields.
 	selector string
-	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it. An object of which it
-	// keeps nothing is as one that is not there.
+	// keep returns the part of an object that is followed; changes of the rest are ignored. Without keep it is the whole object. An object for
+	// which it returns nil is ignored.
 	keep func(kube.Object) kube.Object
-	// most objects that are kept, where others may make as many as they like; any number when it is zero.
+	// most is the largest number of objects that are kept, for a collection in which clients create any number; zero means no limit.
 	most int
 }
 
-// follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
-// value: a slow reader gets the latest.
+// follower is a controller that updates resources from a collection of the API server. The contents are a current value: a slow reader gets
+// the latest.
 type follower struct {
-	name    string
-	inputs  []controller.Input
-	outputs []controller.Output
+	name   string
+	inputs []controller.Input
+	output controller.Output
+	kind   resource.Kind // of the outputs
 	// connect chooses what is followed; nil until its inputs exist.
 	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
-	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more.
+	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more. Outputs that it does
+	// not write are destroyed, unless it returns controller.ErrSkip.
 	apply func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error
-	// again calls apply also when an input changes, with the contents of last.
+	// again calls apply, with the last contents, also when an input changes.
 	again bool
+}
+
+// following returns a follower that writes resources of type Out.
+func following[Out resource.Spec](kind controller.OutputKind, f follower) controller.Controller {
+	f.output, f.kind = controller.Out[Out](kind), resource.KindOf[Out]("")
+
+	return &f
 }
 
 // Name implements controller.Controller.
@@ -53,7 +63,7 @@ func (f *follower) Name() string { return f.name }
 func (f *follower) Inputs() []controller.Input { return f.inputs }
 
 // Outputs implements controller.Controller.
-func (f *follower) Outputs() []controller.Output { return f.outputs }
+func (f *follower) Outputs() []controller.Output { return []controller.Output{f.output} }
 
 // Run implements controller.Controller.
 func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -71,7 +81,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 		case <-ctx.Done():
 			return nil
 		case last = <-latest:
-			if err := f.apply(ctx, rt, last); err != nil {
+			if err := f.round(ctx, rt, last); err != nil {
 				return err
 			}
 		case <-rt.Events():
@@ -85,7 +95,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 
 				key, last = "", nil
 
-				if err := f.apply(ctx, rt, nil); err != nil {
+				if err := f.round(ctx, rt, nil); err != nil {
 					return err
 				}
 			} else if to.key != key {
@@ -95,13 +105,26 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 				latest = make(chan []kube.Object, 1)
 				stop = follow(ctx, *to, latest, log)
 			} else if f.again && last != nil {
-				if err := f.apply(ctx, rt, last); err != nil {
+				if err := f.round(ctx, rt, last); err != nil {
 					return err
 				}
 			}
 		}
 
 		rt.ResetRestartBackoff()
+	}
+}
+
+func (f *follower) round(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
+	rt.StartTrackingOutputs()
+
+	switch err := f.apply(ctx, rt, objects); {
+	case errors.Is(err, controller.ErrSkip):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return rt.CleanupOutputs(ctx, f.kind)
 	}
 }
 
@@ -125,7 +148,7 @@ func follow(ctx context.Context, to target, latest chan []kube.Object, log *slog
 				level = slog.LevelError
 			}
 
-			log.Log(ctx, level, "the watch of the API server ended, it begins anew", "error", err, "after", delay)
+			log.Log(ctx, level, "the watch of the API server ended, it starts again", "error", err, "after", delay)
 
 			select {
 			case <-ctx.Done():
@@ -187,7 +210,7 @@ func watchOnce(ctx context.Context, to target, latest chan []kube.Object) error 
 		}
 
 		select {
-		case <-latest: // what nobody has read yet is old
+		case <-latest: // a value that was not read is outdated
 		default:
 		}
 

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// TestFollow holds which objects are kept: those of which something is to be looked at, and no more than may be.
+// TestFollow checks which objects are kept: those for which keep returns a part, and not more than most.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 
@@ -46,7 +46,7 @@ func TestFollow(t *testing.T) {
 			t.Parallel()
 
 			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				out := json.NewEncoder(w) // the client says
+				out := json.NewEncoder(w) // the client reports it
 
 				if r.URL.Query().Get("watch") == "" {
 					_ = out.Encode(kube.Object{"metadata": kube.Object{"resourceVersion": "1"}, "items": test.list})

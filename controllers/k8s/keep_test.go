@@ -20,8 +20,8 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// TestKeepsWhatRuns holds that a running control plane outlives each of its inputs but the configuration: the pods of the kubelet's
-// list, and all that they hang on, stay as they are.
+// TestKeepsWhatRuns checks that a running control plane survives the loss of each of its inputs except the configuration: the static pods, and
+// the resources that they depend on, stay as they are.
 func TestKeepsWhatRuns(t *testing.T) {
 	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t)})
 	c.Service("etcd", true)
@@ -43,7 +43,7 @@ func TestKeepsWhatRuns(t *testing.T) {
 		for _, ptr := range running {
 			r, err := c.State.Get(context.Background(), ptr)
 			if err != nil || r.Metadata().Phase() != resource.PhaseRunning {
-				t.Errorf("%s/%s: it is gone (%v)", ptr.Type, ptr.ID, err)
+				t.Errorf("%s/%s: it was destroyed (%v)", ptr.Type, ptr.ID, err)
 
 				continue
 			}
@@ -67,9 +67,9 @@ func TestKeepsWhatRuns(t *testing.T) {
 		lose func()
 	}{
 		{"the clock is not in sync any more", func() { controllertest.Set(c.Node, timeres.StatusID, timeres.StatusSpec{}) }},
-		{"the status of the clock is gone", func() { remove(resource.PointerOf[timeres.StatusSpec]("", timeres.StatusID)) }},
-		{"the hostname is gone", func() { remove(resource.PointerOf[network.HostnameStatusSpec]("", network.HostnameID)) }},
-		{"the addresses are gone", func() {
+		{"the status of the clock is missing", func() { remove(resource.PointerOf[timeres.StatusSpec]("", timeres.StatusID)) }},
+		{"the hostname is missing", func() { remove(resource.PointerOf[network.HostnameStatusSpec]("", network.HostnameID)) }},
+		{"the addresses are missing", func() {
 			for _, id := range []string{
 				network.NodeAddressAccumulativeID, network.NodeAddressRoutedID,
 				network.FilteredNodeAddressID(network.NodeAddressAccumulativeID, network.NodeAddressFilterNoK8s),

@@ -25,11 +25,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// kubeletContainer is the kubelet as a container with all rights: it mounts, and its mounts must be seen by pods.
+// kubeletContainer returns the kubelet as a privileged container: it mounts volumes, and pods must see its mounts.
 func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platform.Platform, exists func(string) bool) supervisor.Service {
 	mounts := kubeletMounts(spec.ExtraMounts, exists)
 
-	// The kubelet sets parameters of the kernel. A new /proc would let it set the host's, and show it the host's.
+	// The kubelet reads and sets kernel parameters. Through a new /proc these would be the host's.
 	if !p.Owns(platform.KernelParameters) {
 		mounts = append([]specs.Mount{{Type: "bind", Source: "/proc", Destination: "/proc", Options: []string{"rbind", "rw"}}}, mounts...)
 	}
@@ -51,35 +51,36 @@ func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platf
 	}
 }
 
-// kubeletMounts are the parts of the node that the kubelet sees. /var/lib/kubelet is shared: a volume that the kubelet
-// mounts there must be seen by containerd, which starts the pods outside.
+// kubeletMounts returns the parts of the node that the kubelet sees. /var/lib/kubelet is shared: containerd, which starts the pods outside
+// of the container, must see the volumes that the kubelet mounts there.
 func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 	var out []specs.Mount
 
 	for _, m := range []struct {
 		source, destination string
 		options             []string
+		optional            bool // may be missing on a node; the others exist when the kubelet starts
 	}{
-		{"/dev", "/dev", []string{"rbind", "rshared", "rw"}},
-		{"/sys/fs/cgroup", "/sys/fs/cgroup", []string{"rbind", "rslave", "rw"}},
-		{"/lib/modules", "/lib/modules", []string{"rbind", "ro"}},
-		{"/etc/kubernetes", "/etc/kubernetes", []string{"rbind", "rshared", "rw"}},
-		{"/etc/cni", "/etc/cni", []string{"rbind", "rslave", "ro"}},
-		{"/etc/machine-id", "/etc/machine-id", []string{"bind", "ro"}},
-		{"/etc/os-release", "/etc/os-release", []string{"bind", "ro"}},
-		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}},
-		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}},
-		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}},
-		{layout.ResolvedDir, layout.ResolvedDir, []string{"rbind", "ro"}},
-		{layout.RunDir, layout.RunDir, []string{"rbind", "rslave", "rw"}},
-		{layout.RunDir, layout.VarDir + "/run", []string{"rbind", "rslave", "rw"}},
-		{layout.ContainerdDir, layout.ContainerdDir, []string{"rbind", "rslave", "rw"}},
-		{kubelet.Dir, kubelet.Dir, []string{"rbind", "rshared", "rw"}},
-		{layout.ContainerLogsDir, layout.ContainerLogsDir, []string{"rbind", "rslave", "rw"}},
-		{layout.PodLogsDir, layout.PodLogsDir, []string{"rbind", "rslave", "rw"}},
-		{layout.VolumesDir, layout.VolumesDir, []string{"rbind", "rslave", "ro"}},
+		{"/dev", "/dev", []string{"rbind", "rshared", "rw"}, false},
+		{"/sys/fs/cgroup", "/sys/fs/cgroup", []string{"rbind", "rslave", "rw"}, false},
+		{"/lib/modules", "/lib/modules", []string{"rbind", "ro"}, true},
+		{"/etc/kubernetes", "/etc/kubernetes", []string{"rbind", "rshared", "rw"}, false},
+		{"/etc/cni", "/etc/cni", []string{"rbind", "rslave", "ro"}, true},
+		{"/etc/machine-id", "/etc/machine-id", []string{"bind", "ro"}, true},
+		{"/etc/os-release", "/etc/os-release", []string{"bind", "ro"}, true},
+		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}, true},
+		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}, true},
+		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}, true},
+		{layout.ResolvedDir, layout.ResolvedDir, []string{"rbind", "ro"}, true},
+		{layout.RunDir, layout.RunDir, []string{"rbind", "rslave", "rw"}, false},
+		{layout.RunDir, layout.VarDir + "/run", []string{"rbind", "rslave", "rw"}, false},
+		{layout.ContainerdDir, layout.ContainerdDir, []string{"rbind", "rslave", "rw"}, false},
+		{kubelet.Dir, kubelet.Dir, []string{"rbind", "rshared", "rw"}, false},
+		{layout.ContainerLogsDir, layout.ContainerLogsDir, []string{"rbind", "rslave", "rw"}, false},
+		{layout.PodLogsDir, layout.PodLogsDir, []string{"rbind", "rslave", "rw"}, false},
+		{layout.VolumesDir, layout.VolumesDir, []string{"rbind", "rslave", "ro"}, true},
 	} {
-		if mandatory[m.source] || exists(m.source) {
+		if !m.optional || exists(m.source) {
 			out = append(out, specs.Mount{Type: "bind", Source: m.source, Destination: m.destination, Options: m.options})
 		}
 	}
@@ -94,12 +95,6 @@ func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 	return out
 }
 
-// mandatory mounts are made before the kubelet starts, or always there; the others may be missing on a node.
-var mandatory = map[string]bool{
-	"/dev": true, "/sys/fs/cgroup": true, "/etc/kubernetes": true, layout.RunDir: true,
-	layout.ContainerdDir: true, kubelet.Dir: true, layout.ContainerLogsDir: true, layout.PodLogsDir: true,
-}
-
 func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {
 	var out []specs.LinuxIDMapping
 	for _, m := range in {
@@ -109,7 +104,7 @@ func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {
 	return out
 }
 
-// kubeletFingerprint covers all that the kubelet reads only when it starts.
+// kubeletFingerprint covers everything that the kubelet reads only at its start.
 func kubeletFingerprint(image string, argv []string, mounts []specs.Mount, files map[string][]byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %v\n", image, argv, mounts)
@@ -134,7 +129,7 @@ func kubeletHealth(ctx context.Context) error {
 		return fmt.Errorf("kubelet health: %w", err)
 	}
 
-	response.Body.Close() // nothing of it is read
+	response.Body.Close() // the body is not read
 
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("kubelet health: status %s", response.Status)

@@ -13,58 +13,45 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// How often it is looked whether the kubelet has got, or renewed, its certificate. The kubelet writes through a chain of
-// symbolic links in another folder than its kubeconfig's, which makes notifications of the kernel a poor fit.
+// Intervals at which the kubelet's certificate is read, before and after it exists. The kubelet writes it through symbolic links into
+// another folder than its kubeconfig, for which file notifications are a poor fit.
 const (
 	identityPollNew  = time.Second
 	identityPollHeld = 30 * time.Second
 )
 
-// kubeletKubeconfigController tells that the kubelet can speak for itself: its kubeconfig is there, and the certificate
-// that it names.
+// kubeletKubeconfigController publishes that the kubelet can authenticate: its kubeconfig exists, and the certificate that this names.
 func kubeletKubeconfigController(root string) controller.Controller {
-	var poll *time.Timer
-
 	path := filepath.Join(root, kubelet.KubeconfigFile)
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.KubeletKubeconfigController",
-		Reads:          []controller.Input{serviceInput(KubeletServiceID)},
-		Writes:         []controller.Output{controller.Out[k8s.KubeletKubeconfigSpec](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[k8s.KubeletKubeconfigSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			if poll != nil {
-				poll.Stop()
-			}
+	return frominputs.Controller[k8s.KubeletKubeconfigSpec]("k8s.KubeletKubeconfigController", controller.Exclusive, frominputs.List{
+		healthy(KubeletServiceID).Optional(),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		config, err := kubeletIdentity(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return controller.Requeue(identityPollNew)
+		}
 
-			config, err := kubeletIdentity(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				poll = time.AfterFunc(identityPollNew, rt.QueueReconcile)
+		if err != nil {
+			return err
+		}
 
-				return nil
-			}
+		sum := sha256.Sum256(append([]byte(config.Server), config.Crt...))
+		err = typed.Set(ctx, rt, "", k8s.KubeletID, k8s.KubeletKubeconfigSpec{Hash: hex.EncodeToString(sum[:])})
 
-			if err != nil {
-				return err
-			}
-
-			poll = time.AfterFunc(identityPollHeld, rt.QueueReconcile)
-			sum := sha256.Sum256(append([]byte(config.Server), config.Crt...))
-
-			return typed.Set(ctx, rt, "", k8s.KubeletID, k8s.KubeletKubeconfigSpec{Hash: hex.EncodeToString(sum[:])})
-		},
-	}
+		return controller.RequeueWith(err, identityPollHeld)
+	})
 }
 
-// kubeletIdentity is the kubelet's kubeconfig with its certificate.
+// kubeletIdentity reads the kubelet's kubeconfig with its certificate.
 func kubeletIdentity(path string) (kubeconfig.Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -18,12 +18,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// prepareKubelet puts on disk what the kubelet needs, and takes away the identity of another node or cluster. It runs
-// only while the kubelet is down.
+// prepareKubelet writes the kubelet's files, and removes the identity of another node or cluster. It runs only while the kubelet is down.
 func prepareKubelet(
 	root string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, files map[string][]byte, log *slog.Logger,
 ) error {
-	// What it finds on EPHEMERAL has been made with the volume.
+	// The kubelet's folders on EPHEMERAL are created with the volume.
 	if err := os.MkdirAll(filepath.Join(root, kubelet.ManifestsDir), 0o700); err != nil {
 		return fmt.Errorf("kubelet: %w", err)
 	}
@@ -48,8 +47,7 @@ func prepareKubelet(
 		}
 	}
 
-	// The kubelet writes its own kubeconfig at start from that of the first contact, so that a change of the endpoint
-	// reaches it.
+	// At its start the kubelet writes a missing kubeconfig from the bootstrap kubeconfig. So it gets a changed endpoint.
 	if err := os.Remove(filepath.Join(root, kubelet.KubeconfigFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("kubelet: remove its kubeconfig: %w", err)
 	}
@@ -69,18 +67,17 @@ func prepareKubelet(
 	return nil
 }
 
-// prepareIdentity removes a certificate that is not of this node and cluster, and on a control plane makes the first.
+// prepareIdentity removes a certificate of another node or cluster, and on a control plane creates the first one.
 func prepareIdentity(dir, nodename string, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, log *slog.Logger) error {
 	if reason := kubelet.StaleIdentity(os.DirFS(dir), nodename, join); reason != "" {
-		log.Info("the kubelet joins the cluster anew", "reason", reason)
+		log.Info("the kubelet joins the cluster again", "reason", reason)
 
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 			return fmt.Errorf("kubelet: remove its identity: %w", err)
 		}
 	}
 
-	file, link := kubelet.IdentityFiles(time.Now())
-	if issuer == nil || exists(filepath.Join(dir, link)) {
+	if issuer == nil || exists(filepath.Join(dir, kubelet.CurrentCert)) {
 		return nil
 	}
 
@@ -89,16 +86,18 @@ func prepareIdentity(dir, nodename string, join secrets.KubeletSpec, issuer *sec
 		return err
 	}
 
-	return writeIdentity(dir, file, link, identity)
+	return writeIdentity(dir, kubelet.CurrentCert, identity)
 }
 
-// writeIdentity writes a certificate with its key as the kubelet does: a file, and a link to the one in use.
-func writeIdentity(dir, file, link string, identity []byte) error {
+// writeIdentity writes a certificate with its key as the kubelet does: to a file, with a link to the file in use.
+func writeIdentity(dir, link string, identity []byte) error {
+	file := kubelet.CertificateFile(link, time.Now())
+
 	if err := os.WriteFile(filepath.Join(dir, file), identity, 0o600); err != nil {
 		return fmt.Errorf("kubelet: %w", err)
 	}
 
-	// A link whose file is gone is in the way; it is by the path that the kubelet sees.
+	// A dangling link would be in the way. The new link has the path that the kubelet sees.
 	if err := os.Remove(filepath.Join(dir, link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("kubelet: %w", err)
 	}

@@ -25,20 +25,20 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Supervisor is what of the supervisor is used; a test has its own.
+// Supervisor is the part of the supervisor that is used; tests have their own.
 type Supervisor interface {
 	Apply(svc supervisor.Service) error
 	Remove(ctx context.Context, id string) error
 }
 
-// kubeletServiceController writes the kubelet's files and runs it when everything that it needs is there.
+// kubeletServiceController writes the kubelet's files, and runs the kubelet when all of its inputs exist.
 type kubeletServiceController struct {
 	supervisor Supervisor
 	root       string
 	platform   platform.Platform
-	// running is the fingerprint of the service as applied last.
+	// running is the fingerprint of the service that was applied last.
 	running string
-	// image is that of the service as applied last.
+	// image is the image of that service.
 	image string
 	fetch Fetch
 }
@@ -69,15 +69,17 @@ func (c *kubeletServiceController) stop(ctx context.Context) error {
 
 func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
-		spec       k8s.KubeletSpecSpec
-		join       secrets.KubeletSpec
-		clock      timeres.StatusSpec
-		resolvConf files.EtcFileStatusSpec
+		spec        k8s.KubeletSpecSpec
+		join        secrets.KubeletSpec
+		clock       timeres.StatusSpec
+		resolvConf  files.EtcFileStatusSpec
+		machineType config.MachineTypeSpec
+		issuer      *secrets.KubernetesRootSpec // of the kubelet's first certificate on a control plane
 	)
 
 	if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil || !f.OK {
 		if f.Err == nil {
-			return c.stop(ctx) // no configuration any more
+			return c.stop(ctx) // there is no configuration any more
 		}
 
 		return f.Err
@@ -88,41 +90,24 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		return err
 	}
 
-	// The kubelet's certificates need a clock that is right; once it runs, it is not stopped for one that is not.
+	// The kubelet's certificates need a correct clock. A kubelet that runs is not stopped when the clock is wrong.
 	ok, err := typed.All(
 		typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, timeres.StatusID, &clock), typed.Read(ctx, rt, files.PodResolvConf, &resolvConf),
+		typed.Read(ctx, rt, config.MachineTypeID, &machineType),
 	)
 	if err != nil || !ok || !clock.Usable() && c.running == "" {
 		return err
 	}
 
-	issuer, ok, err := kubeletIssuer(ctx, rt)
-	if err != nil || !ok {
-		return err
+	if machineType.MachineType.IsControlPlane() {
+		issuer = &secrets.KubernetesRootSpec{}
+
+		if f := typed.Read(ctx, rt, secrets.KubernetesRootID, issuer); f.Err != nil || !f.OK {
+			return f.Err
+		}
 	}
 
 	return c.apply(ctx, spec, join, issuer, log)
-}
-
-// kubeletIssuer is the authority that signs the kubelet's first certificate on a control plane; nil on a worker. It is
-// not known before the role of the machine is.
-func kubeletIssuer(ctx context.Context, rt controller.Runtime) (issuer *secrets.KubernetesRootSpec, known bool, err error) {
-	var (
-		machineType config.MachineTypeSpec
-		root        secrets.KubernetesRootSpec
-	)
-
-	if f := typed.Read(ctx, rt, config.MachineTypeID, &machineType); f.Err != nil || !f.OK {
-		return nil, false, f.Err
-	}
-
-	if !machineType.MachineType.IsControlPlane() {
-		return nil, true, nil
-	}
-
-	f := typed.Read(ctx, rt, secrets.KubernetesRootID, &root)
-
-	return &root, f.OK, f.Err
 }
 
 func (c *kubeletServiceController) apply(
@@ -149,7 +134,7 @@ func (c *kubeletServiceController) apply(
 		return err
 	}
 
-	c.running = "" // also if the rest fails: then the one that ran is started again when the settings are as before
+	c.running = "" // even if the rest fails: then the former kubelet is started again when its settings are restored
 
 	if err := prepareKubelet(c.root, spec, join, issuer, contents, log); err != nil {
 		return err

@@ -16,26 +16,23 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// prepareServing removes what a kubelet cannot serve with any more, and on a control plane makes the first certificate to serve with.
-// A worker's kubelet serves nothing until the cluster has answered its request.
+// prepareServing removes a serving certificate that is not valid any more, and on a control plane creates the first one. A worker's kubelet
+// cannot serve until its request is approved and signed.
 func prepareServing(dir string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, log *slog.Logger) error {
 	if !kubelet.ServesByCluster(spec) {
 		return nil
 	}
 
-	now := time.Now()
-	file, link := kubelet.ServingFiles(now)
+	if reason := kubelet.StaleServing(os.DirFS(dir), spec.ExpectedNodename, join, time.Now()); reason != "" {
+		log.Info("the kubelet requests another serving certificate", "reason", reason)
 
-	if reason := kubelet.StaleServing(os.DirFS(dir), spec.ExpectedNodename, join, now); reason != "" {
-		log.Info("the kubelet asks for another certificate to serve with", "reason", reason)
-
-		if err := os.Remove(filepath.Join(dir, link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(dir, kubelet.CurrentServingCert)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("kubelet: remove its serving certificate: %w", err)
 		}
 	}
 
 	ips := kubelet.NodeIPs(spec)
-	if issuer == nil || len(ips) == 0 || exists(filepath.Join(dir, link)) {
+	if issuer == nil || len(ips) == 0 || exists(filepath.Join(dir, kubelet.CurrentServingCert)) {
 		return nil
 	}
 
@@ -44,5 +41,5 @@ func prepareServing(dir string, spec k8s.KubeletSpecSpec, join secrets.KubeletSp
 		return err
 	}
 
-	return writeIdentity(dir, file, link, identity)
+	return writeIdentity(dir, kubelet.CurrentServingCert, identity)
 }

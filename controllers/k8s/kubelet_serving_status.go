@@ -9,63 +9,44 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// How often it is looked whether the kubelet has got, or renewed, the certificate that it serves with.
+// Intervals at which the kubelet's serving certificate is read, before and after there is a valid one.
 const (
 	servingPollNew  = 2 * time.Second
 	servingPollHeld = 30 * time.Second
 )
 
-// kubeletServingStatusController publishes whether the kubelet has a certificate of the cluster to serve with. There is no status where
-// the configuration has it serve with another.
+// kubeletServingStatusController publishes whether the kubelet has a serving certificate of the cluster. There is no status when the
+// configuration sets another certificate.
 func kubeletServingStatusController(root string) controller.Controller {
-	var poll *time.Timer
+	var (
+		spec k8s.KubeletSpecSpec
+		join secrets.KubeletSpec
+	)
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.KubeletServingStatusController",
-		Reads: []controller.Input{
-			serviceInput(KubeletServiceID),
-			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
-			controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.KubeletServingStatusSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.KubeletServingStatusSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			var (
-				spec k8s.KubeletSpecSpec
-				join secrets.KubeletSpec
-			)
+	return frominputs.Controller[k8s.KubeletServingStatusSpec]("k8s.KubeletServingStatusController", controller.Exclusive, frominputs.List{
+		frominputs.Of(k8s.KubeletID, &spec),
+		frominputs.Of(secrets.KubeletID, &join),
+		healthy(KubeletServiceID),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		if !kubelet.ServesByCluster(spec) {
+			return nil
+		}
 
-			if poll != nil {
-				poll.Stop()
-			}
+		status := kubelet.Serving(os.DirFS(filepath.Join(root, kubelet.PKIDir)), spec.ExpectedNodename, kubelet.NodeIPs(spec), join, time.Now())
 
-			ok, err := typed.All(typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, secrets.KubeletID, &join))
-			if err != nil || !ok || !kubelet.ServesByCluster(spec) {
-				return err
-			}
+		interval := servingPollHeld
+		if !status.Ready {
+			interval = servingPollNew
+		}
 
-			if up, err := serviceHealthy(ctx, rt, KubeletServiceID); err != nil || !up {
-				return err
-			}
-
-			status := kubelet.Serving(os.DirFS(filepath.Join(root, kubelet.PKIDir)), spec.ExpectedNodename, kubelet.NodeIPs(spec), join, time.Now())
-
-			interval := servingPollHeld
-			if !status.Ready {
-				interval = servingPollNew
-			}
-
-			poll = time.AfterFunc(interval, rt.QueueReconcile)
-
-			return typed.Set(ctx, rt, "", k8s.KubeletID, status)
-		},
-	}
+		return controller.RequeueWith(typed.Set(ctx, rt, "", k8s.KubeletID, status), interval)
+	})
 }

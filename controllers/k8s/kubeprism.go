@@ -21,9 +21,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
-// kubePrismController runs the load balancer where its settings say, and publishes whether it has an API server.
+// kubePrismController runs the load balancer at the configured address, and publishes whether an API server answers.
 type kubePrismController struct {
-	// The port stays held when the controller fails and is started again: nobody else is to answer the node's programs meanwhile.
+	// The port stays bound while the controller fails and restarts, so that no other program can answer there.
 	held    *heldport.Port
 	address string
 }
@@ -75,13 +75,13 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 			return f.Err
 		}
 
-		// They stay as they were while they are not known.
+		// The authorities stay as they are while they are not known.
 		var join secrets.KubeletSpec
 
 		if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil {
 			return f.Err
 		} else if f.OK {
-			prober.Trust(authorities(join))
+			prober.Trust(secrets.JoinCerts(join.AcceptedCAs))
 		}
 
 		address := ""
@@ -124,15 +124,6 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 	}
 }
 
-func authorities(join secrets.KubeletSpec) [][]byte {
-	out := make([][]byte, 0, len(join.AcceptedCAs))
-	for _, ca := range join.AcceptedCAs {
-		out = append(out, ca.Crt)
-	}
-
-	return out
-}
-
 func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {
 	out := make([]kubeprism.Upstream, 0, len(settings.Endpoints))
 
@@ -146,14 +137,14 @@ func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {
 	return out
 }
 
-// hold holds the port of an address, and no other; "" is none.
+// hold binds the port of an address, and releases the previous port. "" only releases.
 func (c *kubePrismController) hold(ctx context.Context, address string) error {
 	if c.held != nil && c.address == address {
 		return nil
 	}
 
 	if c.held != nil {
-		c.held.Close() // nothing is written to it
+		c.held.Close() // there is nothing to flush
 		c.held = nil
 	}
 

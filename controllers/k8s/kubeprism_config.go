@@ -3,48 +3,32 @@
 package k8s
 
 import (
-	"context"
-	"log/slog"
 	"slices"
 	"strconv"
 
 	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
 // kubePrismEndpointsController collects the API servers that KubePrism may forward to.
 func kubePrismEndpointsController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "k8s.KubePrismEndpointsController",
-		Reads: []controller.Input{
-			fromconfig.Input(),
-			controller.In[k8s.EndpointSpec](controller.Weak, "", k8s.EndpointAPIServerID),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.KubePrismEndpointsSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.KubePrismEndpointsSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Active(ctx, rt)
-			if err != nil || cfg == nil {
-				return err
-			}
+	var (
+		cfg       *view.Config
+		published k8s.EndpointSpec
+	)
 
-			var published k8s.EndpointSpec
-
-			if f := typed.Read(ctx, rt, k8s.EndpointAPIServerID, &published); f.Err != nil {
-				return f.Err
-			}
-
-			return typed.Set(ctx, rt, "", k8s.KubePrismEndpointsID, kubePrismEndpoints(cfg, published))
-		},
-	}
+	return frominputs.One("k8s.KubePrismEndpointsController", k8s.KubePrismEndpointsID, controller.Exclusive, frominputs.List{
+		frominputs.Config(&cfg),
+		frominputs.Of(k8s.EndpointAPIServerID, &published).Optional(),
+	}, func() (*k8s.KubePrismEndpointsSpec, error) {
+		return new(kubePrismEndpoints(cfg, published)), nil
+	})
 }
 
-// kubePrismEndpoints are, the preferred one first: the API server of this node, the cluster's endpoint, and those that
-// the API servers publish themselves.
+// kubePrismEndpoints returns, in order of preference, the API server of this node, the cluster's endpoint, and the addresses that the API
+// servers publish.
 func kubePrismEndpoints(cfg *view.Config, published k8s.EndpointSpec) k8s.KubePrismEndpointsSpec {
 	var spec k8s.KubePrismEndpointsSpec
 
@@ -75,36 +59,22 @@ func kubePrismEndpoints(cfg *view.Config, published k8s.EndpointSpec) k8s.KubePr
 	return spec
 }
 
-// kubePrismConfigController says where KubePrism listens, if it is on.
+// kubePrismConfigController publishes where KubePrism listens, if it is enabled.
 func kubePrismConfigController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "k8s.KubePrismConfigController",
-		Reads: []controller.Input{
-			fromconfig.Input(),
-			controller.In[k8s.KubePrismEndpointsSpec](controller.Weak, "", k8s.KubePrismEndpointsID),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.KubePrismConfigSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.KubePrismConfigSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Active(ctx, rt)
-			if err != nil || cfg == nil {
-				return err
-			}
+	var (
+		cfg       *view.Config
+		endpoints k8s.KubePrismEndpointsSpec
+	)
 
-			port, on := cfg.KubePrismPort()
-			if !on {
-				return nil
-			}
+	return frominputs.One("k8s.KubePrismConfigController", k8s.KubePrismConfigID, controller.Exclusive, frominputs.List{
+		frominputs.Config(&cfg),
+		frominputs.Of(k8s.KubePrismEndpointsID, &endpoints),
+	}, func() (*k8s.KubePrismConfigSpec, error) {
+		port, on := cfg.KubePrismPort()
+		if !on {
+			return nil, nil
+		}
 
-			var endpoints k8s.KubePrismEndpointsSpec
-
-			if f := typed.Read(ctx, rt, k8s.KubePrismEndpointsID, &endpoints); f.Err != nil || !f.OK {
-				return f.Err
-			}
-
-			return typed.Set(ctx, rt, "", k8s.KubePrismConfigID, k8s.KubePrismConfigSpec{
-				Host: "127.0.0.1", Port: port, Endpoints: endpoints.Endpoints,
-			})
-		},
-	}
+		return &k8s.KubePrismConfigSpec{Host: "127.0.0.1", Port: port, Endpoints: endpoints.Endpoints}, nil
+	})
 }

@@ -4,14 +4,14 @@ package k8s
 
 import "github.com/seed-59268b81/talos/kube"
 
-// localAPI keeps one connection to the API server of this node across reconciles: while it starts it is asked again and
-// again, and each handshake would cost it more than the answer.
+// localAPI keeps one connection to the API server of this node across reconciles: while that server starts it gets many requests, and a
+// handshake costs it more than an answer.
 type localAPI struct {
 	text   string
 	client *kube.Client
 }
 
-// get returns the client for a kubeconfig; the one before is closed when the kubeconfig has changed.
+// get returns the client for a kubeconfig, and closes the previous client when the kubeconfig has changed.
 func (l *localAPI) get(text string) (*kube.Client, error) {
 	if l.client != nil && l.text == text {
 		return l.client, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,108 +24,81 @@ import (
 )
 
 const (
-	// manifestsLock keeps control planes from applying at once.
+	// manifestsLock keeps control planes from applying manifests at the same time.
 	manifestsLock    = "talos:v1:manifestApplyMutex"
 	manifestsLockTTL = 15 // seconds
-	// applyTimeout of all manifests, waiting for the lock included.
+	// applyTimeout of all manifests, including the wait for the lock.
 	applyTimeout = 5 * time.Minute
-	// applyRetry is short: on the way to a first Ready node nothing else is waited for.
+	// applyRetry is short, since the first Node of a cluster becomes Ready only after this.
 	applyRetry = time.Second
 )
 
-// manifestApplyController has the objects of the cluster follow the manifests.
+// manifestApplyController updates the objects of the cluster from the manifests.
 func manifestApplyController() controller.Controller {
 	var (
-		retry *time.Timer
-		api   localAPI
+		access   secrets.KubernetesCertsSpec
+		etcdRoot secrets.EtcdRootSpec
+		etcd     secrets.EtcdCertsSpec
+		node     k8s.NodenameSpec
+		api      localAPI
 	)
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.ManifestApplyController",
-		Reads: []controller.Input{
-			controller.In[k8s.ManifestSpec](controller.Weak, ""),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
-			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
-			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
-			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
-			controller.In[k8s.BootstrapManifestsConfigSpec](controller.Weak, "", k8s.BootstrapManifestsID),
-			controller.In[k8s.ExtraManifestsConfigSpec](controller.Weak, "", k8s.ExtraManifestsID),
-			serviceInput(etcdService),
-		},
-		Writes: []controller.Output{controller.Out[k8s.ManifestStatusSpec](controller.Exclusive)},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			var (
-				access   secrets.KubernetesCertsSpec
-				etcdRoot secrets.EtcdRootSpec
-				etcd     secrets.EtcdCertsSpec
-				node     k8s.NodenameSpec
-			)
+	outputs := []controller.Output{controller.Out[k8s.ManifestStatusSpec](controller.Exclusive)}
 
-			if retry != nil {
-				retry.Stop()
-			}
-
-			ok, err := typed.All(
-				typed.Read(ctx, rt, secrets.KubernetesID, &access), typed.Read(ctx, rt, secrets.EtcdRootID, &etcdRoot), typed.Read(ctx, rt, secrets.EtcdID, &etcd),
-				typed.Read(ctx, rt, k8s.NodenameID, &node),
-			)
-			if err != nil || !ok {
-				return err
-			}
-
-			if up, err := serviceHealthy(ctx, rt, etcdService); err != nil || !up {
-				return err
-			}
-
-			wanted, complete, err := wantedManifests(ctx, rt)
-			if err != nil || len(wanted) == 0 {
-				return err
-			}
-
-			ctx, cancel := context.WithTimeout(ctx, applyTimeout)
-			defer cancel()
-
-			client, err := api.get(access.LocalhostAdminKubeconfig)
-			if err != nil {
-				return err
-			}
-
-			// An API server that starts in a new cluster has roles and namespaces of its own to make first.
-			if err := client.Ready(ctx); err != nil {
-				log.DebugContext(ctx, "the bootstrap manifests wait for the API server", "error", err)
-
-				retry = time.AfterFunc(applyRetry, rt.QueueReconcile)
-
-				return nil
-			}
-
-			var applied []string
-
-			err = underLock(ctx, etcdRoot, etcd, func(ctx context.Context) error {
-				var err error
-
-				cluster := manifestsync.Cluster{Client: client, Node: node.Nodename, Key: etcdRoot.EtcdCA.Key, Log: log}
-				applied, err = cluster.Sync(ctx, wanted, complete)
-
-				if err != nil {
-					return fmt.Errorf("bootstrap manifests: %w", err)
-				}
-
-				return nil
-			})
-
-			if len(applied) > 0 {
-				if err := typed.Set(ctx, rt, "", k8s.ManifestStatusID, k8s.ManifestStatusSpec{ManifestsApplied: applied}); err != nil {
-					return err
-				}
-			}
-
+	return frominputs.Reconciler("k8s.ManifestApplyController", outputs, nil, frominputs.List{
+		frominputs.Of(secrets.KubernetesID, &access),
+		frominputs.Of(secrets.EtcdRootID, &etcdRoot),
+		frominputs.Of(secrets.EtcdID, &etcd),
+		frominputs.Of(k8s.NodenameID, &node),
+		healthy(etcdService),
+		frominputs.Also(controller.In[k8s.ManifestSpec](controller.Weak, "")),
+		frominputs.Also(controller.In[k8s.BootstrapManifestsConfigSpec](controller.Weak, "", k8s.BootstrapManifestsID)),
+		frominputs.Also(controller.In[k8s.ExtraManifestsConfigSpec](controller.Weak, "", k8s.ExtraManifestsID)),
+	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+		wanted, complete, err := wantedManifests(ctx, rt)
+		if err != nil || len(wanted) == 0 {
 			return err
-		},
-	}
+		}
+
+		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+
+		client, err := api.get(access.LocalhostAdminKubeconfig)
+		if err != nil {
+			return err
+		}
+
+		// The API server of a new cluster first creates its own roles and namespaces.
+		if err := client.Ready(ctx); err != nil {
+			log.DebugContext(ctx, "the bootstrap manifests wait for the API server", "error", err)
+
+			return controller.Requeue(applyRetry)
+		}
+
+		var applied []string
+
+		err = underLock(ctx, etcdRoot, etcd, func(ctx context.Context) error {
+			var err error
+
+			cluster := manifestsync.Cluster{Client: client, Node: node.Nodename, Key: etcdRoot.EtcdCA.Key, Log: log}
+			if applied, err = cluster.Sync(ctx, wanted, complete); err != nil {
+				return fmt.Errorf("bootstrap manifests: %w", err)
+			}
+
+			return nil
+		})
+
+		if len(applied) > 0 {
+			if err := typed.Set(ctx, rt, "", k8s.ManifestStatusID, k8s.ManifestStatusSpec{ManifestsApplied: applied}); err != nil {
+				return err
+			}
+		}
+
+		return err
+	})
 }
 
-// wantedManifests also returns whether these are all that the configuration asks for: one may not be downloaded yet.
+// wantedManifests also reports whether these are all manifests of the configuration: one may not be downloaded yet.
 func wantedManifests(ctx context.Context, rt controller.Runtime) (wanted []manifests.Manifest, complete bool, err error) {
 	items, err := typed.List[k8s.ManifestSpec](ctx, rt, "")
 	if err != nil {
@@ -182,7 +156,7 @@ func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.Etc
 
 	defer mutex.Unlock(context.WithoutCancel(ctx))
 
-	// Without the session the lock is somebody else's.
+	// Without the session another node may take the lock.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

@@ -8,60 +8,48 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// nodeAnnotationController wants the annotations of the configuration on the own Node, and all addresses of the machine, by which a
-// control plane knows the machine when it calls from one that is not the kubelet's.
+// nodeAnnotationController requests for the own Node the annotations of the configuration, and one with all addresses of the machine. By that
+// one a control plane knows the machine when it connects from another address than the kubelet's.
 func nodeAnnotationController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "k8s.NodeAnnotationSpecController",
-		Reads: []controller.Input{
-			fromconfig.Input(),
-			controller.In[network.NodeAddressSpec](controller.Weak, "", ownAddresses),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.NodeAnnotationSpecSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.NodeAnnotationSpecSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Active(ctx, rt)
-			if err != nil || cfg == nil {
+	var (
+		cfg       *view.Config
+		addresses network.NodeAddressSpec
+	)
+
+	return frominputs.Controller[k8s.NodeAnnotationSpecSpec]("k8s.NodeAnnotationSpecController", controller.Exclusive, frominputs.List{
+		frominputs.Config(&cfg),
+		frominputs.Of(ownAddresses, &addresses).Optional(),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		for key, value := range cfg.NodeAnnotations() {
+			if err := typed.Set(ctx, rt, "", key, k8s.NodeAnnotationSpecSpec{Key: key, Value: value}); err != nil {
 				return err
 			}
+		}
 
-			for key, value := range cfg.NodeAnnotations() {
-				if err := typed.Set(ctx, rt, "", key, k8s.NodeAnnotationSpecSpec{Key: key, Value: value}); err != nil {
-					return err
-				}
-			}
+		if _, ok := cfg.NodeAnnotations()[k8s.NodeAddressesAnnotation]; ok {
+			return nil
+		}
 
-			if _, ok := cfg.NodeAnnotations()[k8s.NodeAddressesAnnotation]; ok {
-				return nil
-			}
+		if len(addresses.Addresses) == 0 {
+			return keep.Outputs[k8s.NodeAnnotationSpecSpec](ctx, rt, k8s.NodeAddressesAnnotation)
+		}
 
-			var addresses network.NodeAddressSpec
-
-			if f := typed.Read(ctx, rt, ownAddresses, &addresses); f.Err != nil {
-				return f.Err
-			}
-
-			if len(addresses.Addresses) == 0 {
-				return keep.Outputs[k8s.NodeAnnotationSpecSpec](ctx, rt, k8s.NodeAddressesAnnotation)
-			}
-
-			return typed.Set(ctx, rt, "", k8s.NodeAddressesAnnotation, k8s.NodeAnnotationSpecSpec{
-				Key: k8s.NodeAddressesAnnotation, Value: joinAddresses(addresses.IPs()),
-			})
-		},
-	}
+		return typed.Set(ctx, rt, "", k8s.NodeAddressesAnnotation, k8s.NodeAnnotationSpecSpec{
+			Key: k8s.NodeAddressesAnnotation, Value: joinAddresses(addresses.IPs()),
+		})
+	})
 }
 
-// ownAddresses are those that others may reach the machine by, without those of pods and services.
+// ownAddresses is the id of the addresses at which the machine is reachable, without those of pods and services.
 var ownAddresses = network.FilteredNodeAddressID(network.NodeAddressRoutedID, network.NodeAddressFilterNoK8s)
 
 func joinAddresses(addrs []netip.Addr) string {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// TestNodeTellsItsAddresses: all addresses of the machine are wanted on its Node, beside the annotations of the configuration, which win.
+// TestNodeTellsItsAddresses checks that the Node gets an annotation with all addresses of the machine, and those of the configuration, which win.
 func TestNodeTellsItsAddresses(t *testing.T) {
 	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t)})
 
@@ -31,7 +31,7 @@ func TestNodeTellsItsAddresses(t *testing.T) {
 	is(k8sres.NodeAddressesAnnotation, "172.20.0.2,fd00::2")
 	controllertest.Wait(c.Node, k8sres.KubeletID, func(s k8sres.KubeletSpecSpec) bool { return slices.Contains(s.Args, "--node-ip=172.20.0.2,fd00::2") })
 
-	// They are not unsaid while they are unknown, nor is the kubelet's.
+	// While no address is known, the annotation and the kubelet's address stay.
 	spec := controllertest.Version[k8sres.KubeletSpecSpec](c.Node, k8sres.KubeletID)
 
 	controllertest.Set(c.Node, id, network.NodeAddressSpec{})

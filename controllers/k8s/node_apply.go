@@ -9,33 +9,26 @@ import (
 	"log/slog"
 	"net/url"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/nodeowner"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
-	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// nodeApplyController brings the own Node's labels, annotations, taints and schedulability in line.
+// nodeApplyController updates the own Node's labels, annotations, taints and schedulability.
 func nodeApplyController(root string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.NodeApplyController",
-		Reads: []controller.Input{
-			fromconfig.Input(),
+		Reads: accessInputs(
 			controller.In[k8s.NodeLabelSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeAnnotationSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeTaintSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeCordonedSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeStatusSpec](controller.Weak, ""),
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
-			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
-			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
-		},
+		),
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			var (
 				nodename k8s.NodenameSpec
@@ -56,13 +49,8 @@ func nodeApplyController(root string) controller.Controller {
 				return err
 			}
 
-			access, _, err := nodeAccess(ctx, rt, root)
-			if err != nil || access == nil {
-				return err
-			}
-
-			client, err := kube.New(*access)
-			if err != nil {
+			client, err := nodeClient(ctx, rt, root)
+			if err != nil || client == nil {
 				return err
 			}
 			defer client.Close()
@@ -80,42 +68,32 @@ func nodeApplyController(root string) controller.Controller {
 func wantedOfNode(ctx context.Context, rt controller.Runtime) (nodeowner.Wanted, error) {
 	wanted := nodeowner.Wanted{Labels: map[string]string{}, Annotations: map[string]string{}, Taints: map[string]nodeowner.Taint{}}
 
-	labels, err := typed.List[k8s.NodeLabelSpecSpec](ctx, rt, "")
-	if err != nil {
-		return wanted, err
-	}
-
-	for _, label := range running(labels) {
+	labels, err1 := running[k8s.NodeLabelSpecSpec](ctx, rt)
+	for _, label := range labels {
 		wanted.Labels[label.Key] = label.Value
 	}
 
-	annotations, err := typed.List[k8s.NodeAnnotationSpecSpec](ctx, rt, "")
-	if err != nil {
-		return wanted, err
-	}
-
-	for _, annotation := range running(annotations) {
+	annotations, err2 := running[k8s.NodeAnnotationSpecSpec](ctx, rt)
+	for _, annotation := range annotations {
 		wanted.Annotations[annotation.Key] = annotation.Value
 	}
 
-	taints, err := typed.List[k8s.NodeTaintSpecSpec](ctx, rt, "")
-	if err != nil {
-		return wanted, err
-	}
-
-	for _, taint := range running(taints) {
+	taints, err3 := running[k8s.NodeTaintSpecSpec](ctx, rt)
+	for _, taint := range taints {
 		wanted.Taints[taint.Key] = nodeowner.Taint{Value: taint.Value, Effect: taint.Effect}
 	}
 
-	cordoned, err := typed.List[k8s.NodeCordonedSpecSpec](ctx, rt, "")
-	wanted.Cordoned = len(running(cordoned)) > 0
+	cordoned, err4 := running[k8s.NodeCordonedSpecSpec](ctx, rt)
+	wanted.Cordoned = len(cordoned) > 0
 
-	return wanted, err
+	return wanted, errors.Join(err1, err2, err3, err4)
 }
 
-// running drops what is being torn down.
-func running[S resource.Spec](items []*resource.Typed[S]) []S {
-	out := make([]S, 0, len(items))
+// running lists the resources that are not being torn down.
+func running[S resource.Spec](ctx context.Context, rt controller.Runtime) ([]S, error) {
+	items, err := typed.List[S](ctx, rt, "")
+
+	var out []S
 
 	for _, item := range items {
 		if item.Metadata().Phase() == resource.PhaseRunning {
@@ -123,34 +101,33 @@ func running[S resource.Spec](items []*resource.Typed[S]) []S {
 		}
 	}
 
-	return out
+	return out, err
 }
 
-// applyNode changes the Node: all at once, or, if a part is forbidden, one part after the other, so that those that are allowed are
-// as they should be.
+// applyNode changes all parts of the Node at once or, if a part is forbidden, one after the other, so that the permitted ones are changed.
 func applyNode(ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
-	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All)
+	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All...)
 	if !kube.IsForbidden(err) {
 		return changed, err
 	}
 
 	var refused []error
 
-	for _, each := range nodeowner.Each {
-		done, err := applyParts(ctx, client, name, wanted, each.Part)
+	for _, part := range nodeowner.All {
+		done, err := applyParts(ctx, client, name, wanted, part)
 		changed = changed || done
 
 		if err != nil {
-			refused = append(refused, fmt.Errorf("%s: %w", each.Name, err))
+			refused = append(refused, fmt.Errorf("%s: %w", part, err))
 		}
 	}
 
 	return changed, errors.Join(refused...)
 }
 
-// applyParts reads, changes and replaces the Node; somebody else's change in between means once more.
+// applyParts reads, changes and replaces the Node; it tries again when another client has changed the Node in between.
 func applyParts(
-	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, parts nodeowner.Part,
+	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, parts ...nodeowner.Part,
 ) (changed bool, err error) {
 	path := "/api/v1/nodes/" + url.PathEscape(name)
 
@@ -161,7 +138,7 @@ func applyParts(
 			return false, err
 		}
 
-		if !nodeowner.Apply(node, wanted, parts) {
+		if !nodeowner.Apply(node, wanted, parts...) {
 			return false, nil
 		}
 

@@ -18,12 +18,12 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// TestApplyNodeAsKubelet holds that what the API server forbids a kubelet does not keep the rest from the Node.
+// TestApplyNodeAsKubelet checks that a change that the API server forbids does not prevent the other changes.
 func TestApplyNodeAsKubelet(t *testing.T) {
 	node := map[string]any{"metadata": map[string]any{"name": "w1"}, "spec": map[string]any{"taints": []any{map[string]any{"key": "old", "effect": "NoSchedule"}}}}
 	writes := 0
 
-	// Like the admission plugin NodeRestriction: a kubelet does not change taints.
+	// As the admission plugin NodeRestriction: a kubelet must not change taints.
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			var next map[string]any
@@ -58,7 +58,7 @@ func TestApplyNodeAsKubelet(t *testing.T) {
 
 	changed, err := applyNode(t.Context(), client, "w1", wanted)
 	if !changed || err == nil || !strings.Contains(err.Error(), "taints: ") || strings.Contains(err.Error(), "labels: ") {
-		t.Errorf("got changed %t, %v; want a change, and an error of the taints alone", changed, err)
+		t.Errorf("got changed %t, %v; want a change, and an error about the taints only", changed, err)
 	}
 
 	metadata, _ := node["metadata"].(map[string]any)
@@ -66,14 +66,14 @@ func TestApplyNodeAsKubelet(t *testing.T) {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	// Quiet when nothing more can be done.
+	// There are no writes when nothing more can be changed.
 	before := writes
 	if _, err := applyNode(t.Context(), client, "w1", wanted); err == nil || writes != before {
 		t.Errorf("once more: got %v and %d writes, want an error and none", err, writes-before)
 	}
 }
 
-// certificateOf is what a client of a test server trusts.
+// certificateOf returns the certificate of a test server.
 func certificateOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }

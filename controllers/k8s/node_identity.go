@@ -8,32 +8,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// maxNodeAddresses bounds what one Node may say of itself.
+// maxNodeAddresses bounds the addresses, and the names, of one Node.
 const maxNodeAddresses = 64
 
-// nodeIdentityController follows all Nodes of the cluster on a control plane: who has which name and addresses. trustd keeps them from
-// others. What is known stays while the API server does not answer.
+// nodeIdentityController publishes the names and addresses of all Nodes of the cluster, on a control plane. trustd signs them for no other
+// machine. They stay while the API server does not answer.
 func nodeIdentityController(root string) controller.Controller {
-	return &follower{
-		name: "k8s.NodeIdentityController",
-		inputs: []controller.Input{
-			fromconfig.Input(),
-			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
-			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
-		},
-		outputs: []controller.Output{controller.Out[k8s.NodeIdentitySpec](controller.Exclusive)},
+	return following[k8s.NodeIdentitySpec](controller.Exclusive, follower{
+		name:   "k8s.NodeIdentityController",
+		inputs: accessInputs(),
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
 			var machineType config.MachineTypeSpec
 
@@ -41,53 +32,42 @@ func nodeIdentityController(root string) controller.Controller {
 				return nil, f.Err
 			}
 
-			access, key, err := nodeAccess(ctx, rt, root)
-			if err != nil || access == nil {
-				return nil, err
-			}
-
-			return &target{key: key, config: *access, path: "/api/v1/nodes", keep: identifying}, nil
+			return atAPIServer(ctx, rt, root, target{path: "/api/v1/nodes", keep: identifying})
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, nodes []kube.Object) error {
 			if nodes == nil {
-				return nil
+				return controller.ErrSkip
 			}
 
-			rt.StartTrackingOutputs()
-
 			for _, node := range nodes {
-				_, _, _, name := kube.Identity(node)
-
-				if err := typed.Set(ctx, rt, "", name, nodeIdentity(node)); err != nil {
+				if err := typed.Set(ctx, rt, "", kube.At[string](node, "metadata", "name"), nodeIdentity(node)); err != nil {
 					return err
 				}
 			}
 
-			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.NodeIdentitySpec](""))
+			return nil
 		},
-	}
+	})
 }
 
-// identifying is the part of a Node that its identity is read of: a Node lists hundreds of images, and changes with each heartbeat.
+// identifying returns the part of a Node that nodeIdentity reads. The rest lists hundreds of images, and changes with each heartbeat.
 func identifying(node kube.Object) kube.Object {
-	metadata, _ := node["metadata"].(kube.Object)
-	status, _ := node["status"].(kube.Object)
-	kept := kube.Object{"name": metadata["name"]}
+	kept := kube.Object{"name": kube.At[any](node, "metadata", "name")}
 
 	for key, of := range map[string]string{"labels": settings.ControlPlaneLabel, "annotations": k8s.NodeAddressesAnnotation} {
-		all, _ := metadata[key].(kube.Object)
-		if value, ok := all[of]; ok {
+		if value, ok := kube.At[kube.Object](node, "metadata", key)[of]; ok {
 			kept[key] = kube.Object{of: value}
 		}
 	}
 
 	return kube.Object{
-		"apiVersion": node["apiVersion"], "kind": node["kind"], "metadata": kept, "status": kube.Object{"addresses": status["addresses"]},
+		"apiVersion": node["apiVersion"], "kind": node["kind"], "metadata": kept,
+		"status": kube.Object{"addresses": kube.At[any](node, "status", "addresses")},
 	}
 }
 
-// nodeIdentity reads a Node. A kubelet may say what it likes among its addresses; the Node's own name is the only one that the API server
-// holds it to.
+// nodeIdentity reads a Node. A kubelet can set any names and addresses in the status of its Node; the API server enforces only the Node's own
+// name.
 func nodeIdentity(node kube.Object) k8s.NodeIdentitySpec {
 	var spec k8s.NodeIdentitySpec
 
@@ -98,13 +78,8 @@ func nodeIdentity(node kube.Object) k8s.NodeIdentitySpec {
 		}
 	}
 
-	metadata, _ := node["metadata"].(kube.Object)
-	status, _ := node["status"].(kube.Object)
-	addresses, _ := status["addresses"].([]any)
-
-	for _, item := range addresses {
-		address, _ := item.(kube.Object)
-		text, _ := address["address"].(string)
+	for _, address := range kube.Items(node, "status", "addresses") {
+		text := kube.At[string](address, "address")
 
 		switch address["type"] {
 		case "InternalIP", "ExternalIP":
@@ -116,15 +91,11 @@ func nodeIdentity(node kube.Object) k8s.NodeIdentitySpec {
 		}
 	}
 
-	annotations, _ := metadata["annotations"].(kube.Object)
-	said, _ := annotations[k8s.NodeAddressesAnnotation].(string)
-
-	for text := range strings.SplitSeq(said, ",") {
+	for text := range strings.SplitSeq(kube.At[string](node, "metadata", "annotations", k8s.NodeAddressesAnnotation), ",") {
 		add(text)
 	}
 
-	labels, _ := metadata["labels"].(kube.Object)
-	_, spec.ControlPlane = labels[settings.ControlPlaneLabel]
+	_, spec.ControlPlane = kube.At[kube.Object](node, "metadata", "labels")[settings.ControlPlaneLabel]
 
 	return spec
 }

@@ -9,59 +9,44 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/seed-59268b81/talos/controllers/keep"
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// nodeIPController chooses the addresses that the kubelet registers with: one of each family at most.
+// nodeIPController chooses the addresses that the kubelet registers with, at most one of each family.
 func nodeIPController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "k8s.NodeIPController",
-		Reads: []controller.Input{
-			controller.In[k8s.NodeIPConfigSpec](controller.Weak, "", k8s.NodeIPID),
-			controller.In[network.NodeAddressSpec](controller.Weak, ""),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.NodeIPSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.NodeIPSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			var (
-				rules     k8s.NodeIPConfigSpec
-				addresses network.NodeAddressSpec
-			)
+	var (
+		rules     k8s.NodeIPConfigSpec
+		addresses network.NodeAddressSpec
+	)
 
-			if f := typed.Read(ctx, rt, k8s.NodeIPID, &rules); f.Err != nil || !f.OK {
-				return f.Err
+	return frominputs.Controller[k8s.NodeIPSpec]("k8s.NodeIPController", controller.Exclusive, frominputs.List{
+		frominputs.Of(k8s.NodeIPID, &rules),
+		frominputs.Of(ownAddresses, &addresses).Optional(),
+	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+		ips, err := nodeIPs(rules, addresses.IPs())
+		if err != nil {
+			return err
+		}
+
+		if len(ips) == 0 {
+			if len(addresses.Addresses) > 0 {
+				log.WarnContext(ctx, "no address of this node is valid for the kubelet: check machine.kubelet.nodeIP.validSubnets",
+					"addresses", addresses.Addresses, "validSubnets", rules.ValidSubnets)
 			}
 
-			if f := typed.Read(ctx, rt, ownAddresses, &addresses); f.Err != nil {
-				return f.Err
-			}
+			// A kubelet that runs keeps its addresses.
+			return controller.ErrSkip
+		}
 
-			ips, err := nodeIPs(rules, addresses.IPs())
-			if err != nil {
-				return err
-			}
-
-			if len(ips) == 0 {
-				if len(addresses.Addresses) > 0 {
-					log.WarnContext(ctx, "no address of this node may be the kubelet's: check machine.kubelet.nodeIP.validSubnets",
-						"addresses", addresses.Addresses, "validSubnets", rules.ValidSubnets)
-				}
-
-				// The kubelet that runs has one; it is not known otherwise now.
-				return keep.Outputs[k8s.NodeIPSpec](ctx, rt, k8s.NodeIPID)
-			}
-
-			return typed.Set(ctx, rt, "", k8s.NodeIPID, k8s.NodeIPSpec{Addresses: ips})
-		},
-	}
+		return typed.Set(ctx, rt, "", k8s.NodeIPID, k8s.NodeIPSpec{Addresses: ips})
+	})
 }
 
-// nodeIPs takes the first address of each family that the rules let through.
+// nodeIPs returns the first address of each family that the rules allow.
 func nodeIPs(rules k8s.NodeIPConfigSpec, addresses []netip.Addr) ([]netip.Addr, error) {
 	valid, err := parsePrefixes(rules.ValidSubnets)
 	if err != nil {

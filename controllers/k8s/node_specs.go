@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// nodeSpecControllers turn the labels, annotations and taints of the machine configuration into wishes, one by one.
+// nodeSpecControllers create a spec for each label, annotation and taint of the machine configuration.
 func nodeSpecControllers() []controller.Controller {
 	return []controller.Controller{
 		fromconfig.Many("k8s.NodeLabelSpecController", controller.Exclusive, func(cfg *view.Config) (map[string]k8s.NodeLabelSpecSpec, error) {
@@ -38,7 +38,7 @@ func nodeSpecControllers() []controller.Controller {
 				switch effect {
 				case "NoSchedule", "PreferNoSchedule", "NoExecute":
 				default:
-					return nil, fmt.Errorf("machine.nodeTaints: %s: effect %q is none of NoSchedule, PreferNoSchedule, NoExecute", key, effect)
+					return nil, fmt.Errorf("machine.nodeTaints: %s: effect %q is not known: want NoSchedule, PreferNoSchedule or NoExecute", key, effect)
 				}
 
 				out[key] = k8s.NodeTaintSpecSpec{Key: key, Value: value, Effect: effect}
@@ -49,7 +49,7 @@ func nodeSpecControllers() []controller.Controller {
 	}
 }
 
-// nodeLabels are those of the configuration, and on a control plane that of its role.
+// nodeLabels returns the labels of the configuration, and on a control plane also the label of its role.
 func nodeLabels(cfg *view.Config) map[string]string {
 	out := maps.Clone(cfg.NodeLabels())
 

@@ -6,24 +6,23 @@ import (
 	"context"
 	"net/netip"
 	"path/filepath"
+	"slices"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// nodeStatusController follows the own Node, as the kubelet.
+// nodeStatusController follows the own Node, with the kubelet's credentials.
 func nodeStatusController(root string) controller.Controller {
-	return &follower{
+	return following[k8s.NodeStatusSpec](controller.Exclusive, follower{
 		name: "k8s.NodeStatusController",
 		inputs: []controller.Input{
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
 			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
 		},
-		outputs: []controller.Output{controller.Out[k8s.NodeStatusSpec](controller.Exclusive)},
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
 			var (
 				nodename k8s.NodenameSpec
@@ -46,8 +45,6 @@ func nodeStatusController(root string) controller.Controller {
 			}, nil
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, nodes []kube.Object) error {
-			rt.StartTrackingOutputs()
-
 			for _, node := range nodes {
 				spec := nodeStatus(node)
 
@@ -56,31 +53,21 @@ func nodeStatusController(root string) controller.Controller {
 				}
 			}
 
-			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.NodeStatusSpec](""))
+			return nil
 		},
-	}
+	})
 }
 
 // nodeStatus reads a Node.
 func nodeStatus(node kube.Object) k8s.NodeStatusSpec {
-	metadata, _ := node["metadata"].(kube.Object)
-	spec, _ := node["spec"].(kube.Object)
-	status, _ := node["status"].(kube.Object)
-	conditions, _ := status["conditions"].([]any)
-
-	out := k8s.NodeStatusSpec{Labels: stringMap(metadata["labels"]), Annotations: stringMap(metadata["annotations"])}
-	out.Nodename, _ = metadata["name"].(string)
-	out.Unschedulable, _ = spec["unschedulable"].(bool)
-
-	for _, item := range conditions {
-		condition, _ := item.(kube.Object)
-		if condition["type"] == "Ready" {
-			out.NodeReady = condition["status"] == "True"
-		}
+	out := k8s.NodeStatusSpec{
+		Nodename: kube.At[string](node, "metadata", "name"), NodeReady: ready(kube.At[kube.Object](node, "status")),
+		Unschedulable: kube.At[bool](node, "spec", "unschedulable"),
+		Labels:        stringMap(kube.At[kube.Object](node, "metadata", "labels")),
+		Annotations:   stringMap(kube.At[kube.Object](node, "metadata", "annotations")),
 	}
 
-	cidrs, _ := spec["podCIDRs"].([]any)
-	for _, item := range cidrs {
+	for _, item := range kube.At[[]any](node, "spec", "podCIDRs") {
 		text, _ := item.(string)
 		if prefix, err := netip.ParsePrefix(text); err == nil {
 			out.PodCIDRs = append(out.PodCIDRs, prefix)
@@ -90,8 +77,14 @@ func nodeStatus(node kube.Object) k8s.NodeStatusSpec {
 	return out
 }
 
-func stringMap(v any) map[string]string {
-	in, _ := v.(kube.Object)
+// ready reports whether the status of a Node or a pod has the condition Ready.
+func ready(status kube.Object) bool {
+	return slices.ContainsFunc(kube.Items(status, "conditions"), func(condition kube.Object) bool {
+		return condition["type"] == "Ready" && condition["status"] == "True"
+	})
+}
+
+func stringMap(in kube.Object) map[string]string {
 	if len(in) == 0 {
 		return nil
 	}

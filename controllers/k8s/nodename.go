@@ -24,14 +24,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// nodenames names the Node after the host. A Node that is registered keeps its name while the host's comes from no person: another
-// name is another Node, and the one of the pods, volumes and labels would stay behind. The name outlives a reboot by the kubelet's
-// certificate on EPHEMERAL.
+// nodenames names the Node after the host. A registered Node keeps its name unless a person chooses the hostname: under another name it
+// would be another Node, without the pods, volumes and labels of the first. After a reboot the name is read from the kubelet's certificate
+// on EPHEMERAL.
 type nodenames struct {
 	root string
-	// looked tells that EPHEMERAL was looked at.
+	// looked is set when EPHEMERAL was examined.
 	looked bool
-	// named is the name that was published last, and registered that under which the Node is known to the cluster.
+	// named is the name that was published last, registered is the Node's name in the cluster.
 	named, registered string
 }
 
@@ -66,7 +66,7 @@ func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slo
 		return err
 	}
 
-	if spec == nil { // not known for now
+	if spec == nil { // not known now
 		return keep.Outputs[k8s.NodenameSpec](ctx, rt, k8s.NodenameID)
 	}
 
@@ -99,7 +99,7 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 		return nil, err
 	}
 
-	otherForm, _ := nodename(*hostname.TypedSpec(), !withDomain) // empty then
+	otherForm, _ := nodename(*hostname.TypedSpec(), !withDomain) // empty on error
 	name, kept := stickyName(wanted, otherForm, n.registered, chosen)
 
 	return &k8s.NodenameSpec{
@@ -108,8 +108,8 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 	}, nil
 }
 
-// chosenHostname reports whether a person chose the hostname: in the configuration, or in the kernel's arguments. It is not known while
-// the host is about to be called otherwise.
+// chosenHostname reports whether a person chose the hostname, in the configuration or in the kernel's arguments. This is not known while
+// the hostname is being changed.
 func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network.HostnameStatusSpec) (chosen, known bool, err error) {
 	var spec network.HostnameSpecSpec
 
@@ -154,8 +154,8 @@ func (n *nodenames) look(ctx context.Context, rt controller.Runtime) (known bool
 	return n.looked, f.Err
 }
 
-// stickyName is the Node's name, and why it is not the host's. OtherForm is the host's name with its domain, or without: which of
-// the two the Node has is chosen too.
+// stickyName returns the Node's name, and why it is not the hostname. otherForm is the hostname with its domain, if wanted is without it, or
+// the other way round: a person chooses this too.
 func stickyName(wanted, otherForm, registered string, chosen bool) (name, kept string) {
 	if chosen || registered == "" || registered == wanted || registered == otherForm {
 		return wanted, ""
@@ -164,7 +164,7 @@ func stickyName(wanted, otherForm, registered string, chosen bool) (name, kept s
 	return registered, fmt.Sprintf("the hostname is %s by default or by DHCP, and the Node is registered as %s", wanted, registered)
 }
 
-// nodename makes a Node's name (RFC 1123: lower case letters, digits, inner hyphens and dots) of a hostname.
+// nodename turns a hostname into a Node's name (RFC 1123: lower case letters, digits, inner hyphens and dots).
 func nodename(hostname network.HostnameStatusSpec, withDomain bool) (string, error) {
 	name := hostname.Hostname
 	if withDomain {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// TestNodeKeepsItsName: a registered Node keeps its name whatever DHCP says, also over a reboot, until a person chooses another.
+// TestNodeKeepsItsName checks that a registered Node keeps its name, also after a reboot, whatever DHCP sends, until a person chooses another.
 func TestNodeKeepsItsName(t *testing.T) {
 	opts := generate.Options{Secrets: generateSecrets(t)}
 	root := controllertest.Root(t)
@@ -51,7 +51,7 @@ func TestNodeKeepsItsName(t *testing.T) {
 		waitService(t, c, "kubelet", "")
 		controllertest.Set(c.Node, "rack-4", k8sres.NodeStatusSpec{Nodename: "rack-4", NodeReady: true})
 
-		// Then it names it otherwise, and falls silent.
+		// Then DHCP sends another name, and then none.
 		for _, name := range []string{"rack-5", "talos-abc-def"} {
 			before := controllertest.Version[k8sres.KubeletSpecSpec](c.Node, k8sres.KubeletID)
 
@@ -71,7 +71,7 @@ func TestNodeKeepsItsName(t *testing.T) {
 	t.Run("second boot", func(t *testing.T) {
 		c := boot(t, "talos-abc-def")
 
-		// What the Node is called is not known before EPHEMERAL is there.
+		// The Node's name is not known before EPHEMERAL is mounted.
 		time.Sleep(100 * time.Millisecond)
 
 		if got, err := typed.Find[k8sres.NodenameSpec](t.Context(), c, "", k8sres.NodenameID); got != nil || err != nil {
@@ -90,7 +90,7 @@ func TestNodeKeepsItsName(t *testing.T) {
 		named(c, "db-1", false)
 		controllertest.Set(c.Node, "db-1", k8sres.NodeStatusSpec{Nodename: "db-1", NodeReady: true})
 
-		// Another choice is not in effect yet: until it is, the Node has a name.
+		// Until another choice takes effect, the Node keeps its name.
 		controllertest.Set(c.Node, network.HostnameID, network.HostnameSpecSpec{Hostname: "db-2", Layer: network.LayerConfiguration})
 		time.Sleep(100 * time.Millisecond)
 		named(c, "db-1", false)
@@ -98,7 +98,7 @@ func TestNodeKeepsItsName(t *testing.T) {
 
 	identity(t, root)
 
-	t.Run("third boot, with the choice taken back", func(t *testing.T) {
+	t.Run("third boot, with the choice reverted", func(t *testing.T) {
 		c := boot(t, "rack-4")
 		c.mount()
 		named(c, "db-1", true)
@@ -113,7 +113,7 @@ func TestNodeKeepsItsName(t *testing.T) {
 	})
 }
 
-// identity puts the kubelet's newest certificate in the place of the link to it, whose path is that of a machine's root.
+// identity replaces the link to the kubelet's newest certificate by the certificate, since the link's path is that of a machine.
 func identity(t *testing.T, root string) {
 	t.Helper()
 

@@ -15,7 +15,7 @@ import (
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// readsHealth holds what the group of the health check may do, by its manifest: read what the check tells of, and no more.
+// readsHealth checks the permissions of the health check's group in its manifest: to read what the check reports, and nothing else.
 func readsHealth(t *testing.T, c *cluster, admin string) {
 	t.Helper()
 
@@ -68,6 +68,6 @@ func readsHealth(t *testing.T, c *cluster, admin string) {
 
 	node := kube.Object{"apiVersion": "v1", "kind": "Node", "metadata": kube.Object{"name": "made-up"}}
 	if _, err := client.Create(t.Context(), "/api/v1/nodes", node); !kube.IsForbidden(err) {
-		t.Errorf("the health check makes a node: got %v, want it forbidden", err)
+		t.Errorf("the health check creates a node: got %v, want it forbidden", err)
 	}
 }

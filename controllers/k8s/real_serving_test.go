@@ -33,8 +33,8 @@ import (
 
 const signingRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-// serving holds that the API server reads logs of kubelets alone that have a certificate of the cluster, and which kubelets get one.
-// The kubelet here is the test: it registers its Node, asks as a kubelet does, and serves.
+// serving checks that the API server reads logs only from kubelets with a certificate of the cluster, and which kubelets get one. The test plays
+// the kubelet: it registers its Node, requests a certificate as a kubelet does, and serves.
 func serving(t *testing.T, c *cluster, admin *kube.Client, adminConfig string) {
 	t.Helper()
 
@@ -67,7 +67,7 @@ func serving(t *testing.T, c *cluster, admin *kube.Client, adminConfig string) {
 		t.Errorf("the log of a kubelet that signs its own certificate: got %v, want it refused", err)
 	}
 
-	// Another's address, and its own with another's.
+	// An address of another Node, and its own together with that.
 	forged := []string{askToServe(t, one, "s1", s2).name, askToServe(t, one, "s1", s1, s2).name}
 
 	begin := time.Now()
@@ -103,7 +103,7 @@ func serving(t *testing.T, c *cluster, admin *kube.Client, adminConfig string) {
 	approverRights(t, admin)
 }
 
-// joinKubelet registers a Node as its kubelet, and returns the kubelet's client.
+// joinKubelet registers a Node as its kubelet does, and returns the kubelet's client.
 func joinKubelet(t *testing.T, adminConfig string, root secretsres.KubernetesRootSpec, name string, addr netip.Addr) *kube.Client {
 	t.Helper()
 
@@ -146,7 +146,7 @@ type servingRequest struct {
 	key  []byte
 }
 
-// askToServe asks for a certificate with a Node's name and some addresses.
+// askToServe requests a serving certificate with a Node's name and some addresses.
 func askToServe(t *testing.T, client *kube.Client, node string, ips ...netip.Addr) servingRequest {
 	t.Helper()
 
@@ -196,13 +196,13 @@ func (r servingRequest) wait(t *testing.T, client *kube.Client) (crt []byte) {
 	return crt
 }
 
-// leftAlone holds that a forged request is neither approved nor denied, and that an event and a resource say why.
+// leftAlone checks that a forged request is neither approved nor denied, and that an event and a resource say why.
 func leftAlone(t *testing.T, c *cluster, admin *kube.Client, name string) {
 	t.Helper()
 
 	const reason = "the address 172.20.0.12 is not one of Node s1"
 
-	eventually(t, "a request for another's address is told of", func() error {
+	eventually(t, "a request for another Node's address is reported", func() error {
 		told, err := typed.Get[k8sres.KubeletServingRequestSpec](t.Context(), c.State, "", name)
 		if err != nil {
 			return err
@@ -235,7 +235,7 @@ func leftAlone(t *testing.T, c *cluster, admin *kube.Client, name string) {
 	}
 }
 
-// approverRights holds what the approver may do beside: nothing.
+// approverRights checks that the approver has no other permissions.
 func approverRights(t *testing.T, admin *kube.Client) {
 	t.Helper()
 
@@ -258,7 +258,7 @@ func approverRights(t *testing.T, admin *kube.Client) {
 	}
 }
 
-// logServer is what of a kubelet the API server asks for logs.
+// logServer is the part of a kubelet from which the API server reads logs.
 type logServer struct {
 	cert atomic.Pointer[tls.Certificate]
 }
@@ -305,7 +305,7 @@ func serveLogs(t *testing.T, addr netip.Addr) *logServer {
 	return s
 }
 
-// selfSigned is what a kubelet serves with that asks nobody.
+// selfSigned is the serving certificate of a kubelet that signs its own.
 func selfSigned(t *testing.T, addr netip.Addr) tls.Certificate {
 	t.Helper()
 

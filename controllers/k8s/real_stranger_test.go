@@ -20,11 +20,11 @@ import (
 
 func init() { stranger.Main() }
 
-// harmless are the paths that anybody may read.
+// harmless are the paths that everyone may read.
 var harmless = []string{"/healthz", "/livez", "/readyz", "/readyz?verbose", "/version", "/health", "/health?serializable=true", "/metrics"}
 
-// strangers holds what an unprivileged process on the node's network gets of a control plane: no secret at any port, no port of a program that
-// runs or that process 1 holds, and of those who take it for a program that is away nothing but questions about health.
+// strangers checks what an unprivileged process on the node's network gets from a control plane. It gets no secret at any port, and cannot bind
+// a port of a running program or one that process 1 holds. On the port of a stopped program it receives nothing but health checks.
 func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *programs) {
 	t.Helper()
 
@@ -39,7 +39,7 @@ func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *progr
 
 	for _, port := range []int{2379, 2380, 6443, 7445, 10257, 10259} {
 		if !slices.Contains(got.Ports, port) {
-			t.Errorf("port %d: nobody listens there, so nothing was tried", port)
+			t.Errorf("port %d: there is no listener, so nothing was tried", port)
 		}
 	}
 
@@ -54,7 +54,7 @@ func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *progr
 		}
 	}
 
-	// Whose ports these are has ended. They are anybody's then, and the node's programs go on asking there.
+	// The programs of these ports have stopped. Any process can bind the ports now, and the node's programs still connect there.
 	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"} {
 		programs.stop(id)
 	}
@@ -63,12 +63,12 @@ func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *progr
 	t.Logf("while none runs: %s", got)
 
 	if found := got.Found(values); len(found) > 0 {
-		t.Errorf("secrets told to an impostor: %d %q, want 0", len(found), found)
+		t.Errorf("secrets sent to an impostor: %d %q, want 0", len(found), found)
 	}
 
 	for _, word := range []string{"Authorization:", "Bearer "} {
 		if strings.Contains(string(got.Heard), word) {
-			t.Errorf("an impostor was told %s", word)
+			t.Errorf("an impostor received %s", word)
 		}
 	}
 
@@ -79,10 +79,10 @@ func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *progr
 	}
 
 	if got.Callers == 0 {
-		t.Errorf("got %s: want that somebody called the impostor, else nothing was tried", got)
+		t.Errorf("got %s: want a connection to the impostor, else nothing was tried", got)
 	}
 
-	eventually(t, "an impostor is no API server for KubePrism", func() error {
+	eventually(t, "KubePrism does not accept an impostor", func() error {
 		status, err := typed.Get[k8sres.KubePrismStatusesSpec](t.Context(), c.State, "", k8sres.KubePrismStatusID)
 		if err == nil && status.TypedSpec().Healthy {
 			return fmt.Errorf("it is healthy")
@@ -92,7 +92,7 @@ func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *progr
 	})
 }
 
-// secretsOf are the values of a bundle that nobody is told.
+// secretsOf returns the secret values of a bundle.
 func secretsOf(b *secrets.Bundle) map[string]string {
 	_, half, _ := strings.Cut(b.Secrets.BootstrapToken, ".")
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
@@ -29,14 +30,14 @@ const (
 	records   = "/api/v1/namespaces/kube-system/configmaps/talos-bootstrap-manifests-applied"
 )
 
-// followEdits holds that what the manifests made follows edits of the configuration, that people's own changes stay, that what is not
-// asked for any more is deleted, and that nothing is written when nothing differs.
+// followEdits checks that the objects of the manifests follow edits of the configuration, that changes of other clients stay, that objects
+// which are not rendered any more are deleted, and that nothing is written when nothing differs.
 func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	t.Helper()
 
 	ctx := context.Background()
 
-	// People change what is theirs from the first creation on: a field that no manifest sets, and one that it does.
+	// Other clients change a field that no manifest sets, and one that a manifest sets.
 	edit(t, client, coreDNS, func(o kube.Object) {
 		o["spec"].(kube.Object)["replicas"] = 3
 		o["metadata"].(kube.Object)["annotations"] = kube.Object{"example.org/mine": "yes"}
@@ -50,14 +51,14 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 
 	dns := get(t, client, coreDNS)
 	if got := dns["spec"].(kube.Object)["replicas"]; got != 3.0 {
-		t.Errorf("replicas of DNS, which somebody has changed: got %v, want 3", got)
+		t.Errorf("replicas of DNS, which another client has changed: got %v, want 3", got)
 	}
 
 	if got := metadata(dns)["annotations"].(kube.Object)["example.org/mine"]; got != "yes" {
-		t.Errorf("somebody's annotation: got %v, want it kept", got)
+		t.Errorf("another client's annotation: got %v, want it kept", got)
 	}
 
-	// The same once more writes nothing.
+	// The same configuration again writes nothing.
 	paths := []string{kubeProxy, coreDNS}
 	before := versions(t, client, paths)
 
@@ -69,7 +70,7 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	const mine, namespace = "/api/v1/namespaces/default/configmaps/mine", "/api/v1/namespaces/mine"
 
 	eventually(t, "an inline manifest is applied", func() error { _, err := client.Get(ctx, mine); return err })
-	eventually(t, "it is noted", func() error {
+	eventually(t, "the inventory names it", func() error {
 		data, _ := get(t, client, records)["data"].(kube.Object)
 		if text, _ := data["cp1"].(string); !strings.Contains(text, `"v1/ConfigMap/default/mine"`) {
 			return fmt.Errorf("got %s", text)
@@ -87,9 +88,9 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	quiet(t, c, client)
 
 	c.Configure(c.text(t, images, "cluster: {proxy: {disabled: true}}"))
-	eventually(t, "an object that is not asked for any more is deleted", func() error { return gone(ctx, client, mine) })
+	eventually(t, "an object that is not rendered any more is deleted", func() error { return gone(ctx, client, mine) })
 	eventually(t, "kube-proxy is deleted", func() error { return gone(ctx, client, kubeProxy) })
-	eventually(t, "the inventory has lost it", func() error {
+	eventually(t, "the inventory does not name it any more", func() error {
 		data := get(t, client, inventory)["data"].(kube.Object)
 		if _, there := data["kube-system_kube-proxy_apps_DaemonSet"]; there {
 			return fmt.Errorf("got %v", data)
@@ -99,36 +100,48 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	})
 
 	if _, err := client.Get(ctx, namespace); err != nil {
-		t.Errorf("the namespace: got %v, want that it stays", err)
+		t.Errorf("the namespace: got %v, want it kept", err)
 	}
 
 	c.Configure(c.text(t, images))
-	eventually(t, "kube-proxy is there again", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
+	eventually(t, "kube-proxy exists again", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
 
-	twoNodes(t, client)
+	twoNodes(t, c, client)
 }
 
-// quiet holds that one more look writes nothing.
+// manifestsLock is held in etcd while a control plane synchronizes manifests.
+const manifestsLock = "talos:v1:manifestApplyMutex"
+
+func (c *cluster) etcdClient(t *testing.T) *clientv3.Client {
+	t.Helper()
+
+	root := controllertest.Wait[secretsres.EtcdRootSpec](c.Node, secretsres.EtcdRootID, nil)
+	certs := controllertest.Wait[secretsres.EtcdCertsSpec](c.Node, secretsres.EtcdID, nil)
+
+	client, err := etcdclient.New(t.Context(), root, certs, contract.EtcdURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { client.Close() })
+
+	return client
+}
+
+// quiet checks that another synchronization writes nothing.
 func quiet(t *testing.T, c *cluster, client *kube.Client) {
 	t.Helper()
 
 	written := []string{kubeProxy, coreDNS, inventory, records}
 	before := versions(t, client, written)
 
-	// The manifests are looked at when etcd is healthy again; the lock shows when that begins and ends.
-	root := controllertest.Wait[secretsres.EtcdRootSpec](c.Node, secretsres.EtcdRootID, nil)
-	certs := controllertest.Wait[secretsres.EtcdCertsSpec](c.Node, secretsres.EtcdID, nil)
-
-	etcd, err := etcdclient.New(t.Context(), root, certs, contract.EtcdURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer etcd.Close()
+	// The manifests are synchronized when etcd is healthy again; the lock shows when that begins and ends.
+	etcd := c.etcdClient(t)
 
 	ctx, cancel := context.WithTimeout(t.Context(), realPatience)
 	defer cancel()
 
-	changes := etcd.Watch(clientv3.WithRequireLeader(ctx), "talos:v1:manifestApplyMutex", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	changes := etcd.Watch(clientv3.WithRequireLeader(ctx), manifestsLock, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	<-changes
 
 	c.Service("etcd", false)
@@ -137,7 +150,7 @@ func quiet(t *testing.T, c *cluster, client *kube.Client) {
 	for released := false; !released; {
 		change, ok := <-changes
 		if !ok {
-			t.Fatal("nobody looked at the manifests once more")
+			t.Fatal("the manifests were not synchronized again")
 		}
 
 		for _, event := range change.Events {
@@ -152,10 +165,22 @@ func quiet(t *testing.T, c *cluster, client *kube.Client) {
 	}
 }
 
-// twoNodes holds that control planes which are not configured at once do not undo each other's changes, and that only the last one's
-// leaving an object out deletes it.
-func twoNodes(t *testing.T, client *kube.Client) {
+// twoNodes checks that control planes which are configured one after another do not revert each other's changes, and that an object is deleted
+// only when no node renders it any more.
+func twoNodes(t *testing.T, c *cluster, client *kube.Client) {
 	t.Helper()
+
+	// The cluster's own control plane synchronizes its manifests too, and waits for the lock.
+	session, err := concurrency.NewSession(c.etcdClient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+
+	lock := concurrency.NewMutex(session, manifestsLock)
+	if err := lock.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 
 	const path = "/api/v1/namespaces/default/configmaps/shared"
 
@@ -183,7 +208,7 @@ func twoNodes(t *testing.T, client *kube.Client) {
 		object, err := client.Get(ctx, path)
 		if value == "" {
 			if !kube.IsNotFound(err) {
-				t.Errorf("%s: got %v, %v, want that it is gone", when, object["data"], err)
+				t.Errorf("%s: got %v, %v, want it deleted", when, object["data"], err)
 			}
 
 			return
@@ -212,11 +237,11 @@ func twoNodes(t *testing.T, client *kube.Client) {
 	want("both have it", "new")
 
 	sync("cp8", "", true)
-	want("one does not ask for it", "new")
+	want("one does not render it", "new")
 	sync("cp9", "", false)
-	want("the other does not know yet", "new")
+	want("the other still renders it", "new")
 	sync("cp9", "", true)
-	want("nobody asks for it", "")
+	want("no node renders it", "")
 
 	sync("cp9", "again", true)
 	sync("cp8", "again", true)
@@ -228,7 +253,7 @@ func twoNodes(t *testing.T, client *kube.Client) {
 	sync("cp8", "", true)
 	want("the other has left the cluster", "")
 
-	// What people made themselves is not the system's to delete, though a manifest of the same name was rendered.
+	// The system does not delete an object of another client, although a manifest with the same name was rendered.
 	if _, err := client.Create(ctx, "/api/v1/namespaces/default/configmaps", kube.Object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": kube.Object{"name": "shared"}, "data": kube.Object{"a": "theirs"},
 	}); err != nil {
@@ -236,9 +261,9 @@ func twoNodes(t *testing.T, client *kube.Client) {
 	}
 
 	sync("cp8", "ours", true)
-	want("it was there before", "theirs")
+	want("it existed before", "theirs")
 	sync("cp8", "", true)
-	want("the manifest is gone", "theirs")
+	want("the manifest is removed", "theirs")
 }
 
 func get(t *testing.T, client *kube.Client, path string) kube.Object {
@@ -258,7 +283,7 @@ func metadata(object kube.Object) kube.Object { return object["metadata"].(kube.
 func edit(t *testing.T, client *kube.Client, path string, change func(kube.Object)) {
 	t.Helper()
 
-	eventually(t, "somebody edits "+path, func() error {
+	eventually(t, "another client edits "+path, func() error {
 		object, err := client.Get(t.Context(), path)
 		if err != nil {
 			return err
@@ -295,7 +320,7 @@ func gone(ctx context.Context, client *kube.Client, path string) error {
 	return fmt.Errorf("it is there: %w", err)
 }
 
-// versions are the generations of what controllers write into too, and otherwise the resource versions.
+// versions returns the generations of objects whose status controllers write, and otherwise the resource versions.
 func versions(t *testing.T, client *kube.Client, paths []string) []string {
 	t.Helper()
 

@@ -31,14 +31,14 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// insideVariable marks the copy of the test that runs in a network namespace of its own.
+// insideVariable marks the copy of the test that runs in its own network namespace.
 const insideVariable = "TALOS_TEST_REAL_CONTROL_PLANE"
 
 const realPatience = 2 * time.Minute
 
-// TestRealControlPlane starts the real etcd, API server, controller manager and scheduler with the command lines and
-// files that the controllers make, each as its own user with the node's root as its own, and waits until the bootstrap
-// manifests are applied: nothing else shows that a flag, a file or a certificate is what these programs want.
+// TestRealControlPlane starts the real etcd, API server, controller manager and scheduler with the rendered command lines and files, each as its
+// own user with the node's root as its root. It waits until the bootstrap manifests are applied: only the programs themselves show that a flag,
+// a file or a certificate is valid.
 func TestRealControlPlane(t *testing.T) {
 	binaries, err := filepath.Abs("../../out/components/bin")
 	if err != nil {
@@ -98,8 +98,8 @@ func realControlPlane(t *testing.T, binaries string) {
 	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		var pod kube.Object
 
-		// Those after the first wait for a real API server.
-		eventually(t, "the pod of "+id+" is there", func() error {
+		// The pods after the first wait for a real API server.
+		eventually(t, "the pod of "+id+" exists", func() error {
 			spec, err := typed.Get[k8sres.StaticPodSpec](ctx, c.State, "", id)
 			if err == nil {
 				pod = spec.TypedSpec().Pod
@@ -158,7 +158,7 @@ func realControlPlane(t *testing.T, binaries string) {
 	strangers(t, c, bundle, programs)
 }
 
-// probes holds that the kubelet's probes pass, which come without a certificate, and that nothing else does.
+// probes checks that only the kubelet's probes are permitted without a certificate.
 func probes(t *testing.T, admin string) {
 	t.Helper()
 
@@ -183,8 +183,7 @@ func probes(t *testing.T, admin string) {
 	}
 }
 
-// registerNode holds that the certificate which a control plane's kubelet starts with lets it register its own Node, and
-// no other.
+// registerNode checks that a kubelet of a control plane can register its own Node with its first certificate, and no other Node.
 func registerNode(t *testing.T, c *cluster, admin string) {
 	t.Helper()
 
@@ -219,11 +218,11 @@ func registerNode(t *testing.T, c *cluster, admin string) {
 	})
 
 	if _, err := client.Create(t.Context(), "/api/v1/nodes", node("other")); err == nil || !strings.Contains(err.Error(), "403") {
-		t.Errorf("another's Node: got %v, want 403", err)
+		t.Errorf("another Node: got %v, want 403", err)
 	}
 }
 
-// kubeletRights holds what the API server's certificate towards kubelets is good for: all that they do, and nothing else.
+// kubeletRights checks the permissions of the API server's client certificate: everything on kubelets, and nothing else.
 func kubeletRights(t *testing.T, client *kube.Client) {
 	t.Helper()
 
@@ -274,14 +273,14 @@ func setUpLoopback(t *testing.T) {
 type programs struct {
 	t              *testing.T
 	root, binaries string
-	// running ends a program, and waits until it has.
+	// running stops a program and waits for its end.
 	running map[string]func()
 }
 
-// stop ends a program before the test does.
+// stop stops a program before the end of the test.
 func (p *programs) stop(id string) { p.running[id]() }
 
-// start runs a program with the node's root as its own, until the test ends. What it says is shown when the test fails.
+// start runs a program with the node's root as its root, until the test ends. Its output is shown when the test fails.
 func (p *programs) start(id string, argv []string, uid int) {
 	p.t.Helper()
 

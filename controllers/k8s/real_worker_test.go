@@ -30,7 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// workerAddress is on the same loopback as the control plane's; KubePrism of both is too, so the worker's is elsewhere.
+// workerAddress is on the same loopback as the control plane's address. Both run KubePrism there, so the worker's has another port.
 const (
 	workerAddress = "172.20.0.3/24"
 	workerPatch   = "machine: {features: {kubePrism: {port: 7446}}, nodeLabels: {rack: a}}"
@@ -75,10 +75,9 @@ func workerNode(t *testing.T, bundle *configsecrets.Bundle) *cluster {
 	return c
 }
 
-// joinWorker goes a worker's way with the real API server and controller manager, in the place of its kubelet: with the
-// bootstrap token it asks for a certificate, through the worker's own KubePrism, gets it without anybody's doing, registers
-// its Node with it, and gets the next with the first. Then the worker's controllers see the control plane and its Node, and
-// label that.
+// joinWorker plays a worker's kubelet with the real API server and controller manager. It requests a certificate with the bootstrap token through
+// the worker's own KubePrism, gets it without an administrator, registers its Node with it, and gets the next certificate with the first one.
+// Then the worker's controllers see the control plane and the Node, and label the Node.
 func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kube.Client) {
 	t.Helper()
 
@@ -97,7 +96,7 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kube.Client) 
 	}
 
 	if config.Server != "https://127.0.0.1:7446" || config.Token == "" {
-		t.Fatalf("first contact: got server %s with token %t, want KubePrism and the token", config.Server, config.Token != "")
+		t.Fatalf("bootstrap kubeconfig: got server %s with token %t, want KubePrism and the token", config.Server, config.Token != "")
 	}
 
 	config.Crt, config.Key = requestIdentity(t, config)
@@ -116,7 +115,7 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kube.Client) 
 		t.Fatal(err)
 	}
 
-	// What the kubelet leaves on disk.
+	// The files of the kubelet.
 	if text, err = kubeconfig.Render(config); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +146,7 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kube.Client) 
 	controllertest.Wait[k8sres.NodeStatusSpec](c.Node, "w1", nil)
 }
 
-// requestIdentity asks for a kubelet's certificate and waits for it.
+// requestIdentity requests a kubelet's certificate and waits for it.
 func requestIdentity(t *testing.T, config kubeconfig.Config) (crt, key []byte) {
 	t.Helper()
 
@@ -166,8 +165,8 @@ func requestIdentity(t *testing.T, config kubeconfig.Config) (crt, key []byte) {
 
 	var name string
 
-	// KubePrism looks for a working API server first.
-	eventually(t, "the kubelet asks for a certificate", func() error {
+	// KubePrism first finds a working API server.
+	eventually(t, "the kubelet requests a certificate", func() error {
 		created, err := client.Create(t.Context(), requests, kube.Object{
 			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kube.Object{"generateName": "node-csr-"},
 			"spec": kube.Object{

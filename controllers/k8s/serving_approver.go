@@ -8,10 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
@@ -22,48 +20,42 @@ import (
 
 const (
 	signingRequestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-	// eventAfter is how long a request may be left alone before an event says why: its Node may have been heard of later.
+	// eventAfter is the time after which an event says why a request is not approved. By then its Node should be known.
 	eventAfter = 10 * time.Second
-	// maxUndecided are the requests that are looked at at a time: any kubelet can make as many as it likes. With what is kept of each, they
-	// are less than 48 MiB.
+	// maxUndecided bounds the requests in memory, to less than 48 MiB: a kubelet can create any number.
 	maxUndecided = 2048
 )
 
-// servingApprover approves the requests of kubelets for serving certificates that are right, on each control plane node. Several do
-// no harm: who comes second finds the request approved.
+// servingApprover approves valid requests of kubelets for serving certificates. It runs on each control plane node: the second approver finds
+// a request approved.
 type servingApprover struct {
 	identity servingIdentity
-	// access is how the API server is asked now.
+	// access is how to connect to the API server.
 	access kubeconfig.Config
-	// left are the requests that are left alone, by UID.
-	left map[string]leftAlone
-	wake *time.Timer
+	// unapproved are the requests that are not approved, by UID.
+	unapproved map[string]unapproved
+	wake       *time.Timer
 }
 
-type leftAlone struct {
-	since time.Time
-	told  string // by an event
+type unapproved struct {
+	since    time.Time
+	reported string // the reason in the last event
 }
 
 func servingApproverController(root string) controller.Controller {
-	a := &servingApprover{left: map[string]leftAlone{}}
+	a := &servingApprover{unapproved: map[string]unapproved{}}
 
-	return &follower{
+	return following[k8s.KubeletServingRequestSpec](controller.Exclusive, follower{
 		name: "k8s.KubeletServingApproverController",
-		inputs: []controller.Input{
-			fromconfig.Input(),
-			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+		inputs: accessInputs(
 			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
 			controller.In[secrets.CertSANSpec](controller.Weak, "", secrets.CertSANKubernetesID),
-			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
 			controller.In[k8s.NodeIdentitySpec](controller.Weak, ""),
-		},
-		outputs: []controller.Output{controller.Out[k8s.KubeletServingRequestSpec](controller.Exclusive)},
+		),
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) { return a.connect(ctx, rt, root) },
 		apply:   a.apply,
 		again:   true,
-	}
+	})
 }
 
 func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, root string) (*target, error) {
@@ -77,8 +69,10 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 		return nil, err
 	}
 
-	access, key, err := nodeAccess(ctx, rt, root)
-	if err != nil || access == nil {
+	to, err := atAPIServer(ctx, rt, root, target{
+		path: signingRequestsPath, selector: "spec.signerName=" + servingcert.Signer, keep: servingcert.Undecided, most: maxUndecided,
+	})
+	if err != nil || to == nil {
 		return nil, err
 	}
 
@@ -87,34 +81,24 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 		return nil, err
 	}
 
-	// The way is the administrator's, who asks is not.
-	access.Crt, access.Key = pair.Crt, pair.Key
-	a.access = *access
+	// Only the endpoint is the administrator's.
+	to.config.Crt, to.config.Key = pair.Crt, pair.Key
+	to.key += string(pair.Crt)
+	a.access = to.config
 
-	return &target{
-		key: key + string(pair.Crt), config: *access, path: signingRequestsPath, selector: "spec.signerName=" + servingcert.Signer,
-		keep: servingcert.Undecided, most: maxUndecided,
-	}, nil
+	return to, nil
 }
 
-// apply judges all requests that nobody has decided.
+// apply judges all undecided requests.
 func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 	if a.wake != nil {
 		a.wake.Stop()
 	}
 
-	rt.StartTrackingOutputs()
-
-	if objects != nil {
-		if err := a.judge(ctx, rt, objects); err != nil {
-			return err
-		}
+	if objects == nil {
+		return nil
 	}
 
-	return rt.CleanupOutputs(ctx, resource.KindOf[k8s.KubeletServingRequestSpec](""))
-}
-
-func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 	known, err := servingCluster(ctx, rt)
 	if err != nil || known == nil {
 		return err
@@ -128,39 +112,41 @@ func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, obje
 
 	var (
 		errs  []error
-		later bool // something is yet to be told
+		later bool // an event is pending
 	)
 
-	left, now := map[string]leftAlone{}, time.Now()
+	remaining, now := map[string]unapproved{}, time.Now()
 
 	for _, object := range objects {
 		request, err := servingcert.RequestOf(object)
 		if err != nil || request.Decided {
-			continue // the API server takes none that cannot be read
+			continue // the API server refuses requests that cannot be decoded
 		}
 
-		verdict, reason := servingcert.Judge(request, *known)
-		if verdict == servingcert.Approve {
+		refused := servingcert.Judge(request, *known)
+		if refused == nil {
 			errs = append(errs, approve(ctx, client, request))
 
 			continue
 		}
 
-		state, seen := a.left[request.UID]
+		reason := refused.Error()
+		state, seen := a.unapproved[request.UID]
+
 		if !seen {
 			state.since = now
 		}
 
-		if state.told != reason && now.Sub(state.since) >= eventAfter && tellLeft(ctx, client, request, reason, now) == nil {
-			state.told = reason
+		if state.reported != reason && now.Sub(state.since) >= eventAfter && createEvent(ctx, client, request, reason, now) == nil {
+			state.reported = reason
 		}
 
-		later = later || state.told != reason
-		left[request.UID] = state
+		later = later || state.reported != reason
+		remaining[request.UID] = state
 		errs = append(errs, typed.Set(ctx, rt, "", request.Name, k8s.KubeletServingRequestSpec{Requester: request.Username, Reason: reason}))
 	}
 
-	a.left = left
+	a.unapproved = remaining
 
 	if later {
 		a.wake = time.AfterFunc(eventAfter, rt.QueueReconcile)
@@ -169,7 +155,7 @@ func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, obje
 	return errors.Join(errs...)
 }
 
-// approve adds the condition to the request, unless it is another one of that name by now, or somebody else was first.
+// approve adds the condition to the request, unless another request has its name now, or it is decided already.
 func approve(ctx context.Context, client *kube.Client, request servingcert.Request) error {
 	path := signingRequestsPath + "/" + url.PathEscape(request.Name)
 
@@ -187,7 +173,7 @@ func approve(ctx context.Context, client *kube.Client, request servingcert.Reque
 		return err
 	}
 
-	status, _ := object["status"].(kube.Object)
+	status := kube.At[kube.Object](object, "status")
 	if status == nil {
 		status = kube.Object{}
 		object["status"] = status
@@ -206,7 +192,7 @@ func approve(ctx context.Context, client *kube.Client, request servingcert.Reque
 	return err
 }
 
-// servingCluster is what requests are held against; nil until it is known.
+// servingCluster returns what requests are checked against; nil until it is known.
 func servingCluster(ctx context.Context, rt controller.Runtime) (*servingcert.Cluster, error) {
 	var (
 		authority secrets.KubernetesRootSpec

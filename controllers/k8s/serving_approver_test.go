@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// TestApprove holds that the request that was judged is approved, once, and no other one.
+// TestApprove checks that only the judged request is approved, and only once.
 func TestApprove(t *testing.T) {
 	t.Parallel()
 
@@ -29,21 +29,21 @@ func TestApprove(t *testing.T) {
 	}
 
 	for name, test := range map[string]struct {
-		// there is the request when it is read, nil if there is none; answer is the code to the approval.
+		// there is the request as it is read, nil if there is none; answer is the status of the approval.
 		there  kube.Object
 		answer int
-		// writes are the approvals sent, and fails whether the controller is told.
+		// writes is the number of approvals sent; fails reports whether approve returns an error.
 		writes int
 		fails  bool
 	}{
-		"as judged":                     {there: request("u"), answer: http.StatusOK, writes: 1},
-		"another of that name":          {there: request("other"), answer: http.StatusOK},
-		"denied meanwhile":              {there: request("u", kube.Object{"type": "Denied"}), answer: http.StatusOK},
-		"approved meanwhile":            {there: request("u", kube.Object{"type": "Approved"}), answer: http.StatusOK},
-		"gone":                          {},
-		"gone, after it was read":       {there: request("u"), answer: http.StatusNotFound, writes: 1},
-		"somebody is first":             {there: request("u"), answer: http.StatusConflict, writes: 1},
-		"the rights are not there, yet": {there: request("u"), answer: http.StatusForbidden, writes: 1, fails: true},
+		"as judged":                   {there: request("u"), answer: http.StatusOK, writes: 1},
+		"another of that name":        {there: request("other"), answer: http.StatusOK},
+		"denied in between":           {there: request("u", kube.Object{"type": "Denied"}), answer: http.StatusOK},
+		"approved in between":         {there: request("u", kube.Object{"type": "Approved"}), answer: http.StatusOK},
+		"gone":                        {},
+		"deleted after it was read":   {there: request("u"), answer: http.StatusNotFound, writes: 1},
+		"another approver is first":   {there: request("u"), answer: http.StatusConflict, writes: 1},
+		"the permissions are missing": {there: request("u"), answer: http.StatusForbidden, writes: 1, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +55,7 @@ func TestApprove(t *testing.T) {
 
 				switch {
 				case r.Method == http.MethodPut && r.URL.Path == path+"/approval":
-					_ = json.NewDecoder(r.Body).Decode(&body) // an empty one is not what is wanted
+					_ = json.NewDecoder(r.Body).Decode(&body) // an empty body fails the test
 					sent = append(sent, body)
 
 					w.WriteHeader(test.answer)
@@ -67,7 +67,7 @@ func TestApprove(t *testing.T) {
 					body = test.there
 				}
 
-				_ = json.NewEncoder(w).Encode(body) // the client says
+				_ = json.NewEncoder(w).Encode(body) // the client reports it
 			}))
 			defer server.Close()
 

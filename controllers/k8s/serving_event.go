@@ -13,10 +13,10 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// tellLeft writes an event at a request that is left alone. Its name follows from what it says, so that control plane nodes which
-// say the same write one.
-func tellLeft(ctx context.Context, client *kube.Client, request servingcert.Request, reason string, now time.Time) error {
-	const namespace = "default" // where events of what has no namespace are
+// createEvent creates an event for a request that is not approved. The event's name is derived from the reason, so that control plane nodes with
+// the same reason create one event.
+func createEvent(ctx context.Context, client *kube.Client, request servingcert.Request, reason string, now time.Time) error {
+	const namespace = "default" // of events for objects without a namespace
 
 	sum := sha256.Sum256([]byte(reason))
 	stamp := now.UTC().Format(time.RFC3339)

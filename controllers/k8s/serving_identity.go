@@ -11,10 +11,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// servingIdentityLifetime of the approver's certificate, which is in memory alone. It is renewed at half of it.
+// servingIdentityLifetime is the lifetime of the approver's certificate, which is only in memory. It is renewed after half of that.
 const servingIdentityLifetime = 24 * time.Hour
 
-// servingIdentity is who approves: a user that may do that, by the manifest 01-csr-serving-approver, and nothing else.
+// servingIdentity is the user that approves requests. The manifest 01-csr-serving-approver permits it that, and nothing else.
 type servingIdentity struct {
 	pair      pki.Pair
 	authority string
@@ -22,8 +22,8 @@ type servingIdentity struct {
 	timer     *time.Timer
 }
 
-// get returns the certificate, and signs one when there is none, it is half its age, or the authority is another. It calls due when
-// it is to be renewed.
+// get returns the certificate. It signs a new one if there is none, after half of its lifetime, and when the authority has changed. It calls
+// due when the certificate must be renewed.
 func (s *servingIdentity) get(authority secrets.KubernetesRootSpec, now time.Time, due func()) (pki.Pair, error) {
 	if s.authority == string(authority.IssuingCA.Crt) && now.Before(s.renew) {
 		return s.pair, nil

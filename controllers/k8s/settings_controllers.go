@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// settingsControllers copy the settings of the control plane out of the machine configuration.
+// settingsControllers publish the control plane's settings in the machine configuration.
 func settingsControllers(p platform.Platform) []controller.Controller {
 	return []controller.Controller{
 		onControlPlane("k8s.ControlPlaneAPIServerController", k8s.APIServerID, controller.Shared, settings.APIServer),
@@ -22,14 +22,20 @@ func settingsControllers(p platform.Platform) []controller.Controller {
 		onControlPlane("k8s.ControlPlaneAuditPolicyController", k8s.AuditPolicyID, controller.Exclusive, settings.AuditPolicy),
 		onControlPlane("k8s.ControlPlaneAuthenticationController", k8s.AuthenticationID, controller.Exclusive, settings.Authentication),
 		onControlPlane("k8s.ControlPlaneAuthorizationController", k8s.AuthorizationID, controller.Exclusive, settings.Authorization),
-		onControlPlane("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, settings.ExtraManifests),
-		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, func(cfg *view.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
-			return settings.BootstrapManifests(cfg, p)
-		}),
-		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, settings.NodeIP),
+		fromconfig.Controller("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, fromconfig.OnControlPlane(settings.ExtraManifests)),
+		fromconfig.Controller("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive,
+			fromconfig.OnControlPlane(func(cfg *view.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+				return settings.BootstrapManifests(cfg, p)
+			})),
+		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, always(settings.NodeIP)),
 	}
 }
 
-func onControlPlane[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
-	return fromconfig.Controller(name, id, kind, fromconfig.OnControlPlane(build))
+func onControlPlane[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) *S) controller.Controller {
+	return fromconfig.Controller(name, id, kind, fromconfig.OnControlPlane(always(build)))
+}
+
+// always returns a build function that does not fail.
+func always[S any](build func(*view.Config) *S) func(*view.Config) (*S, error) {
+	return func(cfg *view.Config) (*S, error) { return build(cfg), nil }
 }

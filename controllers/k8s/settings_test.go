@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// controlPlane is a generated configuration with patches.
+// controlPlane returns a generated configuration with patches.
 func controlPlane(t *testing.T, patches ...string) *view.Config {
 	t.Helper()
 
@@ -42,7 +42,7 @@ func controlPlane(t *testing.T, patches ...string) *view.Config {
 	return view.Of(cfg)
 }
 
-// TestKubePrismEndpoints holds the upstreams of KubePrism: this machine's own API server first.
+// TestKubePrismEndpoints checks the upstreams of KubePrism: this machine's own API server comes first.
 func TestKubePrismEndpoints(t *testing.T) {
 	cfg := controlPlane(t)
 
@@ -81,17 +81,17 @@ func TestStickyName(t *testing.T) {
 		want                          string
 		kept                          bool
 	}{
-		"a first boot":                       {wanted: "rack-4", otherForm: "rack-4.x.org", want: "rack-4"},
-		"as before":                          {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4", want: "rack-4"},
-		"the lease is over":                  {wanted: "talos-abc-def", otherForm: "talos-abc-def", registered: "rack-4", want: "rack-4", kept: true},
-		"another name by DHCP":               {wanted: "rack-5", otherForm: "rack-5.x.org", registered: "rack-4", want: "rack-4", kept: true},
-		"another domain by DHCP":             {wanted: "rack-4.y.org", otherForm: "rack-4", registered: "rack-4.x.org", want: "rack-4.x.org", kept: true},
-		"chosen":                             {wanted: "db-1", otherForm: "db-1", registered: "rack-4", chosen: true, want: "db-1"},
-		"chosen as it is":                    {wanted: "rack-4", otherForm: "rack-4", registered: "rack-4", chosen: true, want: "rack-4"},
-		"chosen on a first boot":             {wanted: "db-1", otherForm: "db-1", chosen: true, want: "db-1"},
-		"the choice of a name is taken back": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "db-1", want: "db-1", kept: true},
-		"registerWithFQDN is switched on":    {wanted: "rack-4.x.org", otherForm: "rack-4", registered: "rack-4", want: "rack-4.x.org"},
-		"registerWithFQDN is switched off":   {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4.x.org", want: "rack-4"},
+		"a first boot":                     {wanted: "rack-4", otherForm: "rack-4.x.org", want: "rack-4"},
+		"as before":                        {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4", want: "rack-4"},
+		"the lease is over":                {wanted: "talos-abc-def", otherForm: "talos-abc-def", registered: "rack-4", want: "rack-4", kept: true},
+		"another name by DHCP":             {wanted: "rack-5", otherForm: "rack-5.x.org", registered: "rack-4", want: "rack-4", kept: true},
+		"another domain by DHCP":           {wanted: "rack-4.y.org", otherForm: "rack-4", registered: "rack-4.x.org", want: "rack-4.x.org", kept: true},
+		"chosen":                           {wanted: "db-1", otherForm: "db-1", registered: "rack-4", chosen: true, want: "db-1"},
+		"chosen as it is":                  {wanted: "rack-4", otherForm: "rack-4", registered: "rack-4", chosen: true, want: "rack-4"},
+		"chosen on a first boot":           {wanted: "db-1", otherForm: "db-1", chosen: true, want: "db-1"},
+		"the choice of a name is reverted": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "db-1", want: "db-1", kept: true},
+		"registerWithFQDN is switched on":  {wanted: "rack-4.x.org", otherForm: "rack-4", registered: "rack-4", want: "rack-4.x.org"},
+		"registerWithFQDN is switched off": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4.x.org", want: "rack-4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, kept := stickyName(test.wanted, test.otherForm, test.registered, test.chosen)
@@ -115,7 +115,7 @@ func TestNodeIdentity(t *testing.T) {
 		}},
 	}
 
-	for range 2 { // as it is, and without what is not kept of it
+	for range 2 { // the whole Node, and the part that is kept
 		want := k8s.NodeIdentitySpec{Addresses: []netip.Addr{
 			netip.MustParseAddr("10.5.0.3"), netip.MustParseAddr("192.0.2.3"), netip.MustParseAddr("10.6.0.3"), netip.MustParseAddr("10.7.0.3"),
 		}, Names: []string{"10.5.0.99", "cp1"}}
@@ -128,15 +128,15 @@ func TestNodeIdentity(t *testing.T) {
 	}
 
 	if text := fmt.Sprint(node); strings.Contains(text, "many") || strings.Contains(text, "resourceVersion") {
-		t.Errorf("kept: got %s, want what identifies only", text)
+		t.Errorf("kept: got %s, want only what identifies the Node", text)
 	}
 
 	controlPlane := kube.Object{"metadata": kube.Object{"name": "cp1", "labels": kube.Object{"node-role.kubernetes.io/control-plane": ""}}}
 	if !nodeIdentity(identifying(controlPlane)).ControlPlane {
-		t.Error("a control plane is not known as one")
+		t.Error("a control plane Node: got a worker")
 	}
 
-	// Whatever a kubelet says of its Node, it is bounded.
+	// What a kubelet writes into its Node is bounded.
 	many := make([]string, 1000)
 	for i := range many {
 		many[i] = fmt.Sprintf("10.9.%d.%d", i/250, i%250)
@@ -188,13 +188,13 @@ func TestEtcdEncryption(t *testing.T) {
 		has  []string
 		err  string
 	}{
-		"secretbox first, what is not encrypted is read": {
+		"secretbox first, plain secrets can be read": {
 			root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: key, AESCBCEncryptionSecret: key},
 			has:  []string{"secretbox:", "key2", "aescbc:", "key1", "identity: {}"},
 		},
-		"no key":    {has: []string{"identity: {}"}},
-		"a bad key": {root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: "x"}, err: "cluster.secretboxEncryptionSecret"},
-		"one's own": {root: secrets.KubernetesRootSpec{EtcdEncryptionConfig: map[string]any{"kind": "X"}}, has: []string{"kind: X"}},
+		"no key":         {has: []string{"identity: {}"}},
+		"a bad key":      {root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: "x"}, err: "cluster.secretboxEncryptionSecret"},
+		"the user's own": {root: secrets.KubernetesRootSpec{EtcdEncryptionConfig: map[string]any{"kind": "X"}}, has: []string{"kind: X"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := etcdEncryption(test.root)
@@ -215,7 +215,7 @@ func TestEtcdEncryption(t *testing.T) {
 			for _, want := range test.has {
 				next := strings.Index(got[at:], want)
 				if next < 0 {
-					t.Errorf("got\n%s\nwant %q after what comes before it", got, want)
+					t.Errorf("got\n%s\nwant %q in this order", got, want)
 
 					break
 				}

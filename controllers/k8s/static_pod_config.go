@@ -7,43 +7,36 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// staticPodConfigController hands the static pods of the machine configuration (machine.pods) to the kubelet. It is no fromconfig.Many,
-// because a pod that is wrong is left out and the others are not.
+// staticPodConfigController publishes the static pods of the machine configuration (machine.pods). It is not a fromconfig.Many, since it
+// leaves out a pod that is not valid, and publishes the others.
 func staticPodConfigController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "k8s.StaticPodConfigController",
-		Reads:          []controller.Input{fromconfig.Input()},
-		Writes:         []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
-		Cleanup:        []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			cfg, err := fromconfig.Active(ctx, rt)
-			if err != nil || cfg == nil {
+	var cfg *view.Config
+
+	return frominputs.Controller[k8s.StaticPodSpec]("k8s.StaticPodConfigController", controller.Shared, frominputs.List{
+		frominputs.Config(&cfg),
+	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+		for i, pod := range cfg.StaticPods() {
+			id, err := settings.StaticPodID(pod)
+			if err != nil {
+				// Such a configuration is not accepted, but an older version may have stored it.
+				log.ErrorContext(ctx, "a static pod is left out", "pod", fmt.Sprintf("machine.pods[%d]", i), "error", err)
+
+				continue
+			}
+
+			if err := typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod}); err != nil {
 				return err
 			}
+		}
 
-			for i, pod := range cfg.StaticPods() {
-				id, err := settings.StaticPodID(pod)
-				if err != nil {
-					// Such a configuration is not accepted; one that is stored since before then has its other pods.
-					log.ErrorContext(ctx, "a static pod is left out", "pod", fmt.Sprintf("machine.pods[%d]", i), "error", err)
-
-					continue
-				}
-
-				if err := typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod}); err != nil {
-					return err
-				}
-			}
-
-			return nil
-		},
-	}
+		return nil
+	})
 }

@@ -21,12 +21,12 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// ownPrefix marks our files in the folder for manifests, in which others may put theirs.
+// ownPrefix marks the system's files in the folder for manifests, where users may put their own.
 const ownPrefix = "talos-"
 
-// staticPodFolderController writes the static pods for the kubelet, each to a file: the kubelet takes a list of pods as a whole
-// or not at all, but a file that it cannot use does not keep it from the others. No one but root reads the folder, and a pod
-// is known by its file's name, which does not change when a controller starts again.
+// staticPodFolderController writes each static pod to a file for the kubelet. The kubelet accepts a list of pods as a whole or not at all;
+// of the files in a folder it skips only those that are not valid. Only root reads the folder. The kubelet knows a pod by the name of its
+// file, which does not change when a controller restarts.
 func staticPodFolderController(root string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.StaticPodServerController",
@@ -62,7 +62,7 @@ func staticPodFolderController(root string) controller.Controller {
 	}
 }
 
-// writeStaticPods brings both folders in line: our own, and the one in which others may put manifests too.
+// writeStaticPods updates both folders: the system's own, and the one where users may put manifests too.
 func writeStaticPods(root string, files map[string]folder.File) error {
 	if err := folder.Write(root, folder.Folder{Path: kubelet.StaticPodsDir, Files: files}); err != nil {
 		return err

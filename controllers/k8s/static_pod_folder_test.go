@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// TestWriteStaticPods holds that our own folder has our pods alone, and that manifests of others are left where they may be.
+// TestWriteStaticPods checks that the system's folder has only the system's pods, and that manifests of users stay in the other folder.
 func TestWriteStaticPods(t *testing.T) {
 	root := t.TempDir()
 	own, shared := filepath.Join(root, kubelet.StaticPodsDir), filepath.Join(root, kubelet.ManifestsDir)

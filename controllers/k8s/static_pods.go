@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
-	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -20,113 +20,83 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
+// readyPoll is the interval of readiness checks of an API server that starts for the first time.
 const readyPoll = time.Second
 
 // bootstrapRoles is the last check of an API server that starts for the first time: it creates its roles, one by one.
 const bootstrapRoles = "poststarthook/rbac/bootstrap-roles"
 
-// staticPodController renders the control plane's pods once etcd serves and their files are on disk; the scheduler once the
-// API server was ready, and the controller manager once nothing but its roles was missing, since they give up when it takes its
-// time, and the kubelet makes them wait after that. The controller manager waits 10 s for the roles by itself, and takes longer
-// to start than the API server to create them. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
+// staticPodController renders the API server's pod once etcd is healthy and the files are on disk. It renders the scheduler's pod once the API
+// server was ready, and the controller manager's once only the API server's roles were missing: both exit when the API server takes too long
+// to start, and then the kubelet delays their restart. The controller manager waits 10 s for the roles by itself, and takes longer to start
+// than the API server needs to create them. Pods stay once they are rendered: an API server survives a restart of etcd better than its own.
 func staticPodController(fetch Fetch) controller.Controller {
 	var (
-		poll *time.Timer
-		api  localAPI
+		access secrets.KubernetesCertsSpec
+		api    localAPI
 	)
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.ControlPlaneStaticPodController",
-		Reads: []controller.Input{
-			controller.In[k8s.APIServerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.APIServerID),
-			controller.In[k8s.ControllerManagerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.ControllerManagerID),
-			controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID),
-			controller.In[k8s.SecretsStatusSpec](controller.Weak, ""),
-			controller.In[k8s.ConfigStatusSpec](controller.Weak, ""),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
-			serviceInput(etcdService),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			var (
-				keys   k8s.SecretsStatusSpec
-				files  k8s.ConfigStatusSpec
-				access secrets.KubernetesCertsSpec
-			)
+	return frominputs.Controller[k8s.StaticPodSpec]("k8s.ControlPlaneStaticPodController", controller.Shared, frominputs.List{
+		// Without settings the configuration has no control plane any more.
+		frominputs.Of(k8s.FinalPrefix+k8s.APIServerID, &k8s.APIServerConfigSpec{}),
+		frominputs.Also(controller.In[k8s.ControllerManagerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.ControllerManagerID)),
+		frominputs.Also(controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID)),
+		frominputs.Of(k8s.StaticPodsID, &k8s.SecretsStatusSpec{}).Any().OrKeep(),
+		frominputs.Of(k8s.StaticPodsID, &k8s.ConfigStatusSpec{}).Any().OrKeep(),
+		frominputs.Of(secrets.KubernetesID, &access).OrKeep(),
+		frominputs.Also(serviceInput(etcdService)),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		if ok, err := etcdServed(ctx, rt); err != nil || !ok {
+			return err
+		}
 
-			if poll != nil {
-				poll.Stop()
-			}
+		if err := setPod(ctx, rt, fetch, k8s.APIServerID, pods.APIServerPod); err != nil {
+			return err
+		}
 
-			// Without settings the configuration asks for no control plane any more.
-			settings, err := typed.Find[k8s.APIServerConfigSpec](ctx, rt, "", k8s.FinalPrefix+k8s.APIServerID)
-			if err != nil || settings == nil {
+		waits := false
+
+		later := func(id string, set func() error, exclude ...string) error {
+			ready, err := apiServerWasReady(ctx, rt, id, &api, access, exclude...)
+			if err != nil || !ready {
+				waits = true
+
 				return err
 			}
 
-			ok, err := typed.All(typed.Read(ctx, rt, k8s.StaticPodsID, &keys), typed.Read(ctx, rt, k8s.StaticPodsID, &files), typed.Read(ctx, rt, secrets.KubernetesID, &access))
-			if err != nil {
-				return err
-			}
+			return set()
+		}
 
-			if !ok {
-				return keep.Outputs[k8s.StaticPodSpec](ctx, rt, k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID)
-			}
+		err := errors.Join(
+			later(k8s.ControllerManagerID, func() error {
+				return setPod(ctx, rt, fetch, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
+					if !spec.Enabled {
+						return nil
+					}
 
-			if ok, err := etcdServed(ctx, rt); err != nil || !ok {
-				return err
-			}
+					return pods.ControllerManagerPod(spec, v)
+				})
+			}, bootstrapRoles),
+			later(k8s.SchedulerID, func() error {
+				return setPod(ctx, rt, fetch, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
+					if !spec.Enabled {
+						return nil
+					}
 
-			err = setPod(ctx, rt, fetch, k8s.APIServerID, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
-				return pods.APIServerPod(spec, v)
-			})
-			if err != nil {
-				return err
-			}
+					return pods.SchedulerPod(spec, v)
+				})
+			}),
+		)
+		if waits {
+			return controller.RequeueWith(err, readyPoll)
+		}
 
-			later := func(id string, set func() error, exclude ...string) error {
-				ready, err := apiServerWasReady(ctx, rt, id, &api, access, exclude...)
-				if err != nil {
-					return err
-				}
-
-				if !ready {
-					poll = time.AfterFunc(readyPoll, rt.QueueReconcile)
-
-					return nil
-				}
-
-				return set()
-			}
-
-			return errors.Join(
-				later(k8s.ControllerManagerID, func() error {
-					return setPod(ctx, rt, fetch, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
-						if !spec.Enabled {
-							return nil
-						}
-
-						return pods.ControllerManagerPod(spec, v)
-					})
-				}, bootstrapRoles),
-				later(k8s.SchedulerID, func() error {
-					return setPod(ctx, rt, fetch, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
-						if !spec.Enabled {
-							return nil
-						}
-
-						return pods.SchedulerPod(spec, v)
-					})
-				}),
-			)
-		},
-	}
+		return err
+	})
 }
 
-// apiServerWasReady reports whether the API server is ready, but for the excluded checks, or was when the pod that waits for it
-// was rendered first.
+// apiServerWasReady reports whether the API server is ready, apart from the excluded checks, or was ready before: then the pod that waits for
+// it is rendered.
 func apiServerWasReady(
 	ctx context.Context, rt controller.Runtime, id string, api *localAPI, access secrets.KubernetesCertsSpec, exclude ...string,
 ) (bool, error) {
@@ -143,8 +113,8 @@ func apiServerWasReady(
 	return client.Ready(ctx, exclude...) == nil, nil
 }
 
-// setPod renders one pod from the final settings of its component, if they are there and want one. It changes with the
-// files of that component alone, so that a new certificate of one does not restart the others.
+// setPod renders one pod from the final settings of its component, if they exist and enable it. The pod changes only with the files of that
+// component, so that a new certificate of one component does not restart the others.
 func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch Fetch, id string, build func(S, pods.Versions) render.Object) error {
 	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
 	if err != nil || settings == nil {
@@ -167,7 +137,7 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 		return nil
 	}
 
-	// The kubelet ends the pod that runs before it looks for the image of the next.
+	// The kubelet stops the running pod before it pulls the image of the next.
 	running, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
 	if err != nil {
 		return err
@@ -182,7 +152,7 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 	return typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod})
 }
 
-// etcdServed tells whether etcd is healthy, or was when the pods were rendered first.
+// etcdServed reports whether etcd is healthy, or was healthy before: then the API server's pod is rendered.
 func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
 	pod, err := typed.Find[k8s.StaticPodSpec](ctx, r, "", k8s.APIServerID)
 	if err != nil || pod != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// TestPodsInTurn holds that the controller manager starts while the API server creates its roles, and the scheduler after that.
+// TestPodsInTurn checks that the controller manager starts while the API server creates its roles, and the scheduler after that.
 func TestPodsInTurn(t *testing.T) {
 	const down, creatingRoles, ready = 0, 1, 2
 
@@ -69,7 +69,7 @@ users: [{name: u, user: {token: t}}]
 	time.Sleep(2 * readyPoll)
 
 	if has(k8s.ControllerManagerID) || has(k8s.SchedulerID) {
-		t.Error("pods that need the API server are there before it answers")
+		t.Error("pods that need the API server exist before it answers")
 	}
 
 	stage.Store(creatingRoles)
@@ -77,7 +77,7 @@ users: [{name: u, user: {token: t}}]
 	time.Sleep(2 * readyPoll)
 
 	if has(k8s.SchedulerID) {
-		t.Error("the scheduler is there before the API server has its roles")
+		t.Error("the scheduler's pod exists before the API server has its roles")
 	}
 
 	stage.Store(ready)

@@ -40,7 +40,7 @@ func controlPlane(t *testing.T, opts generate.Options) *cluster {
 	return controlPlaneFetching(t, opts, nil)
 }
 
-// controlPlaneFetching is one that asks for images.
+// controlPlaneFetching is a control plane with a Fetch.
 func controlPlaneFetching(t *testing.T, opts generate.Options, fetch k8s.Fetch) *cluster {
 	t.Helper()
 
@@ -70,7 +70,7 @@ func (c *cluster) mount() {
 	}
 }
 
-// text is the configuration with patches.
+// text returns the configuration with patches.
 func (c *cluster) text(t *testing.T, patches ...string) []byte {
 	t.Helper()
 
@@ -105,7 +105,7 @@ func args(t *testing.T, pod kube.Object) []string {
 	return out
 }
 
-// TestWave holds the way from a configuration to running pods, and back when the configuration is edited back.
+// TestWave checks the way from a configuration to running pods, and back when an edit is reverted.
 func TestWave(t *testing.T) {
 	bundle := generateSecrets(t)
 	c := controlPlane(t, generate.Options{Secrets: bundle})
@@ -115,7 +115,7 @@ func TestWave(t *testing.T) {
 
 	waitService(t, c, "etcd", "waiting")
 
-	// No pods before etcd serves.
+	// There are no pods before etcd is healthy.
 	if _, err := os.Stat(filepath.Join(c.root, "/system/secrets/kubernetes/kube-apiserver/apiserver.key")); err != nil {
 		t.Errorf("keys: got %v, want them on disk", err)
 	}
@@ -125,7 +125,7 @@ func TestWave(t *testing.T) {
 	first := controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-apiserver", nil)
 	waitService(t, c, "kubelet", "")
 
-	// The kubelet of a control plane has its certificates at once, under the names by which it will see them.
+	// The kubelet of a control plane has its certificates at once, under the paths in its container.
 	for _, kind := range []string{"client", "server"} {
 		link, err := os.Readlink(filepath.Join(c.root, "/var/lib/kubelet/pki/kubelet-"+kind+"-current.pem"))
 		if err != nil || !strings.HasPrefix(link, "/var/lib/kubelet/pki/kubelet-"+kind+"-2") {
@@ -133,7 +133,7 @@ func TestWave(t *testing.T) {
 		}
 	}
 
-	// An argument more rolls the pod; edited back, the first comes back.
+	// Another argument replaces the pod; when the edit is reverted, the first pod comes back.
 	text := func(patches ...string) []byte { return c.text(t, patches...) }
 
 	c.Configure(text("cluster: {apiServer: {extraArgs: {v: \"4\"}}}"))
@@ -149,11 +149,11 @@ func TestWave(t *testing.T) {
 	})
 
 	if got, want := args(t, third.Pod), args(t, first.Pod); !slices.Equal(got, want) {
-		t.Errorf("edited back: got %q, want %q", got, want)
+		t.Errorf("reverted: got %q, want %q", got, want)
 	}
 
 	if len(args(t, second.Pod)) != len(args(t, first.Pod))+1 {
-		t.Errorf("an argument more: got %q", args(t, second.Pod))
+		t.Errorf("another argument: got %q", args(t, second.Pod))
 	}
 
 	// A denied argument leaves the running pod alone.
@@ -168,7 +168,7 @@ func TestWave(t *testing.T) {
 	}
 }
 
-// TestHostname holds that a new name reaches certificates and Nodename, and changes nothing else.
+// TestHostname checks that a new hostname changes certificates and Nodename, and nothing else.
 func TestHostname(t *testing.T) {
 	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t)})
 
@@ -203,7 +203,7 @@ func TestHostname(t *testing.T) {
 		t.Errorf("kubeconfigs, which have no hostname in them: got version %d, want %d", got, kubeconfigs)
 	}
 
-	// The same again stops at once.
+	// The same hostname again changes nothing.
 	dynamic := controllertest.Version[secretsres.KubernetesDynamicCertsSpec](c.Node, secretsres.KubernetesDynamicID)
 
 	c.Hostname("other")

@@ -2,9 +2,9 @@
 
 // Package keep holds outputs of a controller while an input is missing.
 //
-// What is derived goes when what it is derived from goes. That is wrong for what a running control plane hangs on: a clock that has
-// lost its server, or a hostname that is unknown for a moment, must not take certificates away, and with them the API server. Such
-// a controller removes its outputs when the configuration does not ask for them any more, and otherwise replaces them.
+// Usually an output is destroyed with its inputs. That is wrong for the certificates of a running control plane: a clock that has
+// lost its server, or a hostname that is unknown for a moment, must not stop the API server. Such a controller destroys its outputs
+// only when the configuration no longer asks for them, and otherwise replaces them.
 package keep
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// Outputs writes outputs that are there once more as they are, so that they are not cleaned up.
+// Outputs writes existing outputs again, unchanged, so that they are not cleaned up.
 func Outputs[S resource.Spec](ctx context.Context, rt controller.Runtime, ids ...string) error {
 	for _, id := range ids {
 		held, err := typed.Find[S](ctx, rt, "", id)

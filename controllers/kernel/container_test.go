@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// In a container only parameters of the network are set. One that the kernel refuses is none of the machine's either.
+// In a container only parameters of the network are set. One that the kernel refuses is unsupported.
 func TestParamsInContainer(t *testing.T) {
 	root := t.TempDir()
 	files := map[string]string{
@@ -33,7 +33,7 @@ func TestParamsInContainer(t *testing.T) {
 		}
 	}
 
-	// A folder refuses to be written for root, too.
+	// A folder cannot be written as a file, not even by root.
 	if err := os.MkdirAll(filepath.Join(root, "proc/sys/net/core/rmem_max"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestParamsInContainer(t *testing.T) {
 		{"proc.sys.vm.none", runtime.KernelParamStatusSpec{Unsupported: true}, false},
 		{"sys.module.loop.parameters.max_loop", runtime.KernelParamStatusSpec{Current: "8", Unsupported: true}, false},
 	} {
-		got, err := c.apply(tt.id, param{value: "1"})
+		got, err := c.apply(tt.id, param{Value: "1"})
 		if d := cmp.Diff(tt.want, got); d != "" || (err != nil) != tt.fails {
 			t.Errorf("%s: error %v (-want +got):\n%s", tt.id, err, d)
 		}

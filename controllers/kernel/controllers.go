@@ -2,6 +2,8 @@
 
 //go:build linux
 
+// Package kernel holds the controllers of the kernel's parameters and modules: the hardened defaults, those of the machine
+// configuration, and the modules that the hardware needs.
 package kernel
 
 import (
@@ -14,9 +16,9 @@ import (
 
 // Deps are what the controllers need from outside.
 type Deps struct {
-	// Platform is where the machine runs. Where the kernel is another's, modules are wanted and not loaded.
+	// Platform is where the machine runs. Where the kernel is the host's, modules are not loaded.
 	Platform platform.Platform
-	// Loader of modules; nil where the kernel is another's.
+	// Loader of modules; nil where the kernel is the host's.
 	Loader *module.Loader
 	// Settled is that of HotplugController.
 	Settled <-chan struct{}
@@ -31,7 +33,7 @@ func Controllers(deps Deps) []controller.Controller {
 		ModuleConfigController(),
 	}
 
-	// Elsewhere it is the host's to harden (PlatformConditions).
+	// Otherwise the host hardens its kernel (PlatformConditions).
 	if deps.Platform.Owns(platform.KernelParameters) {
 		all = append(all, HardeningController(os.DirFS("/")))
 	}

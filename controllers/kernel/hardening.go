@@ -23,11 +23,11 @@ import (
 // hardening are the parameters that the Kernel Self Protection Project recommends
 // (kspp.github.io/Recommended_Settings), with these exceptions:
 //   - kernel.yama.ptrace_scope stays at 2, with which a debugger needs CAP_SYS_PTRACE; 3 forbids debuggers until the next boot.
-//   - A kernel that warns goes on; one that warns without end panics (warn_limit).
+//   - A kernel that warns continues; one that keeps warning panics (warn_limit).
 //   - kernel.modules_disabled would keep the drivers of later devices out; modules are signed.
 //
-// The filter of reverse paths (rp_filter) is left to the network of the pods: Calico refuses the loose one, and the strict one
-// drops what comes in on one of several cards and goes out on another.
+// The reverse path filter (rp_filter) is left to the network of the pods: Calico refuses the loose mode, and the strict mode drops
+// traffic that comes in on one network card and leaves on another.
 var hardening = map[string]string{
 	"dev.tty.ldisc_autoload":           "0",
 	"dev.tty.legacy_tiocsti":           "0",
@@ -63,7 +63,7 @@ var hardening = map[string]string{
 	"net.ipv6.conf.default.accept_redirects":    "0",
 }
 
-// What the kernel says of itself.
+// The files with the kernel's own state.
 const (
 	lockdownFile     = "sys/kernel/security/lockdown"
 	modulesFile      = "sys/kernel/security/lsm"
@@ -72,8 +72,8 @@ const (
 	signaturesWanted = "Y"
 )
 
-// HardeningController states which of the measures that protect the kernel do not hold: parameters that the kernel does not
-// have, refuses, or that the configuration weakens, and the kernel's own state. Root is "/" but in tests.
+// HardeningController publishes the protections of the kernel that are not in effect: parameters that the kernel does not have or
+// refuses, or that the configuration weakens, and the kernel's own state. Root is "/" outside of tests.
 func HardeningController(root fs.FS) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.HardeningController",
@@ -108,7 +108,7 @@ func HardeningController(root fs.FS) controller.Controller {
 	}
 }
 
-// kernelState reads what the kernel says of itself, by file. One that this kernel does not have is not in it.
+// kernelState reads the files with the kernel's state. A file that this kernel does not have is not in the result.
 func kernelState(root fs.FS) (map[string]string, error) {
 	files := map[string]string{}
 
@@ -119,14 +119,14 @@ func kernelState(root fs.FS) (map[string]string, error) {
 		case err == nil:
 			files[name] = strings.TrimSpace(string(text))
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("read how the kernel is hardened: %w", err)
+			return nil, fmt.Errorf("read the state of the kernel's protections: %w", err)
 		}
 	}
 
 	return files, nil
 }
 
-// weak returns what does not hold, by id.
+// weak returns the protections that are not in effect, by id.
 func weak(set map[string]runtime.KernelParamStatusSpec, files map[string]string) map[string]runtime.HardeningConditionSpec {
 	conditions := map[string]runtime.HardeningConditionSpec{}
 
@@ -156,7 +156,7 @@ func weak(set map[string]runtime.KernelParamStatusSpec, files map[string]string)
 		}
 	}
 
-	// Without it the services that strangers talk to have one wall less (sys/sandbox).
+	// Landlock is one of the barriers around the services that accept connections from outside (sys/sandbox).
 	if current := files[modulesFile]; !slices.Contains(strings.Split(current, ","), "landlock") {
 		conditions["landlock"] = runtime.HardeningConditionSpec{
 			Want: "landlock", Current: current, Cause: "the kernel was started with lsm= and without it, or does not have it",
@@ -172,7 +172,7 @@ func weak(set map[string]runtime.KernelParamStatusSpec, files map[string]string)
 	return conditions
 }
 
-// lockdown returns the choice out of "none [integrity] confidentiality".
+// lockdown returns the selected mode of "none [integrity] confidentiality".
 func lockdown(text string) string {
 	_, rest, _ := strings.Cut(text, "[")
 	chosen, _, _ := strings.Cut(rest, "]")

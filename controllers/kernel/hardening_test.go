@@ -81,7 +81,7 @@ func TestWeak(t *testing.T) {
 	}
 }
 
-// TestHardening: what does not hold is seen, and no longer once it does.
+// TestHardening: a protection that is not in effect has a condition, until it is.
 func TestHardening(t *testing.T) {
 	root := fstest.MapFS{
 		lockdownFile: {Data: []byte("none [integrity] confidentiality\n")}, sigEnforcedFile: {Data: []byte("Y\n")},

@@ -20,12 +20,12 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// HotplugController loads the drivers of the hardware: of what is there at the start, and of what comes later, as the
-// kernel announces it. It shows the modules that are loaded.
+// HotplugController loads the drivers of the hardware that is there at the start, and of devices that the kernel announces later. It
+// publishes the loaded modules.
 type HotplugController struct {
 	Loader *module.Loader
-	// Settled is closed when all devices were looked at once, which takes a good part of a second on a slow machine and
-	// has time until nobody waits for disks and network cards any more.
+	// Settled is closed when the drivers of all devices were loaded once. That takes most of a second on a slow machine, and begins
+	// after disks and network cards have their drivers.
 	Settled <-chan struct{}
 }
 
@@ -52,7 +52,7 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 
 	events := make(chan uevent.Event, 256)
 
-	// What comes between the look at what is there and the first event must not be missed: listen first.
+	// Listen before the existing devices are read, so that none in between is missed.
 	started := make(chan struct{})
 
 	failed := guard.Go(func() error {
@@ -73,7 +73,7 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 	}
 
 	select {
-	case <-c.Settled: // it has failed and starts again: what came meanwhile is nowhere else
+	case <-c.Settled: // the controller was restarted: devices that appeared in between have no event
 		c.coldplug(ctx, log)
 	default:
 		if err := c.Loader.Cards("/sys"); err != nil {
@@ -97,7 +97,7 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 		case e := <-events:
 			c.handle(ctx, e, log)
 
-			for len(events) > 0 { // a module brings many events: one look at the modules is enough for all
+			for len(events) > 0 { // a module causes many events: publish once for all
 				c.handle(ctx, <-events, log)
 			}
 		}
@@ -128,7 +128,7 @@ func (c *HotplugController) handle(ctx context.Context, e uevent.Event, log *slo
 	}
 }
 
-// show keeps the resources of each module: those that are loaded, and those that are built in.
+// show publishes the modules that are loaded or built in.
 func (c *HotplugController) show(ctx context.Context, rt controller.Runtime) error {
 	text, err := os.ReadFile("/proc/modules")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without modules has no such file
@@ -165,8 +165,7 @@ func (c *HotplugController) show(ctx context.Context, rt controller.Runtime) err
 	return rt.CleanupOutputs(ctx, resource.KindOf[runtime.LoadedKernelModuleSpec](""), resource.KindOf[runtime.KernelModuleStatusSpec](""))
 }
 
-// loadedModule leaves the reference count out: it changes all the time and says nothing; only coming and going is
-// shown.
+// loadedModule leaves out the reference count, which changes all the time.
 func loadedModule(m module.Loaded) (runtime.LoadedKernelModuleSpec, runtime.KernelModuleStatusSpec) {
 	old := runtime.LoadedKernelModuleSpec{Size: int(m.Size), Dependencies: m.Dependencies, State: m.State, Address: m.Address}
 	status := runtime.KernelModuleStatusSpec{

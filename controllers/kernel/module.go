@@ -19,7 +19,7 @@ type Loader interface {
 	Load(name string, params ...string) error
 }
 
-// ModuleController loads the wanted modules. A module that fails does not keep the others.
+// ModuleController loads the modules of KernelModuleSpecs. The failure of a module does not stop the others.
 func ModuleController(loader Loader) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.KernelModuleSpecController",

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// needed modules are those that nothing asks the kernel for by itself: the filter of bridged traffic, which
-// Kubernetes' services rely on, and the file system of containers.
+// needed modules are those that the kernel does not load on demand: the filter of bridged traffic, which Kubernetes' services need,
+// and the file system of containers.
 var needed = []string{"br_netfilter", "overlay"}
 
-// ModuleConfigController wants the needed modules and those of machine.kernel.modules.
+// ModuleConfigController publishes the needed modules and those of machine.kernel.modules.
 func ModuleConfigController() controller.Controller {
 	return fromconfig.Many("runtime.KernelModuleConfigController", controller.Shared, func(cfg *view.Config) (map[string]runtime.KernelModuleSpecSpec, error) {
 		specs := map[string]runtime.KernelModuleSpecSpec{}

@@ -23,19 +23,16 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// param is what one parameter shall be.
-type param struct {
-	value        string
-	ignoreErrors bool
-}
+// param is the wanted value of a parameter.
+type param = runtime.KernelParamSpecSpec
 
-// ParamController sets the parameters below root ("/" but in tests), and puts back what they were when they are no
-// longer wanted. The configuration wins over the defaults.
+// ParamController sets the parameters below root ("/" outside of tests), and restores their original values when their specs are
+// destroyed. The configuration overrides the defaults.
 //
-// It also runs when a kernel module has come, because modules bring parameters (net.bridge is br_netfilter's).
+// It also runs when a kernel module was loaded, because modules have parameters (net.bridge is of br_netfilter).
 //
-// Where the kernel is another's, only parameters of the machine's own network are set, and all others are shown as
-// unsupported, with the value that they have.
+// Where the kernel is the host's, only parameters of the machine's own network are set. All others are published as unsupported, with
+// their current value.
 func ParamController(root string, p platform.Platform) controller.Controller {
 	c := &paramController{root: root, platform: p, original: map[string]string{}}
 
@@ -55,7 +52,7 @@ func ParamController(root string, p platform.Platform) controller.Controller {
 type paramController struct {
 	root     string
 	platform platform.Platform
-	// original values, by id, of what was changed.
+	// original has, by id, the values of parameters before they were changed.
 	original map[string]string
 }
 
@@ -67,8 +64,8 @@ func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, 
 
 	var errs []error
 
-	// In order: a link that believes routers although it forwards (accept_ra 2) must do so before it forwards, or it
-	// forgets what they said.
+	// In order: a link that accepts routers although it forwards (accept_ra 2) needs that setting before it forwards. Otherwise it
+	// loses the routes of the routers.
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
 		status, err := c.apply(id, wanted[id])
 		if err != nil {
@@ -82,15 +79,15 @@ func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, 
 		}
 	}
 
-	// Back in the opposite order, for the same reason.
+	// Restore in the opposite order, for the same reason.
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(c.original))) {
 		value := c.original[id]
 		if _, ok := wanted[id]; ok {
 			continue
 		}
 
-		if err := os.WriteFile(c.path(id), []byte(value), 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // gone with its link
-			log.WarnContext(ctx, "the kernel parameter cannot be put back", "parameter", id, "value", value, "error", err)
+		if err := os.WriteFile(c.path(id), []byte(value), 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // its link may be removed
+			log.WarnContext(ctx, "the kernel parameter cannot be restored", "parameter", id, "value", value, "error", err)
 		}
 
 		delete(c.original, id)
@@ -108,7 +105,7 @@ func wantedParams(ctx context.Context, rt controller.Runtime) (map[string]param,
 	}
 
 	for _, r := range defaults {
-		wanted[r.Metadata().ID()] = param{value: r.TypedSpec().Value, ignoreErrors: r.TypedSpec().IgnoreErrors}
+		wanted[r.Metadata().ID()] = param(*r.TypedSpec())
 	}
 
 	specs, err := typed.List[runtime.KernelParamSpecSpec](ctx, rt, "")
@@ -117,34 +114,34 @@ func wantedParams(ctx context.Context, rt controller.Runtime) (map[string]param,
 	}
 
 	for _, r := range specs {
-		wanted[r.Metadata().ID()] = param{value: r.TypedSpec().Value, ignoreErrors: r.TypedSpec().IgnoreErrors}
+		wanted[r.Metadata().ID()] = *r.TypedSpec()
 	}
 
 	return wanted, nil
 }
 
-// path of a parameter: dots are slashes, but where a name in the path has a dot itself (net.ipv4.conf.eth0/1), which
-// is written as a slash, as sysctl(8) does.
+// path returns the path of a parameter: dots become slashes. A dot within a name is written as a slash (net.ipv4.conf.eth0/1), as
+// sysctl(8) does.
 func (c *paramController) path(id string) string {
 	swap := strings.NewReplacer(".", "/", "/", ".")
 
 	return filepath.Join(c.root, swap.Replace(id))
 }
 
-// own reports whether a parameter is of the network namespace. The kernel refuses the others of the network by itself. The
-// path decides, not the name: one such as net.//.kernel.panic leads elsewhere.
+// own reports whether a parameter is of the network. The kernel refuses those that are not of the network namespace. The path decides,
+// not the name: net.//.kernel.panic leads out of net.
 func (c *paramController) own(id string) bool {
 	return strings.HasPrefix(c.path(id), filepath.Join(c.root, "proc/sys/net")+"/")
 }
 
-// apply sets a parameter that is the machine's own.
+// apply sets a parameter if the machine owns it.
 func (c *paramController) apply(id string, p param) (runtime.KernelParamStatusSpec, error) {
 	if c.platform.Owns(platform.KernelParameters) {
 		return c.set(id, p)
 	}
 
 	if c.own(id) {
-		return c.set(id, param{value: p.value, ignoreErrors: true})
+		return c.set(id, param{Value: p.Value, IgnoreErrors: true})
 	}
 
 	current, err := os.ReadFile(c.path(id))
@@ -159,7 +156,7 @@ func (c *paramController) set(id string, p param) (runtime.KernelParamStatusSpec
 	path := c.path(id)
 
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && p.ignoreErrors {
+	if errors.Is(err, fs.ErrNotExist) && p.IgnoreErrors {
 		return runtime.KernelParamStatusSpec{Unsupported: true}, nil
 	}
 
@@ -172,17 +169,17 @@ func (c *paramController) set(id string, p param) (runtime.KernelParamStatusSpec
 		c.original[id] = current
 	}
 
-	status := runtime.KernelParamStatusSpec{Current: p.value, Default: c.original[id]}
-	if current == p.value {
+	status := runtime.KernelParamStatusSpec{Current: p.Value, Default: c.original[id]}
+	if current == p.Value {
 		return status, nil
 	}
 
-	if err := os.WriteFile(path, []byte(p.value), 0); err != nil {
-		if p.ignoreErrors {
+	if err := os.WriteFile(path, []byte(p.Value), 0); err != nil {
+		if p.IgnoreErrors {
 			return runtime.KernelParamStatusSpec{Current: current, Default: c.original[id], Unsupported: true}, nil
 		}
 
-		return status, fmt.Errorf("kernel parameter %s: set to %q: %w", id, p.value, err)
+		return status, fmt.Errorf("kernel parameter %s: set to %q: %w", id, p.Value, err)
 	}
 
 	return status, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// The ids of parameters begin with where they are: /proc/sys or /sys. The rest is the path, with dots for slashes.
+// The id of a parameter begins with the prefix of /proc/sys or /sys. The rest is the path, with dots for slashes.
 const (
 	sysctlPrefix = "proc.sys."
 	sysfsPrefix  = "sys."

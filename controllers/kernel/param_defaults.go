@@ -24,20 +24,20 @@ var defaults = map[string]string{
 	"net.ipv4.icmp_echo_ignore_broadcasts":       "1",
 	"net.ipv4.conf.all.send_redirects":           "0",
 	"net.ipv4.conf.default.send_redirects":       "0",
-	// An address that takes the place of another in its network must not go with it.
+	// When a primary address is removed, the secondary ones in its network must stay.
 	"net.ipv4.conf.all.promote_secondaries": "1",
 	"net.ipv4.ip_local_reserved_ports":      fmt.Sprintf("%d,%d", contract.APIPort, contract.TrustdPort),
 	"net.bridge.bridge-nf-call-iptables":    "1",
 	"net.bridge.bridge-nf-call-ip6tables":   "1",
 	"net.ipv6.conf.default.forwarding":      "1",
-	// The links of pods and of what connects them would believe each pod to be a router. Those of the machine itself believe
+	// Otherwise the links of pods, and those that connect them, would accept each pod as a router. The machine's own links accept
 	// routers (network.LinkParamController).
 	"net.ipv6.conf.default.accept_ra": "0",
 	"net.ipv4.tcp_keepalive_time":     "600",
 	"net.ipv4.tcp_keepalive_intvl":    "60",
 	"kernel.ctrl-alt-del":             "0",
 	"kernel.panic":                    "10",
-	// protectKernelDefaults of the kubelet asks for these two.
+	// The kubelet requires the following with protectKernelDefaults.
 	"kernel.panic_on_oops":          "1",
 	"kernel.keys.root_maxkeys":      "1000000",
 	"kernel.keys.root_maxbytes":     "25000000",
@@ -47,7 +47,7 @@ var defaults = map[string]string{
 	"fs.aio-max-nr":                 "1048576",
 }
 
-// ParamDefaultsController states the defaults. One that this kernel does not have is no error.
+// ParamDefaultsController publishes the defaults. A parameter that this kernel does not have is not an error.
 func ParamDefaultsController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.KernelParamDefaultsController",

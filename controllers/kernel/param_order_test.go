@@ -28,8 +28,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// A link believes routers although it forwards (accept_ra 2) before it forwards, and as long as it does: without, the kernel
-// drops what routers said at the moment it forwards.
+// A link must accept routers although it forwards (accept_ra 2) before it forwards, and as long as it does. Otherwise the kernel removes
+// the routes of the routers when the link begins to forward.
 func TestParamOrder(t *testing.T) {
 	const links = 8
 
@@ -86,7 +86,7 @@ func TestParamOrder(t *testing.T) {
 			t.Errorf("set: want (-), got (+):\n%s", d)
 		}
 
-		// One that fails has the controller pause; what is taken back meanwhile is seen at once.
+		// After a failure the controller waits; a spec that is destroyed in that time has effect at once.
 		if err := typed.Set(t.Context(), st, "", "proc.sys.none", runtime.KernelParamSpecSpec{Value: "1"}); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestParamOrder(t *testing.T) {
 	})
 }
 
-// writeWatch tells in which order files were written.
+// writeWatch records the order in which files are written.
 type writeWatch struct {
 	t    *testing.T
 	fd   int
@@ -147,7 +147,7 @@ func (w *writeWatch) add(dir string) {
 	w.dirs[int32(wd)] = filepath.Base(dir)
 }
 
-// written returns the files that were written since it was called last.
+// written returns the files that were written since the last call.
 func (w *writeWatch) written() []string {
 	w.t.Helper()
 

@@ -108,14 +108,14 @@ func TestParamController(t *testing.T) {
 			t.Errorf("want (-), got (+):\n%s", d)
 		}
 
-		// A module brings its parameters.
+		// A module adds its parameters.
 		write("proc/sys/net/bridge/nf-call", "0")
 
 		if err := typed.Set(ctx, st, "", "br_netfilter", runtime.LoadedKernelModuleSpec{Size: 1}); err != nil {
 			t.Fatal(err)
 		}
 
-		// What is wanted no more goes back.
+		// Without their specs, parameters are restored.
 		for _, ptr := range []resource.Pointer{override, resource.PointerOf[runtime.KernelParamSpecSpec]("", dotted)} {
 			if err := st.Destroy(ctx, ptr); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Where there are no disks, META is a file that is made at the first need and read at the next boot.
+// Without disks, META is a file, which is created at the first use and read at the next boot.
 func TestFile(t *testing.T) {
 	values := meta.New(platform.Platform{Mode: platform.Container})
 	path := filepath.Join(t.TempDir(), "META")

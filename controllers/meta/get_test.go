@@ -20,7 +20,7 @@ import (
 	sysmeta "github.com/seed-59268b81/talos/sys/meta"
 )
 
-// TestGet tells a value that was never set from one that nobody can know of any more.
+// TestGet distinguishes a value that was never set from one that may be lost.
 func TestGet(t *testing.T) {
 	for name, tt := range map[string]struct {
 		content []byte
@@ -61,7 +61,7 @@ func TestGet(t *testing.T) {
 				t.Errorf("%s: got %q, %v, want none and %v", name, got, err, tt.err)
 			}
 
-			// Another value says nothing of this one.
+			// Setting another value does not change that.
 			if err := values.Set(sysmeta.UserReserved1, []byte("x")); err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// ErrNotLoaded is a write before META was found.
+// ErrNotLoaded is the error of a read or write before META was found.
 var ErrNotLoaded = errors.New("META is not loaded: no disk with a META partition was found yet")
 
 // Values of the META partition of this machine. The zero Values has none until its controller has found the
@@ -32,13 +32,13 @@ type Values struct {
 
 	mu    sync.Mutex
 	store *meta.Store
-	// damaged is set while it is not known what META had.
+	// damaged is set when values of META may be lost.
 	damaged bool
 	wake    func()
 	log     *slog.Logger
 }
 
-// Get returns a value, nil when there is none. The error is ErrNotLoaded, or meta.ErrDamaged when META may have had one.
+// Get returns a value, or nil when there is none. The error is ErrNotLoaded, or meta.ErrDamaged when the value may be lost.
 func (v *Values) Get(tag meta.Tag) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -55,12 +55,12 @@ func (v *Values) Get(tag meta.Tag) ([]byte, error) {
 	return value, nil
 }
 
-// Set stores a value; it is on the disk when Set returns, and a MetaKey soon after.
+// Set stores a value. It is on the disk when Set returns, and a MetaKey shows it soon after.
 func (v *Values) Set(tag meta.Tag, value []byte) error {
 	return v.change(func(s *meta.Store) error { return s.Set(tag, value) })
 }
 
-// Delete removes a value; one that is not there is a success.
+// Delete removes a value; a missing one is not an error.
 func (v *Values) Delete(tag meta.Tag) error {
 	return v.change(func(s *meta.Store) error { return s.Delete(tag) })
 }
@@ -77,7 +77,7 @@ func (v *Values) change(fn func(*meta.Store) error) error {
 
 	switch {
 	case errors.Is(err, meta.ErrLegacyCopy):
-		v.log.Error("META has the value, other programs do not see it", "error", err)
+		v.log.Error("META has the value, but other programs cannot read it", "error", err)
 	case err != nil:
 		return err
 	}
@@ -87,7 +87,7 @@ func (v *Values) change(fn func(*meta.Store) error) error {
 	return nil
 }
 
-// New returns the values of the partition, or where the machine has no disks, of a file that is made when it is missing.
+// New returns the values of the partition. Where the machine has no disks they are in a file, which is created when missing.
 func New(p platform.Platform) *Values {
 	v := &Values{}
 
@@ -98,7 +98,7 @@ func New(p platform.Platform) *Values {
 	return v
 }
 
-// openFile opens a file of the size of the partition.
+// openFile opens or creates a file of the size of the partition.
 func openFile(path string) (meta.Device, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -135,9 +135,9 @@ func (v *Values) Controller() controller.Controller {
 }
 
 func (v *Values) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeMeta)
-	if err != nil {
-		return err
+	var status block.VolumeStatusSpec
+	if f := typed.Read(ctx, rt, block.VolumeMeta, &status); f.Err != nil {
+		return f.Err
 	}
 
 	store, err := v.load(status, rt.QueueReconcile, log)
@@ -155,7 +155,7 @@ func (v *Values) reconcile(ctx context.Context, rt controller.Runtime, log *slog
 }
 
 // load opens the partition the first time it is ready.
-func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(), log *slog.Logger) (*meta.Store, error) {
+func (v *Values) load(status block.VolumeStatusSpec, wake func(), log *slog.Logger) (*meta.Store, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 
@@ -163,7 +163,7 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 		return v.store, nil
 	}
 
-	if status == nil || status.TypedSpec().Phase != block.VolumePhaseReady {
+	if status.Phase != block.VolumePhaseReady {
 		return nil, nil
 	}
 
@@ -172,7 +172,7 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 		open = func(path string) (meta.Device, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 	}
 
-	device, err := open(status.TypedSpec().Location)
+	device, err := open(status.Location)
 	if err != nil {
 		return nil, fmt.Errorf("open META: %w", err)
 	}
@@ -183,7 +183,7 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 	case errors.Is(err, meta.ErrDamaged):
 		v.damaged = true
 
-		log.Error("META starts anew", "error", err)
+		log.Error("META is damaged and starts empty", "error", err)
 	case err != nil:
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// brokenEnd is a partition of which the end, where the legacy copy is, cannot be written.
+// brokenEnd is a partition whose end, where the legacy copy is, cannot be written.
 type brokenEnd struct{ *os.File }
 
 func (b brokenEnd) WriteAt(p []byte, off int64) (int, error) {
@@ -90,7 +90,7 @@ func (b brokenEnd) WriteAt(p []byte, off int64) (int, error) {
 	return b.File.WriteAt(p, off)
 }
 
-// TestLegacyCopyFails: a value that is on the disk is set and shown, whatever other programs see of it.
+// TestLegacyCopyFails: a value that is on the disk is set and published, even if the legacy copy fails.
 func TestLegacyCopyFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "meta")
 	if err := os.WriteFile(path, make([]byte, layout.MetaSize), 0o600); err != nil {

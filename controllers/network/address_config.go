@@ -3,25 +3,16 @@
 package network
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
 
-	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// AddressConfigController proposes addresses: the loopback's, those of ip= and of the configuration.
-func AddressConfigController() controller.Controller {
-	return layerController("network.AddressConfigController", nil,
-		func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]network.AddressSpecSpec, error) {
-			return addressLayers(f, log)
-		})
-}
-
+// addressLayers proposes addresses: the loopback's, those of ip= and of the configuration.
 func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error) {
 	specs := []network.AddressSpecSpec{
 		addressSpec("lo", netip.MustParsePrefix("127.0.0.1/8"), network.LayerDefault),
@@ -34,41 +25,21 @@ func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error)
 		}
 	}
 
-	devices := f.devices(log)
-
-	add := func(link string, addresses []string) error {
-		for _, text := range addresses {
+	for _, l := range f.settings(f.devices(log)) {
+		for _, text := range l.addresses {
 			prefix, err := parsePrefix(text)
 			if err != nil {
-				return fmt.Errorf("machine.network.interfaces %s: %w", link, err)
+				return nil, fmt.Errorf("machine.network.interfaces %s: %w", l.name, err)
 			}
 
-			specs = append(specs, addressSpec(link, prefix, network.LayerConfiguration))
-		}
-
-		return nil
-	}
-
-	for _, d := range devices {
-		if f.ignored(devices, d.name) {
-			continue
-		}
-
-		if err := add(d.name, d.Addresses); err != nil {
-			return nil, err
-		}
-
-		for _, vlan := range d.VLANs {
-			if err := add(vlanName(d.name, vlan.ID), vlan.Addresses); err != nil {
-				return nil, err
-			}
+			specs = append(specs, addressSpec(l.name, prefix, network.LayerConfiguration))
 		}
 	}
 
 	return specs, nil
 }
 
-// parsePrefix reads an address with the length of its network; without one it stands alone.
+// parsePrefix reads an address with the length of its network; without a length it is a single address.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if !strings.Contains(text, "/") {
 		addr, err := netip.ParseAddr(text)
@@ -97,7 +68,7 @@ func familyOf(a netip.Addr) nethelpers.Family {
 	return nethelpers.FamilyInet6
 }
 
-// scopeOf is the scope that the kernel gives to an address, and for IPv4 the one that it ought to have.
+// scopeOf returns the scope of an address: for IPv6 the one that the kernel sets.
 func scopeOf(a netip.Addr) nethelpers.Scope {
 	switch {
 	case a.IsLoopback():

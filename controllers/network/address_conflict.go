@@ -23,33 +23,29 @@ import (
 type ARP interface {
 	// Watch calls seen with each use of an address by another machine, until the context ends.
 	Watch(ctx context.Context, seen func(acd.Use)) error
-	// Probe asks who has an address.
+	// Probe asks which machine has an address.
 	Probe(ctx context.Context, link uint32, from [6]byte, addr netip.Addr) error
 }
 
-// addressConflict shows which of the addresses that are wanted, by DHCP or by configuration, another machine has too. It changes nothing: an
-// address that is taken away from a node because of a packet that anybody can send is worse than one that two have.
+// addressConflict reports which of the wanted addresses, of DHCP or the configuration, another machine has too. It changes nothing: any
+// machine can forge the packet, and a node that loses its address is worse than an address that two machines have.
 type addressConflict struct {
+	declared
 	kernel *netlink.Observer
 	arp    ARP
 	conflicts
 }
 
-// Name implements controller.Controller.
-func (*addressConflict) Name() string { return "network.AddressConflictController" }
-
-// Inputs implements controller.Controller.
-func (*addressConflict) Inputs() []controller.Input {
-	return []controller.Input{
-		controller.In[network.AddressSpecSpec](controller.Weak, network.NamespaceName),
-		controller.In[network.AddressStatusSpec](controller.Weak, ""),
-		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-	}
-}
-
-// Outputs implements controller.Controller.
-func (*addressConflict) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}
+func addressConflictController(d *Deps, kernel *netlink.Observer) controller.Controller {
+	return &addressConflict{kernel: kernel, arp: d.ARP, declared: declared{
+		name: "network.AddressConflictController",
+		reads: []controller.Input{
+			controller.In[network.AddressSpecSpec](controller.Weak, network.NamespaceName),
+			controller.In[network.AddressStatusSpec](controller.Weak, ""),
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+		},
+		writes: []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)},
+	}}
 }
 
 // Run implements controller.Controller.
@@ -63,7 +59,7 @@ func (c *addressConflict) Run(ctx context.Context, rt controller.Runtime, log *s
 
 		return c.arp.Watch(ctx, func(u acd.Use) {
 			if c.note(u, time.Now()) {
-				log.Warn("another machine has an address of this one", "address", u.Addr, "machine", u.Machine())
+				log.Warn("another machine has an address of this machine", "address", u.Addr, "machine", u.Machine())
 				changed()
 			}
 		})
@@ -110,12 +106,12 @@ func (c *addressConflict) reconcile(ctx context.Context, rt controller.Runtime, 
 		}
 
 		if a.Flags&unix.IFA_F_DADFAILED != 0 {
-			if err := c.show(ctx, rt, l.Name, a.Prefix.Addr(), "another machine has the address too, and the kernel does not use it"); err != nil {
+			if err := c.show(ctx, rt, l.Name, a.Prefix.Addr(), "another machine has the address too: the kernel does not use it"); err != nil {
 				return 0, err
 			}
 		}
 
-		// Loopbacks have no neighbours, and a link without a carrier is asked again with it.
+		// Loopbacks have no neighbours, and a link without a carrier is probed when it has one.
 		if a.Prefix.Addr().Is4() && l.Up() && l.Carrier() && l.Flags&unix.IFF_NOARP == 0 {
 			have[claimed{a.LinkIndex, a.Prefix.Addr()}] = true
 		}
@@ -129,7 +125,7 @@ func (c *addressConflict) reconcile(ctx context.Context, rt controller.Runtime, 
 
 	for _, at := range probe {
 		if err := c.arp.Probe(ctx, at.link, [6]byte(links[at.link].Address), at.addr); err != nil {
-			log.Debug("an address could not be probed", "address", at.addr, "error", err) // the link went down meanwhile
+			log.Debug("an address could not be probed", "address", at.addr, "error", err) // the link went down
 		}
 	}
 

@@ -11,8 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// AddressFilterController makes the filters that tell the machine's own addresses from those of Kubernetes'
-// pods and services.
+// AddressFilterController creates the filters that separate the machine's own addresses from those of Kubernetes' pods and services.
 func AddressFilterController() controller.Controller {
 	return fromconfig.Many("k8s.AddressFilterController", controller.Exclusive, func(cfg *view.Config) (map[string]network.NodeAddressFilterSpec, error) {
 		if !cfg.Complete() {

@@ -17,22 +17,22 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// addressSpecController gives links the addresses of AddressSpecs.
+// addressSpecController sets the addresses of AddressSpecs on links.
 func addressSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.AddressSpecSpec]{
-		name: "network.AddressSpecController", kind: network.ConditionAddress, kernel: kernel, tries: tries{},
+		declared: specsOf[network.AddressSpecSpec]("network.AddressSpecController"), kind: network.ConditionAddress, kernel: kernel, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
 		planner: &addressPlanner{leavingSince: map[string]time.Time{}},
 	}
 }
 
-// addressPlanner remembers since when addresses wait to be removed.
+// addressPlanner has the times since when addresses wait to be removed.
 type addressPlanner struct{ leavingSince map[string]time.Time }
 
-// sourcePatience is how long an address stays for routes that still have it as their source: the kernel would remove
-// them, though others are about to take their place.
+// sourcePatience is how long an address stays while routes have it as their source: the kernel would remove these routes, although
+// others are about to replace them.
 const sourcePatience = time.Second
 
-// decided are the flags of an address that a spec decides about; the kernel adds others by itself.
+// decided are the flags of an address that a spec sets; the kernel adds others.
 const decided = nethelpers.AddressNoPrefixRoute | nethelpers.AddressManagementTemp | nethelpers.AddressPermanent
 
 // plan adds before it removes, so that a change of address does not take the link's routes away between the two.
@@ -44,7 +44,7 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 	for _, s := range specs.leaving {
 		link, ok := now.Link(s.spec.LinkName)
 		if !ok {
-			continue // it went with its link
+			continue // it was removed with its link
 		}
 
 		a := netlink.Address{LinkIndex: link.Index, Prefix: s.spec.Address}
@@ -67,7 +67,7 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 
 		have := now.Addresses[i]
 
-		out.add(s.id, fmt.Sprintf("remove address %s from %s", a.Prefix, link.Name), func(k *netlink.Observer) error { return k.DeleteAddress(have) })
+		out.add(s.id, fmt.Sprintf("remove address %s from %s", a.Prefix, link.Name), func(k netlink.Kernel) error { return k.DeleteAddress(have) })
 	}
 
 	p.leavingSince = leaving
@@ -75,15 +75,14 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 	return out
 }
 
-// isSource reports whether a route of ours has the address as its source.
+// isSource reports whether a route of this system has the address as its source.
 func isSource(routes []netlink.Route, a netip.Addr) bool {
 	return slices.ContainsFunc(routes, func(r netlink.Route) bool {
 		return r.Source == a && (r.Protocol == unix.RTPROT_DHCP || r.Protocol == unix.RTPROT_STATIC)
 	})
 }
 
-// planWanted plans for what is wanted, and returns the kernel's addresses that are spoken for. Of specs of the same
-// address on one link one wins.
+// planWanted plans the wanted addresses, and returns them as the kernel's. Of several specs of the same address on a link one wins.
 func (p *addressPlanner) planWanted(out *plan, specs []item[network.AddressSpecSpec], now *netlink.Snapshot) []netlink.Address {
 	var (
 		taken  []netlink.Address
@@ -121,11 +120,11 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	case i < 0 && want.Prefix.Addr().Is6() && link.MTU < netlink.MinMTU6:
 		out.say(id, network.SpecWaiting, fmt.Sprintf("link %s has an MTU of %d, and IPv6 needs %d", link.Name, link.MTU, netlink.MinMTU6))
 	case i < 0:
-		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k *netlink.Observer) error { return k.AddAddress(want) })
+		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k netlink.Kernel) error { return k.AddAddress(want) })
 	case !sameAddress(addresses[i], want):
 		have := addresses[i]
 
-		out.add(id, fmt.Sprintf("replace address %s on %s by %s", have.Prefix, link.Name, want.Prefix), func(k *netlink.Observer) error {
+		out.add(id, fmt.Sprintf("replace address %s on %s by %s", have.Prefix, link.Name, want.Prefix), func(k netlink.Kernel) error {
 			if err := k.DeleteAddress(have); err != nil {
 				return err
 			}
@@ -137,7 +136,7 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	}
 }
 
-// sameAddress reports whether the kernel's address is the wanted one. The kernel itself decides on the scopes of IPv6.
+// sameAddress reports whether the kernel's address is the wanted one. The kernel sets the scope of IPv6 addresses itself.
 func sameAddress(have, want netlink.Address) bool {
 	return have.Prefix == want.Prefix && nethelpers.AddressFlags(have.Flags^want.Flags)&decided == 0 &&
 		(want.Prefix.Addr().Is6() || have.Scope == want.Scope)

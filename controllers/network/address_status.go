@@ -9,10 +9,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// addressStatusController shows the kernel's addresses.
+// addressStatusController publishes the kernel's addresses.
 func addressStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.AddressStatusSpec]{
-		name: "network.AddressStatusController", kernel: kernel, kind: controller.Shared,
+		declared: declared{name: "network.AddressStatusController", writes: []controller.Output{controller.Out[network.AddressStatusSpec](controller.Shared)}},
+		kernel:   kernel,
 		observe: func(now *netlink.Snapshot) map[string]network.AddressStatusSpec {
 			names := now.LinkNames()
 			out := make(map[string]network.AddressStatusSpec, len(now.Addresses))
@@ -20,7 +21,7 @@ func addressStatusController(kernel *netlink.Observer) controller.Controller {
 			for _, a := range now.Addresses {
 				name, ok := names[a.LinkIndex]
 				if !ok {
-					continue // the link went between the two questions
+					continue // the link was removed between the two reads
 				}
 
 				spec := network.AddressStatusSpec{

@@ -17,7 +17,7 @@ type arguments struct {
 	ignored  []string
 }
 
-// parseArguments returns what is sound, and an error for what is not.
+// parseArguments returns the valid arguments, and an error for the others.
 func parseArguments(c cmdline.Cmdline) (arguments, error) {
 	var (
 		a    arguments
@@ -56,8 +56,8 @@ func parseArguments(c cmdline.Cmdline) (arguments, error) {
 	return a, errors.Join(errs...)
 }
 
-// device is the link that an ip= argument is for: the named one, or the first physical one that the kernel found, which a card
-// whose driver comes later does not change; empty for none.
+// device returns the link of an ip= argument: the named one, or the first physical link that the kernel found, so that a card whose
+// driver is loaded later does not change it. It returns "" if there is none.
 func (f facts) device(ip cmdline.IP) string {
 	if ip.Device != "" {
 		return f.canonical(ip.Device)

@@ -11,8 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// bondSpec is a bond of the configuration with the kernel's defaults where it is silent (Documentation/
-// networking/bonding.rst).
+// bondSpec returns a bond of the configuration, with the kernel's defaults for missing settings (Documentation/networking/bonding.rst).
 func bondSpec(b *view.Bond) (network.BondMasterSpec, error) {
 	spec := network.BondMasterSpec{
 		MIIMon: or(b.MIIMon, 0), UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval,
@@ -67,7 +66,7 @@ func bondSpec(b *view.Bond) (network.BondMasterSpec, error) {
 	return spec, nil
 }
 
-// or is a number of the configuration, or what the kernel has where it is silent.
+// or returns a value of the configuration, or the default if it is absent.
 func or[N any](n *N, absent N) N {
 	if n == nil {
 		return absent

@@ -18,13 +18,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// bondWords are what the keys of a bond are set to that are words; what is not a word of any is refused.
+// bondWords are the text values of a bond's keys; any other text is refused.
 var bondWords = []string{
 	"layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac", "slow", "fast", "02:00:00:00:00:01", "01:00:5e:00:00:01", "active", "backup", "all",
 	"filter", "filter_active", "filter_backup", "any", "none", "follow", "always", "better", "failure", "stable", "bandwidth", "count", "nonsense",
 }
 
-// bondIs are values that say what is so anyway.
+// bondIs are values that are equal to the default.
 var bondIs = map[string][]string{
 	"xmitHashPolicy": {"layer2"}, "lacpRate": {"slow"}, "arpValidate": {"none"}, "arpAllTargets": {"any"}, "primaryReselect": {"always"}, "failOverMac": {"none"},
 	"adSelect": {"stable"}, "miimon": {"0", "100"}, "updelay": {"0"}, "downdelay": {"0"}, "peerNotifyDelay": {"0"}, "arpInterval": {"0"}, "resendIgmp": {"1"},
@@ -33,8 +33,8 @@ var bondIs = map[string][]string{
 	"arpIPTarget": {"[]"},
 }
 
-// TestBondKeysTakeEffect sets each key of a bond, in each mode and with both ways of monitoring, to many values: each is refused, or is
-// what the kernel has anyway, or what is sent to the kernel differs by it.
+// TestBondKeysTakeEffect sets each key of a bond to many values, in each mode and with both kinds of monitoring: each value is refused, is
+// the kernel's default, or changes what is sent to the kernel.
 func TestBondKeysTakeEffect(t *testing.T) {
 	var accepted, refused int
 
@@ -66,7 +66,7 @@ func TestBondKeysTakeEffect(t *testing.T) {
 
 				values := bondValues(keys.Field(i).Type)
 				if key == "primary" {
-					values = []string{"eth1"} // that of another link is waited for: TestBondFollowsItsConfiguration
+					values = []string{"eth1"} // another link would be waited for: TestBondFollowsItsConfiguration
 				}
 
 				for _, value := range values {
@@ -119,7 +119,7 @@ func bondValues(typ reflect.Type) []string {
 	}
 }
 
-// bondFor is the bond of a configuration as it is sent to the kernel, or why the configuration is not accepted.
+// bondFor returns the bond of a configuration as it is sent to the kernel, or why the configuration is refused.
 func bondFor(t *testing.T, cfg *config.Config, bond string) (*netlink.Bond, error) {
 	t.Helper()
 

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// planBond compares a bond with its spec, and reports whether it is removed, to be made again.
+// planBond compares a bond with its spec, and reports whether it is removed, to be created again.
 func (p *linkPlanner) planBond(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) (removed bool) {
 	want := bondOf(s.spec, now)
 
-	// The kernel knows a primary among the slaves only.
+	// The kernel accepts only a slave as the primary.
 	if primary, ok := now.Link(s.spec.BondMaster.Primary); s.spec.BondMaster.Primary != "" && (!ok || primary.Master != l.Index) {
 		want.Primary = l.Bond.Primary
 
@@ -39,39 +39,46 @@ func (p *linkPlanner) planBond(out *plan, s item[network.LinkSpecSpec], l netlin
 
 	c := p.changed[l.Index]
 	if reflect.DeepEqual(c.bond, want) {
-		// It was set, and the driver made something else of it: not again with each event that this brings.
-		out.say(s.id, network.SpecRefused, "the driver of bond "+l.Name+" has not taken all its settings")
+		// It was set, and the driver changed it: it must not be set again with each event of this change.
+		out.say(s.id, network.SpecRefused, "the driver of bond "+l.Name+" has not accepted all settings")
 
 		return false
 	}
 
 	cycle := change.Down && l.Up()
 
-	out.add(s.id, "link "+l.Name+": bond settings", func(k *netlink.Observer) error {
-		up, down := true, false
-
-		if cycle {
-			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
-				return err
-			}
-		}
-
-		err := k.SetLink(l.Index, netlink.LinkChange{Kind: s.spec.Kind, Bond: want, BondNow: l.Bond})
-		if err == nil {
+	out.add(s.id, "link "+l.Name+": bond settings", func(k netlink.Kernel) error {
+		return whileDown(k, l, cycle, netlink.LinkChange{Kind: s.spec.Kind, Bond: want, BondNow: l.Bond}, func() {
 			c := p.changed[l.Index]
 			c.bond = want
 			p.changed[l.Index] = c
-		}
-
-		if cycle {
-			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
-		}
-
-		return err
+		})
 	})
 	out.steps[len(out.steps)-1].disturbs = cycle
 
 	return false
+}
+
+// whileDown changes a link, and calls done after success. With cycle the link is down during the change.
+func whileDown(k netlink.Kernel, l netlink.Link, cycle bool, change netlink.LinkChange, done func()) error {
+	up, down := true, false
+
+	if cycle {
+		if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
+			return err
+		}
+	}
+
+	err := k.SetLink(l.Index, change)
+	if err == nil {
+		done()
+	}
+
+	if cycle {
+		err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
+	}
+
+	return err
 }
 
 func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {

@@ -103,7 +103,7 @@ func TestBondFollowsItsConfiguration(t *testing.T) {
 	}
 }
 
-// TestBondIsSetOnce: what the driver makes of a setting is not fought over.
+// TestBondIsSetOnce: a setting that the driver changed is not set again.
 func TestBondIsSetOnce(t *testing.T) {
 	var k netlinktest.Kernel
 
@@ -129,7 +129,7 @@ func TestBondIsSetOnce(t *testing.T) {
 	}
 
 	steps, p := round(t, &k, planner, []network.LinkSpecSpec{bond}, nil)
-	if want := (map[string]string{"bond0": "refused: the driver of bond bond0 has not taken all its settings"}); len(steps) != 0 || !cmp.Equal(want, causes(p)) {
+	if want := (map[string]string{"bond0": "refused: the driver of bond bond0 has not accepted all settings"}); len(steps) != 0 || !cmp.Equal(want, causes(p)) {
 		t.Errorf("got steps %v, conditions %v, want none, %v", steps, causes(p), want)
 	}
 }

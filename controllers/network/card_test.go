@@ -42,7 +42,7 @@ func TestGivenCards(t *testing.T) {
 	}
 }
 
-// What stands in for a network card is not removed for a logical link of its name, as a card is not.
+// A link that replaces a network card is not removed for a logical link of its name, as a card is not.
 func TestGivenCardStays(t *testing.T) {
 	for mode, removed := range map[platform.Mode]bool{platform.Metal: true, platform.Container: false} {
 		var k netlinktest.Kernel
@@ -64,7 +64,7 @@ func TestGivenCardStays(t *testing.T) {
 	}
 }
 
-// A card that its bond refuses is up, and not taken down for every plan.
+// A card that its bond refuses stays up, and is not taken down for every plan.
 func TestRefusedByItsMaster(t *testing.T) {
 	var k netlinktest.Kernel
 

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nic"
 )
 
-// pair is a machine of two cards with a DHCP server each, which name other routers.
+// pair returns a machine with two cards and a DHCP server for each, with different routers.
 func pair() *world {
 	w := &world{kernel: &netlinktest.Kernel{Promote: true}, leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}}
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
@@ -47,7 +47,7 @@ func (w *world) index(name string) uint32 {
 	return 0
 }
 
-// Two cards, two default routes: both are there, the first card's is preferred, and a card that is gone and back changes
+// Two cards, two default routes: both exist, the first card's is preferred, and a card that is removed and added again changes
 // nothing for the other.
 func TestTwoDefaultRoutes(t *testing.T) {
 	w := pair()
@@ -63,7 +63,7 @@ func TestTwoDefaultRoutes(t *testing.T) {
 			return s == network.SpecConditionSpec{}
 		})
 
-		// Which card had its lease first is chance: the second card's route may have had the metric 1024 until then.
+		// Either card may get its lease first: until then the second card's route may have the metric 1024.
 		before := len(defaultRouteCalls(w))
 
 		w.kernel.Carrier(w.index("eth0"), false)
@@ -73,12 +73,12 @@ func TestTwoDefaultRoutes(t *testing.T) {
 		synctest.Wait()
 
 		if calls := defaultRouteCalls(w); len(calls) != before {
-			t.Errorf("a card that was gone for a minute: default routes changed\n%s", strings.Join(calls[before:], "\n"))
+			t.Errorf("a card that was removed for a minute: default routes changed\n%s", strings.Join(calls[before:], "\n"))
 		}
 	})
 }
 
-// defaultRouteCalls are the changes of default routes so far.
+// defaultRouteCalls returns the changes of default routes so far.
 func defaultRouteCalls(w *world) []string {
 	var calls []string
 
@@ -91,7 +91,7 @@ func defaultRouteCalls(w *world) []string {
 	return calls
 }
 
-// What is not possible says so and holds up neither another nor a removal.
+// An impossible spec has a condition, and blocks neither another spec nor a removal.
 func TestNobodyIsHeldHostage(t *testing.T) {
 	w := pair()
 
@@ -118,7 +118,7 @@ func TestNobodyIsHeldHostage(t *testing.T) {
 
 		for id, want := range map[string]network.SpecConditionSpec{
 			"link/toolongnameeth0.4000":    {State: network.SpecRefused, Cause: "the name toolongnameeth0.4000 is longer than the kernel's 15 bytes"},
-			"link/eth0":                    {State: network.SpecRefused, Cause: "the driver of link eth0 takes MTUs from 68 to 9000, not 9001"},
+			"link/eth0":                    {State: network.SpecRefused, Cause: "the driver of link eth0 supports MTUs from 68 to 9000, not 9001"},
 			"route/inet4/10.9.9.9//1024":   {State: network.SpecWaiting, Cause: "set route default via 10.9.9.9 dev eth0 metric 1024 table 254: network is unreachable"},
 			"address/eth0/192.0.2.7/24":    {},
 			"route/inet4/172.30.0.1//1024": {Cause: "metric 1025 instead of 1024, which is used by inet4/10.9.9.9//1024"},
@@ -128,7 +128,7 @@ func TestNobodyIsHeldHostage(t *testing.T) {
 	})
 }
 
-// An error that nothing observed explains is tried again, less and less often.
+// A step that fails for another reason than the kernel's state is tried again, less and less often.
 func TestRefusedIsTriedAgain(t *testing.T) {
 	w := pair()
 	w.kernel.Fail = func(op string) error {
@@ -161,7 +161,7 @@ func TestRefusedIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A program that undoes what is set is not fought with.
+// A step that another program undoes is not repeated endlessly.
 func TestNoFight(t *testing.T) {
 	w := pair()
 
@@ -196,7 +196,7 @@ func TestNoFight(t *testing.T) {
 	})
 }
 
-// Another address in the same network: it is there before the first goes, and the way out is never lost.
+// Another address in the same network is added before the first is removed, so that the default route is never lost.
 func TestAddressIsReplacedWithoutAGap(t *testing.T) {
 	const head = "version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n"
 
@@ -223,7 +223,7 @@ func TestAddressIsReplacedWithoutAGap(t *testing.T) {
 	})
 }
 
-// A lease with another address: its routes, which have the address as their source, are replaced before that goes.
+// A lease with another address: routes with the old address as their source are replaced before it is removed.
 func TestLeaseIsReplacedWithoutAGap(t *testing.T) {
 	w := pair()
 	w.kernel.Unplug(w.index("eth1"))
@@ -254,7 +254,7 @@ func TestLeaseIsReplacedWithoutAGap(t *testing.T) {
 	})
 }
 
-// A card is asked what it is when its link is new or has changed, not at each event of the kernel.
+// A card is probed when its link is new or has changed, not at each event of the kernel.
 func TestCardsAreProbedSeldom(t *testing.T) {
 	w := pair()
 	probes := 0

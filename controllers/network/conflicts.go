@@ -14,7 +14,7 @@ import (
 const (
 	conflictProbes   = 3
 	conflictInterval = 2 * time.Second
-	// conflictAgain is how often the other machine is asked whether it still has the address, and conflictOver when it is taken to have not.
+	// conflictAgain is how often the other machine is probed, and conflictOver after which silence it does not have the address any more.
 	conflictAgain = time.Minute
 	conflictOver  = 3*conflictAgain + conflictInterval
 )
@@ -25,14 +25,14 @@ type claimed struct {
 	addr netip.Addr
 }
 
-// conflicts are the addresses of this machine, how each was asked for, and who else has it: a state machine, whose scripts are in
-// testdata/conflicts. An address is
+// conflicts has the addresses of this machine, the probes of each, and which other machine has it. It is a state machine, whose scripts
+// are in testdata/conflicts. An address is
 //
-//	        after three probes            another says it has it
-//	probing ─────────────────▶ quiet ───────────────────────────▶ conflict: the other is asked each minute
+//	        after three probes            another claims it
+//	probing ─────────────────▶ quiet ───────────────────────────▶ conflict: the other is probed each minute
 //	   │                         ▲                                   │   ▲
 //	   │                         └─── not seen for conflictOver ─────┘   │
-//	   └─────────────────── another says it has it ──────────────────────┘
+//	   └───────────────────── another claims it ─────────────────────────┘
 type conflicts struct {
 	mu    sync.Mutex
 	state map[claimed]*conflict
@@ -41,12 +41,12 @@ type conflicts struct {
 
 type conflict struct {
 	probes int
-	next   time.Time // of the probes
+	next   time.Time // when to probe next
 	by     acd.Use
-	last   time.Time // when the other was seen; zero is never
+	last   time.Time // when the other machine was last seen; zero is never
 }
 
-// note takes in what a machine said, and reports whether that is news.
+// note records the claim of a machine, and reports whether it is new.
 func (c *conflicts) note(u acd.Use, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +66,8 @@ func (c *conflicts) note(u acd.Use, now time.Time) bool {
 	return news
 }
 
-// round takes the addresses that the machine has now, and its hardware addresses. It returns which to probe, who has which too, and when
-// to call again; 0 is never.
+// round takes the current addresses and hardware addresses of the machine. It returns which addresses to probe, which other machines have
+// an address, and when to call again; 0 is never.
 func (c *conflicts) round(have map[claimed]bool, own map[[6]byte]bool, now time.Time) (probe []claimed, others map[claimed]acd.Use, again time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

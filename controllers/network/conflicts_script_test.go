@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/acd"
 )
 
-// TestConflictScripts runs the scripts of the conflicts of addresses. -rewrite writes what comes out; commit only what you
-// understand. A machine is a number. The commands are
+// TestConflictScripts runs the scripts of address conflicts. -rewrite rewrites the results; commit only what you understand. A machine is a
+// number. The commands are
 //
 //	start
 //	later 2s                     time passes

@@ -32,7 +32,7 @@ type neighbours struct {
 	seen   chan acd.Use
 }
 
-// uses is made where time is virtual.
+// uses is created where time is virtual.
 func (n *neighbours) uses() chan acd.Use {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,7 +90,7 @@ func (n *neighbours) asked() int {
 	return n.probed
 }
 
-// TestAddressConflict: an address that another machine has too is shown while it has it, and is kept; of the others nobody asks again.
+// TestAddressConflict: an address that another machine has too is reported while it has it, and is kept; other addresses are not probed again.
 func TestAddressConflict(t *testing.T) {
 	w, n := pair(), &neighbours{have: map[netip.Addr][6]byte{}}
 	w.arp = n
@@ -106,11 +106,11 @@ func TestAddressConflict(t *testing.T) {
 		await(m, "", id, func(s network.SpecConditionSpec) bool { return s == want })
 		await(m, "", "address/eth0/172.20.0.2/24", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
 
-		// A card of this machine that answers on the wrong link is none.
+		// A card of this machine that answers on the wrong link is not another machine.
 		n.uses() <- acd.Use{Link: w.index("eth1"), Addr: addr("172.30.0.2"), By: [6]byte(ethernet("eth0", 1).Address)}
 		n.uses() <- acd.Use{Link: w.index("eth1"), Addr: addr("172.20.0.2"), By: other}
 
-		// The other machine goes.
+		// The other machine is removed.
 		n.set(addr("172.20.0.2"), nil)
 		time.Sleep(conflictOver + conflictAgain)
 		synctest.Wait()
@@ -124,13 +124,13 @@ func TestAddressConflict(t *testing.T) {
 			t.Errorf("got %d probes in a quiet day, want none", asked)
 		}
 
-		// Another one comes, and says so by itself.
+		// A third machine is added, and announces the address.
 		n.set(addr("172.30.0.2"), &other)
 		n.uses() <- acd.Use{Link: w.index("eth1"), Addr: addr("172.30.0.2"), By: other}
 
 		await(m, "", "conflict/eth1/172.30.0.2", func(s network.SpecConditionSpec) bool { return s == want })
 
-		// It is shown as long as it answers.
+		// The conflict is reported while it answers.
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		await(m, "", "conflict/eth1/172.30.0.2", func(s network.SpecConditionSpec) bool { return s == want })

@@ -15,15 +15,15 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// device is an entry of machine.network.interfaces with the name of the link that it is about.
+// device is an entry of machine.network.interfaces with the name of its link.
 type device struct {
 	view.Device
 	name string
 }
 
-// devices resolves the entries of the configuration to links. One whose selector matches nothing yet waits for
-// its link; with several that match, all are meant. What can be on one link only, such as an address, is on the first that the
-// kernel found.
+// devices resolves the entries of the configuration to links. An entry whose selector matches no link waits for one. An entry whose
+// selector matches several links is for all of them; settings for one link only, such as addresses, are for the link that the kernel
+// found first.
 func (f facts) devices(log *slog.Logger) []device {
 	var out []device
 
@@ -49,7 +49,7 @@ func (f facts) devices(log *slog.Logger) []device {
 			}
 
 			if len(matches) > 1 && !reflect.DeepEqual(d, entries[n]) {
-				log.Warn("several links match a deviceSelector of the configuration: what is for one link only is set on the first",
+				log.Warn("several links match a deviceSelector of the configuration: settings for one link only are set on the first",
 					"selector", describe(*d.Selector), "links", matches)
 			}
 
@@ -64,14 +64,42 @@ func (f facts) devices(log *slog.Logger) []device {
 	return out
 }
 
-// shared is the part of an entry that several links can have.
+// linkSettings are the settings of one link: the device itself, or a VLAN on it.
+type linkSettings struct {
+	name        string
+	addresses   []string
+	routes      []view.Route
+	dhcp        *bool
+	dhcpOptions *view.DHCPOptions
+}
+
+// settings returns the settings of all links that are not ignored.
+func (f facts) settings(devices []device) []linkSettings {
+	var out []linkSettings
+
+	for _, d := range devices {
+		if f.ignored(devices, d.name) {
+			continue
+		}
+
+		out = append(out, linkSettings{d.name, d.Addresses, d.Routes, d.DHCP, d.DHCPOptions})
+
+		for _, v := range d.VLANs {
+			out = append(out, linkSettings{vlanName(d.name, v.ID), v.Addresses, v.Routes, v.DHCP, v.DHCPOptions})
+		}
+	}
+
+	return out
+}
+
+// shared returns the settings of an entry that several links can have.
 func shared(d view.Device) view.Device {
 	d.Addresses, d.Routes, d.VLANs, d.Bond, d.Bridge, d.Dummy, d.WireGuard, d.VIP = nil, nil, nil, nil, nil, nil, nil, nil
 
 	return d
 }
 
-// canonical is the own name of a link that is called by one of its alternative names.
+// canonical returns the name of the link that has this name or alternative name.
 func (f facts) canonical(name string) string {
 	if slices.Contains(f.names, name) {
 		return name
@@ -86,8 +114,8 @@ func (f facts) canonical(name string) string {
 	return name
 }
 
-// selected returns the names of the links that match a selector, in the order in which the kernel found them: that of one that
-// is there does not change when another comes.
+// selected returns the names of the links that match a selector, in the order in which the kernel found them, so that a new link does
+// not change the order of the others.
 func (f facts) selected(s view.DeviceSelector) []string {
 	var out []string
 
@@ -100,7 +128,7 @@ func (f facts) selected(s view.DeviceSelector) []string {
 	return out
 }
 
-// found are the links in the order in which the kernel found or made them.
+// found returns the indexes of the links in the order in which the kernel found or created them.
 func (f facts) found() []int {
 	order := make([]int, len(f.links))
 	for i := range order {
@@ -112,67 +140,55 @@ func (f facts) found() []int {
 	return order
 }
 
-// matches reports whether a link has all the properties that a selector names; one without any matches nothing.
+// matches reports whether a link has all the properties that a selector names; an empty selector matches nothing.
 func matches(s view.DeviceSelector, l network.LinkStatusSpec) bool {
-	any := false
+	named := properties(s, l)
 
-	for _, p := range []struct{ pattern, value string }{
-		{s.BusPath, l.BusPath},
-		{s.HardwareAddr, l.HardwareAddr.String()},
-		{s.PermanentAddr, l.Permanent().String()},
-		{s.PCIID, l.PCIID},
-		{s.Driver, l.Driver},
-	} {
-		if p.pattern == "" {
-			continue
-		}
+	return len(named) > 0 && !slices.ContainsFunc(named, func(p property) bool {
+		ok, err := path.Match(strings.ToLower(p.pattern), strings.ToLower(p.value))
 
-		any = true
-
-		if ok, err := path.Match(strings.ToLower(p.pattern), strings.ToLower(p.value)); err != nil || !ok {
-			return false
-		}
-	}
-
-	if s.Physical != nil {
-		return *s.Physical == l.Physical()
-	}
-
-	return any
+		return err != nil || !ok
+	})
 }
 
-func describe(s view.DeviceSelector) string {
+// property of a link that a selector names.
+type property struct{ name, pattern, value string }
+
+// properties returns the properties that a selector names.
+func properties(s view.DeviceSelector, l network.LinkStatusSpec) []property {
 	physical := ""
 	if s.Physical != nil {
 		physical = fmt.Sprint(*s.Physical)
 	}
 
-	var words []string
-
-	for _, p := range [][2]string{
-		{"busPath", s.BusPath},
-		{"hardwareAddr", s.HardwareAddr},
-		{"permanentAddr", s.PermanentAddr},
-		{"pciID", s.PCIID},
-		{"driver", s.Driver},
-		{"physical", physical},
-	} {
-		if p[1] != "" {
-			words = append(words, p[0]+"="+p[1])
-		}
-	}
-
-	return strings.Join(words, " ")
+	return slices.DeleteFunc([]property{
+		{"busPath", s.BusPath, l.BusPath},
+		{"hardwareAddr", s.HardwareAddr, l.HardwareAddr.String()},
+		{"permanentAddr", s.PermanentAddr, l.Permanent().String()},
+		{"pciID", s.PCIID, l.PCIID},
+		{"driver", s.Driver, l.Driver},
+		{"physical", physical, fmt.Sprint(l.Physical())},
+	}, func(p property) bool { return p.pattern == "" })
 }
 
-// ignored tells links that are to be left alone.
+func describe(s view.DeviceSelector) string {
+	var texts []string
+
+	for _, p := range properties(s, network.LinkStatusSpec{}) {
+		texts = append(texts, p.name+"="+p.pattern)
+	}
+
+	return strings.Join(texts, " ")
+}
+
+// ignored reports whether a link must not be changed.
 func (f facts) ignored(devices []device, name string) bool {
 	return slices.ContainsFunc(f.cmdline.ignored, func(ignored string) bool { return f.canonical(ignored) == name }) ||
 		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && view.IsTrue(d.Ignore) })
 }
 
-// configured are the links that the configuration or the kernel's arguments speak of, themselves or as parts
-// of others; no default applies to them.
+// configured returns the links that the configuration or the kernel's arguments name, also as slaves of others; defaults do not apply to
+// them.
 func (f facts) configured(devices []device) map[string]bool {
 	names := map[string]bool{}
 
@@ -195,7 +211,7 @@ func (f facts) configured(devices []device) map[string]bool {
 	return names
 }
 
-// slaves are the links that a bond or bridge is made of.
+// slaves returns the slaves of a bond or bridge.
 func (f facts) slaves(d device) []string {
 	var out []string
 
@@ -220,5 +236,5 @@ func (f facts) slaves(d device) []string {
 	return slices.Compact(out)
 }
 
-// vlanName is the name of a tagged link: eth0.25.
+// vlanName returns the name of a tagged link: eth0.25.
 func vlanName(parent string, id uint16) string { return fmt.Sprintf("%s.%d", parent, id) }

@@ -2,32 +2,31 @@
 
 // Package network holds the controllers of the machine's network.
 //
-// A setting flows so: a *ConfigController makes specs of one layer (default, cmdline, configuration) in
-// namespace network-config; an operator, such as the DHCP client, makes those of its layer; a
-// *MergeController writes the winner of each id to namespace network; a *SpecController compares it with the
-// kernel and changes only what differs; a *StatusController shows what the kernel has. What to do is computed
-// by pure functions from specs and the kernel's state; Deps are the thin shells that do it.
+// A setting passes these controllers: a *ConfigController writes specs of one layer (default, cmdline, configuration) to namespace
+// network-config; an operator, such as the DHCP client, writes those of its layer; a *MergeController writes the winner of each id to
+// namespace network; a *SpecController compares it with the kernel and changes only differences; a *StatusController publishes the
+// kernel's state. Pure functions compute the changes from specs and the kernel's state; Deps are the thin shells that make them.
 //
-// All share one observed snapshot of the kernel (netlink.Observer). Specs of addresses, routes and links are planned
-// by what the kernel knows its objects by: where two specs are about one object, the same one always wins. What becomes of
-// each is a SpecCondition: one that waits, loses or is refused says so there and holds up no other. An address that another machine on the
-// link has too is kept, and a condition of its own says who has it.
+// All share one snapshot of the kernel (netlink.Observer). Specs of addresses, routes and links are planned by the kernel's own keys: of
+// two specs for one object the same one always wins. A SpecCondition reports the result of each spec: a spec that waits, loses or is
+// refused does not block others. An address that another machine on the link has too is kept, and a condition names that machine.
 //
-// These specs carry the finalizer of their controller, so that what goes from the configuration goes from the kernel too.
+// The specs have the finalizer of their controller, so that objects that are removed from the configuration are removed from the kernel.
 package network
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/acd"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/nd"
@@ -36,40 +35,25 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Deps are what the controllers touch outside of the state.
+// Deps are what the controllers use outside of the state.
 type Deps struct {
 	Kernel netlink.Kernel
 	// Platform is where the machine runs.
 	Platform platform.Platform
-	// Probe tells what is known of a physical link.
+	// Probe returns the properties of a physical link.
 	Probe func(name string, index uint32) nic.Info
-	// SetHostname tells the kernel the machine's name.
+	// SetHostname sets the hostname in the kernel.
 	SetHostname func(hostname, domainname string) error
-	// DHCP4 opens the DHCP conversation of a link; hostname is asked for the name to tell the server.
-	DHCP4 func(link string, hw net.HardwareAddr, settings DHCP4Settings) dhcp4.Exchange
-	// DHCP6 does the same for DHCPv6.
-	DHCP6 func(link string, hw net.HardwareAddr, settings DHCP6Settings) dhcp6.Exchange
-	// SolicitRouters asks the routers on a link to say at once what they say every few minutes; nil asks nobody.
+	// DHCP4 and DHCP6 return how the client of a link asks servers.
+	DHCP4 func(*dhcp4.Link) dhcp.Ask[*dhcp4.Lease]
+	DHCP6 func(*dhcp6.Link) dhcp.Ask[*dhcp6.Lease]
+	// SolicitRouters asks the routers on a link to advertise at once; nil does nothing.
 	SolicitRouters func(index uint32) error
-	// ARP of all links; nil sees no conflicts of IPv4 addresses.
+	// ARP is that of all links; with nil no conflicts of IPv4 addresses are detected.
 	ARP ARP
 }
 
-// DHCP4Settings are what a DHCP client says of itself.
-type DHCP4Settings struct {
-	Hostname     func() string
-	SkipHostname bool
-	ClientID     []byte
-}
-
-// DHCP6Settings are what a DHCPv6 client says of itself. An empty DUID is by the link's hardware address.
-type DHCP6Settings struct {
-	Hostname     func() string
-	SkipHostname bool
-	DUID         []byte
-}
-
-// Open returns the machine's own network. Close ends it.
+// Open returns the Deps of the real machine, and a function that closes them.
 func Open(p platform.Platform) (*Deps, func() error, error) {
 	kernel, err := netlink.Open()
 	if err != nil {
@@ -93,16 +77,12 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 
 			return nil
 		},
-		DHCP4: func(link string, hw net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
-			return &dhcp4.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, ClientID: s.ClientID}
-		},
+		DHCP4:          func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return l.Ask },
+		DHCP6:          func(l *dhcp6.Link) dhcp.Ask[*dhcp6.Lease] { return l.Ask },
 		SolicitRouters: func(index uint32) error { return nd.SolicitRouters(int(index)) },
-		DHCP6: func(link string, hw net.HardwareAddr, s DHCP6Settings) dhcp6.Exchange {
-			return &dhcp6.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, DUID: s.DUID}
-		},
 	}
 
-	// A container may not have the right to: it has a network all the same, and sees no conflicts.
+	// A container may lack the permission: then conflicts are not detected.
 	closeARP := func() error { return nil }
 
 	if arp, err := acd.Open(); err == nil {
@@ -118,25 +98,45 @@ func Controllers(d *Deps) []controller.Controller {
 
 	return []controller.Controller{
 		// Layers.
-		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
-		HostnameConfigController(), ResolverConfigController(), TimeServerConfigController(),
+		layerController("network.AddressConfigController", addressLayers), layerController("network.LinkConfigController", linkLayers),
+		layerController("network.RouteConfigController", routeLayers), layerController("network.OperatorConfigController", operatorLayers),
+		layerController("network.TimeServerConfigController", timeServerLayers), HostnameConfigController(), ResolverConfigController(),
 		operatorSpecController(d, kernel), routerDNSController(d, kernel),
 		// Winners.
-		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
-		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
+		mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil),
+		mergeController[network.RouteSpecSpec]("network.RouteMergeController", nil),
+		mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil),
+		mergeController("network.LinkMergeController", combineLinks), mergeController("network.ResolverMergeController", combineResolvers),
+		mergeController("network.TimeServerMergeController", combineTimeServers),
+		mergeCompleted("network.HostnameMergeController", nil, keepGivenName()),
 		// The kernel.
 		addressSpecController(kernel), linkSpecController(kernel, d.Platform), routeSpecController(kernel), HostnameSpecController(d),
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
-		&addressConflict{kernel: kernel, arp: d.ARP},
+		addressConflictController(d, kernel),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 	}
 }
 
-// follow runs a controller that also watches something outside of the state: watch calls its argument after
-// each change until the context ends. Reconcile returns after which time it is to be called though nothing has changed;
-// 0 is never.
+// declared is what a controller with a Run of its own declares.
+type declared struct {
+	name   string
+	reads  []controller.Input
+	writes []controller.Output
+}
+
+// Name implements controller.Controller.
+func (d declared) Name() string { return d.name }
+
+// Inputs implements controller.Controller.
+func (d declared) Inputs() []controller.Input { return d.reads }
+
+// Outputs implements controller.Controller.
+func (d declared) Outputs() []controller.Output { return d.writes }
+
+// follow runs a controller that also watches something outside of the state: watch calls its argument after each change until the context
+// ends. Reconcile returns after which time it must be called even if nothing changes; 0 is never.
 func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) (time.Duration, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := guard.Go(func() error { return watch(ctx, rt.QueueReconcile) })

@@ -20,8 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// EtcFileController makes the contents of /etc/hosts, /etc/hostname and /etc/resolv.conf, and of the
-// resolv.conf that pods get.
+// EtcFileController renders the contents of /etc/hosts, /etc/hostname and /etc/resolv.conf, and of the resolv.conf for pods.
 func EtcFileController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.EtcFileController",
@@ -85,7 +84,7 @@ func reconcileEtcFiles(ctx context.Context, rt controller.Runtime, _ *slog.Logge
 	return write(files.Hosts, renderHosts(hostname, address, cfg.ExtraHosts()))
 }
 
-// renderHosts is /etc/hosts. The machine's own name is known before it has an address too.
+// renderHosts returns /etc/hosts. It has the machine's own name even before the machine has an address.
 func renderHosts(hostname network.HostnameStatusSpec, address netip.Addr, extra []view.ExtraHost) string {
 	if !address.IsValid() {
 		address = netip.MustParseAddr("127.0.1.1")
@@ -115,7 +114,7 @@ func renderHosts(hostname network.HostnameStatusSpec, address netip.Addr, extra 
 	return b.String()
 }
 
-// The C library reads no more.
+// Limits of the C library.
 const (
 	maxNameServers   = 3
 	maxSearchDomains = 256 // bytes, of glibc before 2.26
@@ -124,11 +123,7 @@ const (
 func renderResolvConf(r network.ResolverStatusSpec) string {
 	var b strings.Builder
 
-	for i, server := range r.DNSServers {
-		if i == maxNameServers {
-			break
-		}
-
+	for _, server := range r.DNSServers[:min(len(r.DNSServers), maxNameServers)] {
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
 

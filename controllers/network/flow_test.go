@@ -52,7 +52,7 @@ func TestMaintenance(t *testing.T) {
 
 	status := await(m, "", network.StatusID, func(s network.StatusSpec) bool { return s.AddressReady && s.ConnectivityReady && s.HostnameReady })
 	if status.EtcFilesReady {
-		t.Error("nobody has written the files, but they are ready")
+		t.Error("the files are ready, but were not written")
 	}
 
 	for _, id := range []string{files.Hosts, files.ResolvConf} {
@@ -63,7 +63,7 @@ func TestMaintenance(t *testing.T) {
 
 	await(m, "", network.StatusID, network.StatusSpec.Ready)
 
-	// Who made it prints as people know it.
+	// The protocol of a route prints as users know it.
 	spec, err := typed.Get[network.AddressSpecSpec](t.Context(), m.state, network.ConfigNamespaceName, "operator/dhcp4/eth0/eth0/172.20.0.2/24")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestMaintenance(t *testing.T) {
 	}
 }
 
-// The configuration wins over DHCP, and what it takes back goes from the kernel.
+// The configuration wins over DHCP, and what is removed from it is removed from the kernel.
 func TestConfigurationWinsAndGoes(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	m.grant(lease())
@@ -83,7 +83,7 @@ func TestConfigurationWinsAndGoes(t *testing.T) {
 	await[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24", nil)
 
 	had := func(s network.NodeAddressSpec) bool { return slices.Contains(s.Addresses, prefix("172.20.0.2/24")) }
-	await(m, "", network.NodeAddressAccumulativeID, had) // or it may never be seen
+	await(m, "", network.NodeAddressAccumulativeID, had) // or it may never be in the set
 
 	m.configure(`
 version: v1alpha1
@@ -104,7 +104,7 @@ machine:
         aliases: [registry.example]
 `)
 
-	// DHCP was by default only.
+	// DHCP ran only by default.
 	awaitGone[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24")
 	awaitGone[network.RouteStatusSpec](m, "", "inet4/172.20.0.1//1024")
 	awaitGone[network.AddressSpecSpec](m, "", "eth0/172.20.0.2/24")
@@ -145,7 +145,7 @@ machine:
 	await(m, "", network.HostnameID, func(s network.HostnameStatusSpec) bool { return s.FQDN() == "node-8" })
 }
 
-// Somebody else's change of the kernel is undone.
+// A change of the kernel by another program is undone.
 func TestRepair(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	m.grant(lease())
@@ -164,7 +164,7 @@ func TestRepair(t *testing.T) {
 	})
 }
 
-// A card that is pulled takes its settings with it; plugged in again it gets them back.
+// A card that is unplugged loses its settings; plugged in again it gets them back.
 func TestUnplug(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	m.grant(lease())
@@ -179,7 +179,7 @@ func TestUnplug(t *testing.T) {
 	await(m, "", "inet4/172.20.0.1//1024", func(s network.RouteStatusSpec) bool { return s.OutLinkIndex == 3 })
 }
 
-// A cable that was out: the address stays, and the lease is checked when it is back.
+// After a cable was unplugged the address stays, and the lease is checked.
 func TestLinkFlap(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	m.grant(lease())
@@ -210,7 +210,7 @@ func TestLinkFlap(t *testing.T) {
 	await(m, "", network.NodeAddressDefaultID, func(s network.NodeAddressSpec) bool { return s.Addresses[0] == prefix("172.20.0.3/24") })
 }
 
-// The server is told the machine's name, and hearing it back does not pin it.
+// The server gets the machine's name; if it repeats it, the name is not fixed by that.
 func TestHostnameOverDHCP(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	l := lease()
@@ -226,7 +226,7 @@ func TestHostnameOverDHCP(t *testing.T) {
 		return slices.Contains(m.told, "talos-172-20-0-2")
 	})
 
-	// With an identity and a configuration that asks for it, the stable name follows.
+	// With an identity and a configuration that requests it, the machine gets the stable name.
 	m.configure("version: v1alpha1\nmachine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n")
 
 	if err := typed.Set(t.Context(), m.state, "", cluster.LocalIdentityID, cluster.IdentitySpec{NodeID: "n1"}); err != nil {
@@ -235,7 +235,7 @@ func TestHostnameOverDHCP(t *testing.T) {
 
 	await(m, "", network.HostnameID, func(s network.HostnameStatusSpec) bool { return s.Hostname == StableHostname("n1") })
 
-	// A name of the server's own wins over it.
+	// A name from the server wins over it.
 	own := lease()
 	own.Hostname = "rack-4"
 	m.grant(own)
@@ -247,7 +247,7 @@ func TestHostnameOverDHCP(t *testing.T) {
 
 	await(m, "", network.HostnameID, func(s network.HostnameStatusSpec) bool { return s.FQDN() == "rack-4.lab.test" })
 
-	// And stays: it is not told to the server as if it were the machine's own.
+	// It stays: it is not sent to the server as the machine's own name.
 	hostname, err := typed.Get[network.HostnameStatusSpec](t.Context(), m.state, "", network.HostnameID)
 	if err != nil {
 		t.Fatal(err)
@@ -269,11 +269,11 @@ func TestHostnameOverDHCP(t *testing.T) {
 	defer m.mu.Unlock()
 
 	if slices.Contains(m.told, "rack-4") {
-		t.Errorf("the server was told its own name: %v", m.told)
+		t.Errorf("the server got its own name: %v", m.told)
 	}
 }
 
-// Everything by the kernel's command line.
+// All settings are on the kernel's command line.
 func TestCmdline(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1), ethernet("eth1", 2))
 	m.grant(lease())
@@ -297,12 +297,12 @@ func awaitKernel(m *machine, holds func() bool) {
 
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			m.t.Fatalf("it did not happen; the kernel was told:\n%s", strings.Join(m.kernel.Calls(), "\n"))
+			m.t.Fatalf("it did not happen; the changes of the kernel were:\n%s", strings.Join(m.kernel.Calls(), "\n"))
 		}
 	}
 }
 
-// flapUntil takes the cable out and in: one that is out too briefly for anybody to see changes nothing.
+// flapUntil unplugs and plugs the cable: an interruption that is too short to be observed changes nothing.
 func (m *machine) flapUntil(holds func() bool) {
 	m.t.Helper()
 

@@ -14,8 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// HardwareAddrController tells the hardware address that stands for the machine: that of the first physical
-// link, by index.
+// HardwareAddrController publishes the hardware address that identifies the machine: that of the first physical link by index.
 func HardwareAddrController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.HardwareAddrController",

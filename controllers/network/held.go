@@ -17,8 +17,8 @@ type item[S layered] struct {
 	spec S
 }
 
-// held are the merged specs of S, each with the controller's finalizer: those wanted, and those on their way
-// out, each of which is released once the kernel has let go of it.
+// held are the merged specs of S, each with the controller's finalizer: those wanted, and those being torn down. A spec that is torn down is released
+// when the kernel does not have the object any more.
 type held[S layered] struct {
 	wanted, leaving []item[S]
 }
@@ -54,7 +54,7 @@ func hold[S layered](ctx context.Context, rt controller.Runtime, finalizer strin
 	return h, nil
 }
 
-// release lets go of a spec that was leaving.
+// release removes the finalizer of a spec that was torn down.
 func release[S layered](ctx context.Context, rt controller.Runtime, finalizer, id string) error {
 	return rt.RemoveFinalizer(ctx, resource.PointerOf[S](network.NamespaceName, id), finalizer)
 }

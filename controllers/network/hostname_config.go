@@ -5,6 +5,7 @@ package network
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -18,12 +19,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// HostnameConfigController proposes hostnames: one made from the identity or the address, that of the kernel's
-// arguments, that of the configuration.
+// HostnameConfigController proposes hostnames: one derived from the identity or the address, that of the kernel's arguments, and that of
+// the configuration.
 func HostnameConfigController() controller.Controller {
-	var first netip.Addr // the address that a name is made of, which stays when the address does not
+	var first netip.Addr // the name is derived from the first address, and stays when the address changes
 
-	return layerController("network.HostnameConfigController",
+	return layerOf("network.HostnameConfigController",
 		[]controller.Input{
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
 			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
@@ -34,12 +35,9 @@ func HostnameConfigController() controller.Controller {
 				addresses network.NodeAddressSpec
 			)
 
-			if f := typed.Read(ctx, rt, cluster.LocalIdentityID, &identity); f.Err != nil {
-				return nil, f.Err
-			}
-
-			if f := typed.Read(ctx, rt, network.NodeAddressDefaultID, &addresses); f.Err != nil {
-				return nil, f.Err
+			known, found := typed.Read(ctx, rt, cluster.LocalIdentityID, &identity), typed.Read(ctx, rt, network.NodeAddressDefaultID, &addresses)
+			if err := errors.Join(known.Err, found.Err); err != nil {
+				return nil, err
 			}
 
 			if len(addresses.Addresses) > 0 && !first.IsValid() {
@@ -78,8 +76,8 @@ func hostnameLayers(f facts, nodeID string, address netip.Addr) ([]network.Hostn
 	return specs, nil
 }
 
-// automaticHostname is the name that a machine gives to itself. A stable one waits for the identity, so that no
-// other name is seen before it; a machine without a configuration has no identity yet and uses its address.
+// automaticHostname returns the generated name. A stable name waits for the identity, so that no other name is published before it. A
+// machine without a configuration has no identity yet and uses its address.
 func automaticHostname(f facts, nodeID string, address netip.Addr) string {
 	auto := f.config.AutoHostname()
 	stable := auto == view.AutoHostnameStable || auto == view.AutoHostnameAny && nodeID != ""
@@ -96,7 +94,7 @@ func automaticHostname(f facts, nodeID string, address netip.Addr) string {
 	}
 }
 
-// StableHostname is the name that follows from a node's id: talos-xxx-xxx.
+// StableHostname returns the name that is derived from a node's id: talos-xxx-xxx.
 func StableHostname(nodeID string) string {
 	sum := sha256.Sum256([]byte(nodeID))
 	text := new(big.Int).SetBytes(sum[:]).Text(36)

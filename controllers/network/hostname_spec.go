@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// HostnameSpecController tells the kernel the machine's name, and then everybody.
+// HostnameSpecController sets the hostname in the kernel, and then publishes it.
 func HostnameSpecController(d *Deps) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.HostnameSpecController",

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// six is a machine of one card on a network of IPv6, whose router has the flags.
+// six returns a machine with one card on an IPv6 network, whose router has the flags.
 func six(flags netlink.RouterFlags, slaac bool) *world {
 	w := pair()
 	w.kernel.Unplug(w.index("eth1"))
@@ -64,7 +64,7 @@ func quiet(t *testing.T, w *world) {
 	}
 }
 
-// The network has no IPv4: the machine is ready by what routers and DHCPv6 say.
+// The network has no IPv4: with routers and DHCPv6 the machine is ready.
 func TestIPv6Only(t *testing.T) {
 	for _, tt := range []struct {
 		name                       string
@@ -115,7 +115,7 @@ func TestIPv6Only(t *testing.T) {
 				await(m, "", "operator/dhcp6/eth0", func(s network.SpecConditionSpec) bool { return s.State.String()+": "+s.Cause == tt.operator })
 				quiet(t, w)
 
-				// DHCPv4 goes on asking, seldom, and says that it waits; nothing fails.
+				// DHCPv4 continues to ask, seldom, and reports that it waits; nothing fails.
 				await(m, "", "operator/dhcp4/eth0", func(s network.SpecConditionSpec) bool {
 					return s.State == network.SpecWaiting && strings.HasPrefix(s.Cause, "no lease from any server since ")
 				})
@@ -125,12 +125,12 @@ func TestIPv6Only(t *testing.T) {
 				}
 
 				if n := w.count(&w.solicited); n > 2 {
-					t.Errorf("routers were asked %d times though they answer, want once, or twice where the first answer came before anybody listened", n)
+					t.Errorf("routers were asked %d times though they answer, want once, or twice if the first answer came before the controller listened", n)
 				}
 
 				await(m, "", network.StatusID, network.StatusSpec.Ready)
 
-				// What the router does not say again ends.
+				// What the router does not repeat ends.
 				time.Sleep(2 * time.Hour)
 				await(m, "", network.ResolverID, func(s network.ResolverStatusSpec) bool { return !slices.Contains(s.SearchDomains, "ra.test") })
 			})
@@ -152,7 +152,7 @@ func TestDualStack(t *testing.T) {
 		await[network.RouteStatusSpec](m, "", "eth0/inet6/fe80::1//1024", nil)
 		quiet(t, w)
 
-		// A day without either server: nothing changes but that it says so.
+		// A day without either server changes only the conditions.
 		before := strings.Join(versions(m), " ") + hostnameVersion(m)
 
 		w.silence()
@@ -169,7 +169,7 @@ func TestDualStack(t *testing.T) {
 	})
 }
 
-// The configuration wants DHCPv6 whatever routers say; nobody answers routers' solicitations, and they end.
+// The configuration requests DHCPv6 whatever routers advertise; solicitations get no answer, and end.
 func TestDHCPv6ByConfiguration(t *testing.T) {
 	w := six(0, false)
 	w.router = nil
@@ -187,7 +187,7 @@ func TestDHCPv6ByConfiguration(t *testing.T) {
 	})
 }
 
-// Each link's accept_ra is stated before its forwarding: the kernel's parameters are set as they are stated.
+// Each link's accept_ra is written before its forwarding: the kernel's parameters are set in this order.
 func TestLinkParamsInOrder(t *testing.T) {
 	w := pair()
 
@@ -230,7 +230,7 @@ func TestLinkParamsInOrder(t *testing.T) {
 	})
 }
 
-// A card that was there before the parameters' defaults forwards IPv6 and believes routers too; a pod's does not matter here.
+// A card that was added before the parameters' defaults also forwards IPv6 and accepts advertisements; links of pods are not changed.
 func TestLinkParams(t *testing.T) {
 	w := six(0, false)
 	w.kernel.Plug(netlink.Link{Name: "veth77", Type: 1, Kind: "veth"})
@@ -253,7 +253,7 @@ func TestLinkParams(t *testing.T) {
 	})
 }
 
-// What anybody on a link can advertise does not fill the memory.
+// What any machine on a link can advertise does not fill the memory.
 func TestRouterOptionsAreBounded(t *testing.T) {
 	c := &routerDNS{said: map[uint32]*advertised{}}
 	now := time.Unix(0, 0)

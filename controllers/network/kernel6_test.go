@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// advertisement is a router's: a prefix for SLAAC, a name server and a search domain, itself as the default router.
+// advertisement returns a router advertisement: a prefix for SLAAC, a name server, a search domain, and itself as the default router.
 func advertisement(flags byte) []byte {
 	p, server := prefix("2001:db8:7::/64").Addr().As16(), addr("2001:db8:7::53").As16()
 
@@ -36,7 +36,7 @@ func advertisement(flags byte) []byte {
 	return append(append(m, 31, 3, 0, 0, 0, 0, 0x0e, 0x10), "\x02ra\x04test\x00\x00\x00\x00\x00\x00\x00\x00"...)
 }
 
-// route6 answers router solicitations that come in on the link, in the caller's network.
+// route6 answers router solicitations on the link, in the caller's network namespace.
 func route6(t *testing.T, link string) {
 	t.Helper()
 
@@ -90,7 +90,7 @@ func route6(t *testing.T, link string) {
 	}()
 }
 
-// On the real kernel: a link that was up before the controllers ran gets what its router says, because the router is asked.
+// On the real kernel: a link that was up before the controllers ran gets what its router advertises, because the router is solicited.
 func TestRealRouter(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -131,7 +131,7 @@ func TestRealRouter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The kernel's own solicitation is answered before anybody listens for the options.
+	// The kernel's own solicitation is answered before the controller listens for the options.
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		addresses, err := deps.Kernel.Addresses()
 		if err != nil {
@@ -158,17 +158,17 @@ func TestRealRouter(t *testing.T) {
 	await(m, "", network.StatusID, func(s network.StatusSpec) bool { return s.AddressReady && s.ConnectivityReady && s.HostnameReady })
 	await(m, "", network.NodeAddressDefaultID, func(s network.NodeAddressSpec) bool { return prefix("2001:db8:7::/64").Contains(s.Addresses[0].Addr()) })
 
-	// The router says that other things are to be had by DHCPv6, which nobody answers here.
+	// The router advertises DHCPv6 for other settings, but there is no DHCPv6 server here.
 	await(m, "", "operator/dhcp6/eth0", func(s network.SpecConditionSpec) bool {
-		return s.State == network.SpecWaiting && s.Cause == "asking for a lease"
+		return s.State == network.SpecWaiting && s.Cause == "requesting a lease"
 	})
 
-	// Our own default route of the same metric and the router's do not fight.
+	// A default route of ours with the same metric does not conflict with the router's.
 	m.configure("version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n      - {interface: eth0, routes: [{gateway: \"fe80::77\"}]}\n")
 	await[network.RouteStatusSpec](m, "", "eth0/inet6/fe80::77//1024", nil)
 
-	// The kernel has one of a key: the configured one took the place of the router's, which comes back beside it when the router
-	// speaks again. Both are there then, and nothing is fought over.
+	// The kernel has one route of a key: the configured one replaced the router's, which is added beside it when the router
+	// advertises again. Then both exist, and neither is changed.
 	index := await[network.LinkStatusSpec](m, "", "eth0", nil).Index
 	if err := deps.SolicitRouters(index); err != nil {
 		t.Fatal(err)

@@ -127,7 +127,7 @@ func TestRealKernel(t *testing.T) {
 	other.Take(links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == "gw" })].Index)
 	other.Do(func() { s.start("gw") })
 
-	// A veth is no physical link: the configuration must ask for DHCP.
+	// A veth is not a physical link: the configuration must request DHCP.
 	m := &machine{t: t, patience: patience, state: memory.New()}
 	run(t, m.state, Controllers(deps))
 	m.boot("")
@@ -144,7 +144,7 @@ func TestRealKernel(t *testing.T) {
 		t.Errorf("the kernel's hostname: got %q, %v, want leased", name, err)
 	}
 
-	// Nothing is changed that need not be: the versions stand still while leases of two seconds are renewed.
+	// Nothing is changed needlessly: the versions stay the same while leases of two seconds are renewed.
 	before := versions(m)
 
 	time.Sleep(2500 * time.Millisecond)
@@ -153,7 +153,7 @@ func TestRealKernel(t *testing.T) {
 		t.Errorf("after renewals: got versions %v, want %v", after, before)
 	}
 
-	// The server hands out another address: the renewal is refused, the new one comes.
+	// The server gives another address: the renewal is refused, and the machine gets the new one.
 	s.mu.Lock()
 	s.ip = net.IPv4(192, 0, 2, 3)
 	s.mu.Unlock()
@@ -190,7 +190,7 @@ machine:
 		return slices.Equal(s.Addresses, []netip.Prefix{prefix("198.51.100.7/24")})
 	})
 
-	// Somebody takes the link down and up again, by which the kernel drops routes and IPv6 addresses.
+	// The link goes down and up again, which makes the kernel drop routes and IPv6 addresses.
 	index := await[network.LinkStatusSpec](m, "", "eth0", nil).Index
 	down := false
 
@@ -202,7 +202,7 @@ machine:
 	await[network.RouteStatusSpec](m, "", "inet4/198.51.100.1//1024", nil)
 	await[network.RouteStatusSpec](m, "", "eth0/inet6/2001:db8::1/2001:db8:f::/48/77", nil)
 
-	// What is asked for no more goes from the kernel.
+	// What is not wanted any more is removed from the kernel.
 	m.configure("version: v1alpha1\nmachine:\n  type: worker\n  network:\n    hostname: fixed\n    interfaces:\n      - {interface: eth0}\n")
 	awaitGone[network.RouteStatusSpec](m, "", "inet4/198.51.100.1//1024")
 	awaitGone[network.AddressStatusSpec](m, "", "eth0/198.51.100.7/24")
@@ -219,7 +219,7 @@ func versions(m *machine) []string {
 	}
 
 	for _, a := range addresses {
-		if !a.TypedSpec().Address.Addr().IsLinkLocalUnicast() { // the kernel makes those, and tests them for a while
+		if !a.TypedSpec().Address.Addr().IsLinkLocalUnicast() { // the kernel adds those, and checks them for a while
 			out = append(out, a.Metadata().String())
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// set writes a spec. One that is on its way out is written when it is gone: the runtime wakes us then.
+// set writes a spec. A resource that is being torn down is written when it is destroyed: the runtime wakes the controller then.
 func set[S resource.Spec](ctx context.Context, rt controller.Runtime, namespace, id string, spec S) error {
 	if err := typed.Set(ctx, rt, namespace, id, spec); err != nil && !state.IsPhaseConflict(err) {
 		return err
@@ -27,7 +27,7 @@ func set[S resource.Spec](ctx context.Context, rt controller.Runtime, namespace,
 	return nil
 }
 
-// propose writes specs to namespace network-config. The prefix tells those of several makers in a layer apart.
+// propose writes specs to namespace network-config. The prefix distinguishes those of several controllers in a layer.
 func propose[S layered](ctx context.Context, rt controller.Runtime, prefix string, specs []S) error {
 	for _, spec := range specs {
 		id := network.LayeredID(spec.ConfigLayer(), prefix+spec.ID())
@@ -39,9 +39,9 @@ func propose[S layered](ctx context.Context, rt controller.Runtime, prefix strin
 	return nil
 }
 
-// facts are what layers are made from.
+// facts are the inputs of layers.
 type facts struct {
-	// config says nothing without a configuration.
+	// config is empty without a configuration.
 	config *view.Config
 	// cmdline are the kernel's arguments about the network.
 	cmdline arguments
@@ -50,8 +50,15 @@ type facts struct {
 	names []string
 }
 
-// layerController proposes specs of S made by a pure function of the facts.
-func layerController[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
+// layerController proposes specs of S, which a pure function computes from the facts.
+func layerController[S layered](name string, propositions func(facts, *slog.Logger) ([]S, error)) controller.Controller {
+	return layerOf(name, nil, func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]S, error) {
+		return propositions(f, log)
+	})
+}
+
+// layerOf is layerController with more inputs, which the function reads.
+func layerOf[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads: append([]controller.Input{
@@ -77,7 +84,7 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 	}
 }
 
-// readFacts returns nil until the kernel's arguments are known: a default must not act against them.
+// readFacts returns nil until the kernel's arguments are known: a default must not contradict them.
 func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, error) {
 	var (
 		f    facts
@@ -89,9 +96,9 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, 
 		return nil, found.Err
 	}
 
-	// A mistake in one argument must not cost the machine its network: the rest counts.
+	// With an invalid argument the machine must still have a network: the others are used.
 	if f.cmdline, err = parseArguments(cmdline.Parse(args.Cmdline)); err != nil {
-		log.Error("a kernel argument is not used", "error", err)
+		log.Error("a kernel argument is ignored", "error", err)
 	}
 
 	if f.config, err = fromconfig.View(ctx, rt); err != nil {

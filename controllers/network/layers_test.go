@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// given makes facts of a machine with the cards eth0, eth1 (of another driver) and a loopback.
+// given returns the facts of a machine with the cards eth0, eth1 (of another driver) and a loopback.
 func given(t *testing.T, args, interfaces string) facts {
 	t.Helper()
 
@@ -57,7 +57,7 @@ func given(t *testing.T, args, interfaces string) facts {
 	return f
 }
 
-// show prints a layer's specs, a line each, as far as they differ from a plain one.
+// show prints a layer's specs, one a line, with the fields that differ from a plain spec.
 func show(t *testing.T, f facts) string {
 	t.Helper()
 
@@ -114,7 +114,12 @@ func show(t *testing.T, f facts) string {
 		fmt.Fprintf(&b, "%s route %s dev %s scope %s\n", s.Layer, s.ID(), s.OutLinkName, s.Scope)
 	}
 
-	for _, s := range operatorLayers(f, log) {
+	operators, err := operatorLayers(f, log)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	for _, s := range operators {
 		if s.Operator == network.OperatorDHCP6 && s.Layer == network.LayerDefault && s.DHCP6.ClientIdentifier.DUIDRawHex == "" {
 			continue // goes with the others: TestOperatorLayers
 		}
@@ -161,7 +166,7 @@ default operator dhcp4/eth1 metric 1024
 `,
 		},
 		{
-			name: "DHCP as it is asked for",
+			name: "DHCP as requested",
 			interfaces: `
 - {interface: eth0, dhcp: true, dhcpOptions: {routeMetric: 50}}
 - {interface: eth1, dhcp: true, dhcpOptions: {ipv4: false}}
@@ -306,13 +311,13 @@ cmdline operator dhcp4/eth1 metric 1024
 	}
 }
 
-// DHCPv6 goes with DHCPv4, as routers say, unless the configuration says otherwise.
+// DHCPv6 runs with DHCPv4, as routers advertise, unless the configuration says otherwise.
 func TestOperatorLayers(t *testing.T) {
 	for _, tt := range []struct{ name, args, interfaces, want string }{
 		{name: "nothing said", want: "default/dhcp4/eth0 default/dhcp6/eth0 default/dhcp4/eth1 default/dhcp6/eth1"},
 		{name: "by argument", args: "ip=eth1:dhcp", want: "default/dhcp4/eth0 default/dhcp6/eth0 cmdline/dhcp4/eth1 default/dhcp6/eth1"},
 		{
-			name: "asked for",
+			name: "requested",
 			interfaces: `
 - {interface: eth0, dhcp: true}
 - {interface: eth1, dhcp: true, dhcpOptions: {ipv6: true, ipv4: false, duidv6: "00030001525400000002"}}
@@ -328,8 +333,13 @@ func TestOperatorLayers(t *testing.T) {
 			want: "configuration/dhcp4/eth0",
 		},
 	} {
+		specs, err := operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+
 		var got []string
-		for _, s := range operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler)) {
+		for _, s := range specs {
 			got = append(got, network.LayeredID(s.Layer, s.ID()))
 		}
 
@@ -397,7 +407,7 @@ func TestHostnameLayers(t *testing.T) {
 	}
 }
 
-// TestLateCard: a card that comes later, with a name before that of the others, changes nothing of what is for the first one.
+// TestLateCard: a card that is added later, with a name before the others, does not change settings of the first card.
 func TestLateCard(t *testing.T) {
 	const text = "- {deviceSelector: {physical: true}, addresses: [192.0.2.2/24]}\n"
 

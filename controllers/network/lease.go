@@ -22,7 +22,7 @@ type leaseSpecs struct {
 	timeServers []network.TimeServerSpecSpec
 }
 
-// fromLease turns a lease into specs. Echo is a name that the server only repeats, which says nothing.
+// fromLease returns the specs of a lease. Echo is the name that the client sent: a server that only repeats it gives no name.
 func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, echo string) leaseSpecs {
 	link := op.LinkName
 	specs := leaseSpecs{addresses: []network.AddressSpecSpec{addressSpec(link, lease.Address, network.LayerOperator)}}
@@ -50,7 +50,7 @@ func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, echo string) lea
 	return specs
 }
 
-// leasedHostname is a server's name for the machine, in the network's domain where it has none of its own.
+// leasedHostname returns a server's name for the machine, in the network's domain if the name has none.
 func leasedHostname(name, domain, echo string) []network.HostnameSpecSpec {
 	spec := network.HostnameSpecSpec{Layer: network.LayerOperator}
 
@@ -86,15 +86,15 @@ func leasedTimeServers(servers []netip.Addr) []network.TimeServerSpecSpec {
 	return []network.TimeServerSpecSpec{spec}
 }
 
-// leaseRoutes are the lease's routes. Several default routers are tried in their order, by growing metrics. A
-// router outside of the own network gets a route of its own.
+// leaseRoutes returns the lease's routes. Several default routers are used in their order, by increasing metrics. A router outside of the
+// lease's network gets a route of its own.
 func leaseRoutes(op network.OperatorSpecSpec, lease *dhcp4.Lease) []network.RouteSpecSpec {
 	var specs []network.RouteSpecSpec
 
 	used := map[netip.Prefix]uint32{}
 
 	add := func(destination netip.Prefix, gateway netip.Addr) {
-		metric := op.DHCP4.RouteMetric + min(used[destination], math.MaxUint32-op.DHCP4.RouteMetric) // never 0, the most preferred
+		metric := op.DHCP4.RouteMetric + min(used[destination], math.MaxUint32-op.DHCP4.RouteMetric) // no overflow to 0, the most preferred
 		used[destination]++
 
 		spec := routeSpec(op.LinkName, destination, gateway, metric, network.LayerOperator)

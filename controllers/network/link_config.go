@@ -4,26 +4,18 @@ package network
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// LinkConfigController proposes links: the loopback and every physical link are up, ip= and the configuration
-// say more of some and make logical ones.
-func LinkConfigController() controller.Controller {
-	return layerController("network.LinkConfigController", nil,
-		func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
-			return linkLayers(f, log)
-		})
-}
-
+// linkLayers proposes links: the loopback and every physical link are up; ip= and the configuration have further settings and logical
+// links.
 func linkLayers(f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
 	up := func(name string, layer network.ConfigLayer) network.LinkSpecSpec {
 		return network.LinkSpecSpec{Name: name, Up: true, Layer: layer}
@@ -49,7 +41,7 @@ func linkLayers(f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
 		}
 	}
 
-	// One link may have several entries, and be a slave by the entry of its master.
+	// A link may have several entries, and may be a slave in the entry of its master.
 	links := map[string]network.LinkSpecSpec{}
 
 	for _, d := range devices {
@@ -62,17 +54,10 @@ func linkLayers(f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
 		}
 	}
 
-	configuredSpecs := make([]network.LinkSpecSpec, 0, len(links))
-	for _, spec := range links {
-		configuredSpecs = append(configuredSpecs, spec)
-	}
-
-	slices.SortFunc(configuredSpecs, func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })
-
-	return append(specs, configuredSpecs...), nil
+	return append(specs, slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })...), nil
 }
 
-// addDevice adds the links of one entry: its own, its VLANs, and its parts as slaves.
+// addDevice adds the links of one entry: the device, its VLANs and its slaves.
 func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error {
 	change := func(name string, fn func(*network.LinkSpecSpec)) {
 		spec, ok := links[name]

@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 
@@ -15,9 +16,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// LinkParamController has each link of the machine's own forward IPv6 and believe routers all the same. The kernel's defaults
-// say so only of cards that come after they were set, and drivers are loaded while the system starts; a card that was
-// earlier would lose its addresses and its default route when something turns forwarding on.
+// LinkParamController makes each of the machine's own links forward IPv6 and still accept router advertisements. The kernel's defaults
+// apply only to cards that are added after they were set, and drivers are loaded while the system starts. An earlier card would lose
+// its addresses and its default route when a program enables forwarding.
 func LinkParamController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.LinkParamController",
@@ -35,7 +36,7 @@ func LinkParamController() controller.Controller {
 
 			for name := range links {
 				for _, p := range linkParams {
-					// Not all kernels have IPv6, and a link may go while it is set.
+					// Not all kernels have IPv6, and a link may be removed during the write.
 					spec := runtime.KernelParamDefaultSpecSpec{Value: p.value, IgnoreErrors: true}
 					if err := set(ctx, rt, "", linkParamID(name, p.name), spec); err != nil {
 						return err
@@ -48,25 +49,21 @@ func LinkParamController() controller.Controller {
 	}
 }
 
-// linkParams are in the order in which they are stated: a link that forwards before it has accept_ra 2 forgets what routers
-// said, and each may be applied before the next is stated.
+// linkParams are in the order in which they are written, and each may be applied before the next is written: a link that forwards before
+// accept_ra is 2 discards what routers advertised.
 var linkParams = []struct{ name, value string }{{"accept_ra", "2"}, {"forwarding", "1"}}
 
-// linkParamID is the id of a parameter of a link, in whose name dots are written as slashes (sysctl(8)).
+// linkParamID returns the id of a parameter of a link. Dots in the name of the link are written as slashes (sysctl(8)).
 func linkParamID(link, param string) string {
 	return "proc.sys.net.ipv6.conf." + strings.ReplaceAll(link, ".", "/") + "." + param
 }
 
-// ownLinks are the links that are the machine's own and not, as those of pods, somebody else's on it: network cards, and what
-// there are specs of; not the loopback.
+// ownLinks returns the machine's own links, which are not those of pods: network cards, and links with specs; not the loopback.
 func ownLinks(ctx context.Context, rt state.Reader) (map[string]network.LinkStatusSpec, error) {
-	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")
-	if err != nil {
-		return nil, err
-	}
+	links, err1 := typed.List[network.LinkStatusSpec](ctx, rt, "")
+	specs, err2 := typed.List[network.LinkSpecSpec](ctx, rt, "")
 
-	specs, err := typed.List[network.LinkSpecSpec](ctx, rt, "")
-	if err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 

@@ -5,7 +5,6 @@ package network
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// plan makes the next changes that bring links in line with specs; what depends on a link that is not there yet comes in a
-// later round, which the change of the link causes.
+// plan returns the next changes of links. A change that depends on a link that does not exist yet is planned later, after the event of
+// that link.
 func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapshot) plan {
 	out := newPlan()
 
@@ -41,7 +40,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		tags   = map[tag]string{}
 	)
 
-	// A link's own name counts before alternative ones.
+	// A link's own name has precedence over alternative names.
 	alternative := func(name string) bool { l, ok := now.Link(name); return ok && l.Name != name }
 	order := ranked(specs.wanted, func(a, b network.LinkSpecSpec) int {
 		return cmp.Or(compareBool(alternative(a.Name), alternative(b.Name)), cmp.Compare(a.Name, b.Name))
@@ -83,7 +82,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		case exists && spec.Logical && asCard(l, p.platform).Kind == "":
 			out.say(s.id, network.SpecConflict, "a network card has the name "+spec.Name)
 		case exists && spec.Logical && l.Kind != spec.Kind:
-			out.remove(s.id, l) // the next reconcile makes it again
+			out.remove(s.id, l) // the next reconcile creates it again
 		case exists:
 			p.planChange(&out, s, l, now)
 		case spec.Logical:
@@ -97,14 +96,14 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 }
 
 func (p *plan) remove(id string, l netlink.Link) {
-	p.add(id, "remove "+l.Kind+" link "+l.Name, func(k *netlink.Observer) error { return k.DeleteLink(l.Index) })
+	p.add(id, "remove "+l.Kind+" link "+l.Name, func(k netlink.Kernel) error { return k.DeleteLink(l.Index) })
 }
 
 func (p *plan) change(id, what string, l netlink.Link, change netlink.LinkChange) {
-	p.add(id, "link "+l.Name+": "+what, func(k *netlink.Observer) error { return k.SetLink(l.Index, change) })
+	p.add(id, "link "+l.Name+": "+what, func(k netlink.Kernel) error { return k.SetLink(l.Index, change) })
 }
 
-// planRemoval deletes a logical link; of a physical one it undoes what was set.
+// planRemoval deletes a logical link; on a physical link it undoes the settings.
 func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
 	if s.spec.Logical {
 		if l.Kind == s.spec.Kind {
@@ -133,7 +132,7 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 
 			return
 		case spec.MTU > parent.MTU:
-			n.MTU = parent.MTU // the rest is said when it is there
+			n.MTU = parent.MTU // planMTU handles the rest
 		}
 
 		n.Parent, n.VLAN = parent.Index, &netlink.VLAN{ID: spec.VLAN.VID, Protocol: uint16(spec.VLAN.Protocol)}
@@ -143,7 +142,7 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 		n.Bond = bondOf(spec, now)
 	}
 
-	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k *netlink.Observer) error { return k.CreateLink(n) })
+	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k netlink.Kernel) error { return k.CreateLink(n) })
 }
 
 // planChange compares an existing link with its spec.
@@ -188,13 +187,13 @@ func direction(up bool) string {
 	return "down"
 }
 
-// planMTU sets the MTU, or what it was before it was set. One that the driver does not take is not tried.
+// planMTU sets the MTU, or restores the original one. An MTU that the driver does not support is not tried.
 func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
 	want, before := s.spec.MTU, p.changed[l.Index]
 
 	switch {
 	case want != 0 && (want < l.MinMTU || l.MaxMTU != 0 && want > l.MaxMTU):
-		out.say(s.id, network.SpecRefused, fmt.Sprintf("the driver of link %s takes MTUs from %d to %d, not %d", l.Name, l.MinMTU, l.MaxMTU, want))
+		out.say(s.id, network.SpecRefused, fmt.Sprintf("the driver of link %s supports MTUs from %d to %d, not %d", l.Name, l.MinMTU, l.MaxMTU, want))
 
 		return
 	case want == 0 && before.mtu == l.MTU:
@@ -215,7 +214,7 @@ func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink
 		next.mtu = 0
 	}
 
-	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k *netlink.Observer) error {
+	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k netlink.Kernel) error {
 		err := k.SetLink(l.Index, netlink.LinkChange{MTU: &want})
 		if err == nil {
 			p.changed[l.Index] = next
@@ -247,29 +246,12 @@ func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netl
 		return
 	}
 
-	// A bond takes only links that are down. It is one step, so that a link that the bond refuses is up again, and seldom
-	// taken down.
+	// A bond accepts only links that are down. It is one step, so that a link that the bond refuses is up again, and is seldom taken
+	// down.
 	cycle := l.Up() && s.spec.BondSlave.MasterName != ""
 
-	out.add(s.id, "link "+l.Name+": master "+name, func(k *netlink.Observer) error {
-		up, down := true, false
-
-		if cycle {
-			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
-				return err
-			}
-		}
-
-		err := k.SetLink(l.Index, netlink.LinkChange{Master: &master.Index})
-		if err == nil {
-			p.noteMaster(l.Index, master.Index)
-		}
-
-		if cycle {
-			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
-		}
-
-		return err
+	out.add(s.id, "link "+l.Name+": master "+name, func(k netlink.Kernel) error {
+		return whileDown(k, l, cycle, netlink.LinkChange{Master: &master.Index}, func() { p.noteMaster(l.Index, master.Index) })
 	})
 	out.steps[len(out.steps)-1].disturbs = cycle
 }
@@ -280,7 +262,7 @@ func (p *linkPlanner) noteMaster(index, master uint32) {
 	p.changed[index] = c
 }
 
-// leaveMaster takes a link out of what it was made part of; what others did with it stays.
+// leaveMaster removes a link from the master that was set here; it does not change a master that another program set.
 func (p *linkPlanner) leaveMaster(out *plan, id string, l netlink.Link) {
 	c := p.changed[l.Index]
 	if l.Master == 0 || l.Master != c.master {

@@ -9,15 +9,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// linkSpecController makes the kernel's links what LinkSpecs say.
+// linkSpecController creates and changes the kernel's links by LinkSpecs.
 func linkSpecController(kernel *netlink.Observer, p platform.Platform) controller.Controller {
 	return &specController[network.LinkSpecSpec]{
-		name: "network.LinkSpecController", kind: network.ConditionLink, kernel: kernel, tries: tries{},
+		declared: specsOf[network.LinkSpecSpec]("network.LinkSpecController"), kind: network.ConditionLink, kernel: kernel, touches: netlink.WatchAll, tries: tries{},
 		planner: &linkPlanner{platform: p, changed: map[uint32]changedLink{}},
 	}
 }
 
-// linkPlanner remembers what it changed of links that it did not make, so that a setting that is taken back goes.
+// linkPlanner has what it changed of links that it did not create, so that it can undo a setting.
 type linkPlanner struct {
 	platform platform.Platform
 	changed  map[uint32]changedLink
@@ -29,6 +29,6 @@ type changedLink struct {
 	mtu, original uint32
 	// bond is what a bond was last set to.
 	bond *netlink.Bond
-	// master was given to the link.
+	// master is the master that was set.
 	master uint32
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// linkStatusController shows the kernel's links, and of physical ones what the hardware says. A card is asked again only
-// when its link has changed: that takes several calls of the driver.
+// linkStatusController publishes the kernel's links, and for physical links the properties of the card. A card is probed again only when
+// its link has changed, because that takes several calls of the driver.
 func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controller {
 	probed := map[uint32]probedLink{}
 
 	return &observer[network.LinkStatusSpec]{
-		name: "network.LinkStatusController", kernel: kernel,
+		declared: declared{name: "network.LinkStatusController", writes: []controller.Output{controller.Out[network.LinkStatusSpec](controller.Exclusive)}},
+		kernel:   kernel,
 		observe: func(now *netlink.Snapshot) map[string]network.LinkStatusSpec {
 			names, seen := now.LinkNames(), map[uint32]probedLink{}
 			out := make(map[string]network.LinkStatusSpec, len(now.Links))
@@ -32,11 +33,11 @@ func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controll
 				if status.Physical() && d.Probe != nil {
 					card, ok := probed[l.Index]
 					if !ok || !reflect.DeepEqual(card.link, l) {
-						card = probedLink{l, cardInfo(d.Probe(l.Name, l.Index))}
+						card = probedLink{l, d.Probe(l.Name, l.Index)}
 					}
 
 					seen[l.Index] = card
-					card.info.describe(&status)
+					describeCard(&status, card.info)
 				}
 
 				out[l.Name] = status
@@ -49,24 +50,22 @@ func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controll
 	}
 }
 
-// probedLink is what a card said, and its link as it was then.
+// probedLink has the properties of a card, and its link at that time.
 type probedLink struct {
 	link netlink.Link
-	info cardInfo
+	info nic.Info
 }
 
-type cardInfo nic.Info
-
-func (i cardInfo) describe(s *network.LinkStatusSpec) {
+func describeCard(s *network.LinkStatusSpec, i nic.Info) {
 	s.BusPath, s.PCIID, s.VendorID, s.ProductID = i.BusPath, i.PCIID, i.VendorID, i.ProductID
 	s.Driver, s.DriverVersion, s.FirmwareVersion = i.Driver, i.DriverVersion, i.FirmwareVersion
 	s.SpeedMegabits, s.Port, s.Duplex = i.SpeedMbit, nethelpers.Port(i.Port), nethelpers.Duplex(i.Duplex)
 }
 
-// givenCard is the name of a card that whoever started a container made for it: the end of a tap, veth, macvlan or ipvlan.
+// givenCard matches the name of a card that a container engine creates for the container: the end of a tap, veth, macvlan or ipvlan.
 var givenCard = regexp.MustCompile(`^eth[0-9]+$`)
 
-// asCard returns a link as the machine sees it: what stands in for a network card is one, although software made it.
+// asCard returns a link as the machine uses it: a link that replaces a network card has no kind, although software created it.
 func asCard(l netlink.Link, p platform.Platform) netlink.Link {
 	if !p.Owns(platform.NetworkCards) && givenCard.MatchString(l.Name) && slices.Contains([]string{"tun", "veth", "macvlan", "ipvlan"}, l.Kind) {
 		l.Kind = ""

@@ -27,8 +27,8 @@ type proposal[S layered] struct {
 	spec S
 }
 
-// winners merges proposals: of each ID the highest layer wins, and within a layer the first id. With combine,
-// what the winner leaves open is filled from the losers, one after the other.
+// winners merges proposals: for each ID the highest layer wins, and within a layer the first id. If combine is set, it completes the
+// winner from the losers, one after the other.
 func winners[S layered](proposals []proposal[S], combine func(winner, loser S) S) map[string]S {
 	slices.SortStableFunc(proposals, func(a, b proposal[S]) int {
 		return cmp.Or(b.spec.ConfigLayer().Compare(a.spec.ConfigLayer()), cmp.Compare(a.id, b.id))
@@ -57,7 +57,7 @@ func mergeController[S layered](name string, combine func(winner, loser S) S) co
 	return mergeCompleted(name, combine, func(p []proposal[S]) []proposal[S] { return p })
 }
 
-// mergeCompleted is mergeController with proposals that are first completed by others.
+// mergeCompleted is mergeController with a function that first completes the proposals.
 func mergeCompleted[S layered](name string, combine func(winner, loser S) S, complete func([]proposal[S]) []proposal[S]) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
@@ -89,27 +89,8 @@ func mergeCompleted[S layered](name string, combine func(winner, loser S) S, com
 	}
 }
 
-// AddressMergeController merges AddressSpecs.
-func AddressMergeController() controller.Controller {
-	return mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil)
-}
-
-// RouteMergeController merges RouteSpecs.
-func RouteMergeController() controller.Controller {
-	return mergeController[network.RouteSpecSpec]("network.RouteMergeController", nil)
-}
-
-// OperatorMergeController merges OperatorSpecs.
-func OperatorMergeController() controller.Controller {
-	return mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil)
-}
-
-// HostnameMergeController merges HostnameSpecs. A name that a server gave stays until the machine stops, or a server gives
-// another, though the server or the card is gone: the name is that of the Kubernetes node, which must not become another one.
-func HostnameMergeController() controller.Controller {
-	return mergeCompleted("network.HostnameMergeController", nil, keepGivenName())
-}
-
+// keepGivenName completes HostnameSpecs. The name of a server stays until the machine stops or a server gives another name, even if the
+// server or the card is removed: it is the name of the Kubernetes node, which must not change.
 func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[network.HostnameSpecSpec] {
 	var given []proposal[network.HostnameSpecSpec] // at most one
 
@@ -119,7 +100,7 @@ func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[netwo
 			return append(proposals, given...)
 		}
 
-		// Of several servers, the one whose name it is goes on giving it.
+		// Of several servers, the one that gave the name has precedence.
 		if !slices.ContainsFunc(now, func(p proposal[network.HostnameSpecSpec]) bool { return len(given) > 0 && p.id == given[0].id }) {
 			given = []proposal[network.HostnameSpecSpec]{slices.MinFunc(now, func(a, b proposal[network.HostnameSpecSpec]) int { return cmp.Compare(a.id, b.id) })}
 		}
@@ -136,11 +117,7 @@ func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[netwo
 	}
 }
 
-// LinkMergeController merges LinkSpecs: a layer may set the MTU only.
-func LinkMergeController() controller.Controller {
-	return mergeController("network.LinkMergeController", combineLinks)
-}
-
+// combineLinks merges LinkSpecs: a layer may set the MTU only.
 func combineLinks(winner, loser network.LinkSpecSpec) network.LinkSpecSpec {
 	if winner.Kind == "" && loser.Kind != "" { // a logical link stays what it is
 		merged := loser
@@ -160,12 +137,7 @@ func combineLinks(winner, loser network.LinkSpecSpec) network.LinkSpecSpec {
 	return winner
 }
 
-// ResolverMergeController merges ResolverSpecs: servers and search domains win apart, and those of one layer
-// (two DHCP clients) are joined.
-func ResolverMergeController() controller.Controller {
-	return mergeController("network.ResolverMergeController", combineResolvers)
-}
-
+// combineResolvers merges ResolverSpecs: servers and search domains win separately, and those of one layer (two DHCP clients) are joined.
 func combineResolvers(winner, loser network.ResolverSpecSpec) network.ResolverSpecSpec {
 	same := winner.Layer == loser.Layer
 
@@ -181,18 +153,16 @@ func combineResolvers(winner, loser network.ResolverSpecSpec) network.ResolverSp
 	return winner
 }
 
-// TimeServerMergeController merges TimeServerSpecs; those of one layer are joined.
-func TimeServerMergeController() controller.Controller {
-	return mergeController("network.TimeServerMergeController", func(winner, loser network.TimeServerSpecSpec) network.TimeServerSpecSpec {
-		if winner.Layer == loser.Layer {
-			winner.NTPServers = union(winner.NTPServers, loser.NTPServers)
-		}
+// combineTimeServers merges TimeServerSpecs; those of one layer are joined.
+func combineTimeServers(winner, loser network.TimeServerSpecSpec) network.TimeServerSpecSpec {
+	if winner.Layer == loser.Layer {
+		winner.NTPServers = union(winner.NTPServers, loser.NTPServers)
+	}
 
-		return winner
-	})
+	return winner
 }
 
-// union is a, then what of b is not in it; neither is changed.
+// union returns a, then the elements of b that are not in a; it changes neither.
 func union[T comparable](a, b []T) []T {
 	out := slices.Clone(a)
 

@@ -48,7 +48,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 
-	// A link keeps what a higher layer leaves open, and no proposal changes another.
+	// A link keeps settings that a higher layer leaves open, and no proposal changes another.
 	links := []proposal[network.LinkSpecSpec]{
 		{"default/eth0", network.LinkSpecSpec{Name: "eth0", Up: true}},
 		{"operator/eth0", network.LinkSpecSpec{Name: "eth0", MTU: 1400, Up: true, Layer: network.LayerOperator}},

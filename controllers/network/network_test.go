@@ -5,7 +5,6 @@ package network
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/netip"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
@@ -54,9 +54,7 @@ func newMachine(t *testing.T, links ...netlink.Link) *machine {
 	run(t, m.state, Controllers(&Deps{
 		Kernel:      m.kernel,
 		SetHostname: m.setHostname,
-		DHCP4: func(_ string, _ net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
-			return &server{machine: m, settings: s}
-		},
+		DHCP4:       func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return (&server{machine: m, link: l}).answer },
 	}))
 
 	return m
@@ -133,19 +131,19 @@ func (m *machine) boot(cmdline string) {
 	}
 }
 
-// echo as the hostname of a lease makes the server repeat the name that it was told, as some do.
+// echo as the hostname of a lease makes the server repeat the client's name, as some do.
 const echo = "ECHO"
 
-// server answers as the machine's fields say.
+// server answers by the fields of the machine.
 type server struct {
-	machine  *machine
-	settings DHCP4Settings
+	machine *machine
+	link    *dhcp4.Link
 }
 
-func (s *server) answer(ctx context.Context, timeout time.Duration) (*dhcp4.Lease, error) {
+func (s *server) answer(ctx context.Context, _ dhcp.Question, _ *dhcp4.Lease, timeout time.Duration) (*dhcp4.Lease, error) {
 	m := s.machine
 
-	name := s.settings.Hostname()
+	name := s.link.Hostname()
 
 	m.mu.Lock()
 	lease := m.lease
@@ -172,26 +170,10 @@ func (s *server) answer(ctx context.Context, timeout time.Duration) (*dhcp4.Leas
 	return nil, context.DeadlineExceeded
 }
 
-func (s *server) Acquire(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) {
-	return s.answer(ctx, d)
-}
-
-func (s *server) Renew(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return s.answer(ctx, d)
-}
-
-func (s *server) Rebind(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return s.answer(ctx, d)
-}
-
-func (s *server) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return s.answer(ctx, d)
-}
-
-// patience is how long a test waits in real time for what should come at once: machines may be ten times slower than now.
+// patience is how long a test waits in real time for an event that should occur at once: machines may be ten times slower.
 const patience = 2 * time.Minute
 
-// await waits until a resource is there and as the condition says.
+// await waits until a resource exists and satisfies the condition.
 func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool) S {
 	m.t.Helper()
 
@@ -209,7 +191,7 @@ func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool
 	return *r.Spec().(*S)
 }
 
-// awaitGone waits until a resource is gone.
+// awaitGone waits until a resource is destroyed.
 func awaitGone[S resource.Spec](m *machine, namespace, id string) {
 	m.t.Helper()
 

@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// NodeAddressController makes the sets of node addresses.
+// NodeAddressController computes the sets of node addresses.
 func NodeAddressController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.NodeAddressController",
@@ -33,45 +34,30 @@ func NodeAddressController() controller.Controller {
 func reconcileNodeAddresses(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	f := addressFacts{up: map[string]bool{}, filters: map[string]network.NodeAddressFilterSpec{}, before: map[string][]netip.Prefix{}}
 
-	addresses, err := typed.List[network.AddressStatusSpec](ctx, rt, "")
-	if err != nil {
+	var algorithm network.NodeAddressSortAlgorithmSpec
+
+	found := typed.Read(ctx, rt, network.NodeAddressSortAlgorithmID, &algorithm)
+	addresses, err1 := typed.List[network.AddressStatusSpec](ctx, rt, "")
+	links, err2 := typed.List[network.LinkStatusSpec](ctx, rt, "")
+	filters, err3 := typed.List[network.NodeAddressFilterSpec](ctx, rt, "")
+	before, err4 := typed.List[network.NodeAddressSpec](ctx, rt, "")
+
+	if err := errors.Join(found.Err, err1, err2, err3, err4); err != nil {
 		return err
 	}
+
+	f.algorithm = algorithm.Algorithm
 
 	for _, a := range addresses {
 		f.addresses = append(f.addresses, *a.TypedSpec())
-	}
-
-	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")
-	if err != nil {
-		return err
 	}
 
 	for _, l := range links {
 		f.up[l.Metadata().ID()] = l.TypedSpec().Flags&nethelpers.LinkUp != 0
 	}
 
-	filters, err := typed.List[network.NodeAddressFilterSpec](ctx, rt, "")
-	if err != nil {
-		return err
-	}
-
 	for _, filter := range filters {
 		f.filters[filter.Metadata().ID()] = *filter.TypedSpec()
-	}
-
-	algorithm, err := typed.Find[network.NodeAddressSortAlgorithmSpec](ctx, rt, "", network.NodeAddressSortAlgorithmID)
-	if err != nil {
-		return err
-	}
-
-	if algorithm != nil {
-		f.algorithm = algorithm.TypedSpec().Algorithm
-	}
-
-	before, err := typed.List[network.NodeAddressSpec](ctx, rt, "")
-	if err != nil {
-		return err
 	}
 
 	for _, b := range before {

@@ -14,20 +14,19 @@ import (
 // addressFacts are what the sets of node addresses follow from.
 type addressFacts struct {
 	addresses []network.AddressStatusSpec
-	// up tells the links that are administratively up.
+	// up has the links that are administratively up.
 	up        map[string]bool
 	filters   map[string]network.NodeAddressFilterSpec
 	algorithm nethelpers.AddressSortAlgorithm
-	// before are the sets as they were.
+	// before are the earlier sets.
 	before map[string][]netip.Prefix
 }
 
 // nodeAddresses computes the sets of node addresses, by id.
 //
-// Current are the addresses of now that others may use: of global scope, on links that are up, neither
-// temporary nor in doubt. Routed are those of them that are not the loopback's. Default is one of current, kept
-// for as long as it is there, so that what was built on it stands. Accumulative are all since boot. Each but
-// default is also there after each filter.
+// Current are the present addresses that other machines may use: of global scope, on links that are up, neither temporary nor tentative.
+// Routed are those of them that are not on the loopback. Default is one of current; it stays the same while the machine has it.
+// Accumulative are all since boot. Each set except default also exists after each filter.
 func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
 	var current, routed []netip.Prefix
 
@@ -74,19 +73,13 @@ func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
 	return sets
 }
 
-// defaultAddress keeps the present one while it is there, else takes the first that others can reach.
+// defaultAddress returns the earlier default while the machine has it, else the first address that others can reach.
 func defaultAddress(before, routed, current []netip.Prefix) netip.Prefix {
 	if len(before) == 1 && slices.Contains(current, before[0]) {
 		return before[0]
 	}
 
-	for _, candidates := range [][]netip.Prefix{routed, current} {
-		if len(candidates) > 0 {
-			return candidates[0]
-		}
-	}
-
-	return netip.Prefix{}
+	return append(slices.Concat(routed, current), netip.Prefix{})[0]
 }
 
 func filtered(addresses []netip.Prefix, filter network.NodeAddressFilterSpec) []netip.Prefix {
@@ -101,9 +94,8 @@ func filtered(addresses []netip.Prefix, filter network.NodeAddressFilterSpec) []
 	return out
 }
 
-// sortAddresses orders addresses. v1 is by address, IPv4 before IPv6. v2 also puts addresses that stand alone
-// (/32, /128: virtual and service addresses, mostly) after those of a network, and within IPv6 unique local ones
-// after public ones.
+// sortAddresses orders addresses. v1 is by address, IPv4 before IPv6. v2 also puts single addresses (/32, /128: mostly virtual and service
+// addresses) after those of a network, and within IPv6 unique local addresses after public ones.
 func sortAddresses(addresses []netip.Prefix, algorithm nethelpers.AddressSortAlgorithm) {
 	rank := func(p netip.Prefix) int {
 		if algorithm == nethelpers.AddressSortV1 {

@@ -59,7 +59,7 @@ func TestNodeAddresses(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// The default stays while it is there, though another would come first.
+	// The default stays while the machine has it, though another would come first.
 	f.before[network.NodeAddressDefaultID] = []netip.Prefix{prefix("fd00::2/64")}
 	if got := text(nodeAddresses(f))["default"]; got != "fd00::2/64" {
 		t.Errorf("default: got %s, want it kept", got)

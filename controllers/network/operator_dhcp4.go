@@ -21,14 +21,15 @@ func (c *operators) dhcp4(op *operator, link network.LinkStatusSpec, log *slog.L
 		return nil, err
 	}
 
-	client := dhcp4.NewClient(c.deps.DHCP4(op.spec.LinkName, []byte(link.HardwareAddr), DHCP4Settings{
-		SkipHostname: op.spec.DHCP4.SkipHostnameRequest, ClientID: clientID, Hostname: func() string { return c.name(op) },
-	}))
+	ask := c.deps.DHCP4(&dhcp4.Link{
+		Name: op.spec.LinkName, HardwareAddr: []byte(link.HardwareAddr), Hostname: func() string { return c.name(op) },
+		SkipHostname: op.spec.DHCP4.SkipHostnameRequest, ClientID: clientID,
+	})
 
-	return keepLease(op, client, log, changed, fromLease), nil
+	return keepLease(op, &dhcp.Client[*dhcp4.Lease]{Protocol: dhcp.V4(), Ask: ask}, log, changed, fromLease), nil
 }
 
-// keepLease has a client keep the lease of an operator.
+// keepLease returns the function that keeps the lease of an operator.
 func keepLease[L dhcp.Lease](
 	op *operator, client *dhcp.Client[L], log *slog.Logger, changed func(), specs func(op network.OperatorSpecSpec, lease L, told string) leaseSpecs,
 ) func(context.Context) {
@@ -50,7 +51,7 @@ func keepLease[L dhcp.Lease](
 	return client.Run
 }
 
-// clientIdentifier is the content of option 61.
+// clientIdentifier returns the content of option 61.
 func clientIdentifier(spec network.ClientIdentifierSpec, link network.LinkStatusSpec) ([]byte, error) {
 	switch spec.ClientIdentifier {
 	case nethelpers.ClientIdentifierMAC:

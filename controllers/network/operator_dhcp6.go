@@ -12,12 +12,16 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 )
 
 // dhcp6 prepares a DHCPv6 client.
 func (c *operators) dhcp6(op *operator, link network.LinkStatusSpec, log *slog.Logger, changed func()) (func(context.Context), error) {
-	settings := DHCP6Settings{SkipHostname: op.spec.DHCP6.SkipHostnameRequest, Hostname: func() string { return c.name(op) }}
+	settings := &dhcp6.Link{
+		Name: op.spec.LinkName, HardwareAddr: []byte(link.HardwareAddr), Hostname: func() string { return c.name(op) },
+		SkipHostname: op.spec.DHCP6.SkipHostnameRequest,
+	}
 
 	if id := op.spec.DHCP6.ClientIdentifier; id.ClientIdentifier == nethelpers.ClientIdentifierDUID {
 		duid, err := hex.DecodeString(strings.ReplaceAll(id.DUIDRawHex, ":", ""))
@@ -28,12 +32,12 @@ func (c *operators) dhcp6(op *operator, link network.LinkStatusSpec, log *slog.L
 		settings.DUID = duid
 	}
 
-	client := dhcp6.NewClient(c.deps.DHCP6(op.spec.LinkName, []byte(link.HardwareAddr), settings), op.mode == mode6Stateless)
+	client := &dhcp.Client[*dhcp6.Lease]{Protocol: dhcp.V6(op.mode == mode6Stateless), Ask: c.deps.DHCP6(settings)}
 
 	return keepLease(op, client, log, changed, fromLease6), nil
 }
 
-// fromLease6 turns a DHCPv6 lease into specs. Told is the name that the server was told.
+// fromLease6 returns the specs of a DHCPv6 lease. Told is the name that was sent to the server.
 func fromLease6(op network.OperatorSpecSpec, lease *dhcp6.Lease, told string) leaseSpecs {
 	var specs leaseSpecs
 

@@ -20,10 +20,27 @@ import (
 
 // operatorSpecController runs operators and proposes, in their layer, what they learn.
 func operatorSpecController(d *Deps, kernel *netlink.Observer) controller.Controller {
-	return &operators{deps: d, kernel: kernel, running: map[string]*operator{}}
+	return &operators{deps: d, kernel: kernel, running: map[string]*operator{}, declared: declared{
+		name: "network.OperatorSpecController",
+		reads: []controller.Input{
+			controller.In[network.OperatorSpecSpec](controller.Weak, ""),
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+			controller.In[network.HostnameSpecSpec](controller.Weak, network.NamespaceName, network.HostnameID),
+		},
+		writes: []controller.Output{
+			controller.Out[network.AddressSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.LinkSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.RouteSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.HostnameSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.SpecConditionSpec](controller.Shared),
+		},
+	}}
 }
 
 type operators struct {
+	declared
 	deps     *Deps
 	kernel   *netlink.Observer
 	state    operatorState
@@ -44,33 +61,7 @@ type operator struct {
 	condition network.SpecConditionSpec
 }
 
-// Name implements controller.Controller.
-func (*operators) Name() string { return "network.OperatorSpecController" }
-
-// Inputs implements controller.Controller.
-func (*operators) Inputs() []controller.Input {
-	return []controller.Input{
-		controller.In[network.OperatorSpecSpec](controller.Weak, ""),
-		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-		controller.In[network.HostnameSpecSpec](controller.Weak, network.NamespaceName, network.HostnameID),
-	}
-}
-
-// Outputs implements controller.Controller.
-func (*operators) Outputs() []controller.Output {
-	return []controller.Output{
-		controller.Out[network.AddressSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.LinkSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.RouteSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.HostnameSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.SpecConditionSpec](controller.Shared),
-	}
-}
-
-// Run implements controller.Controller. The operators outlive a failure of a reconcile: a lease is not given up
-// because a write failed.
+// Run implements controller.Controller. The operators continue after a failed reconcile: a lease is not given up because a write failed.
 func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	defer func() {
 		if ctx.Err() != nil {
@@ -80,7 +71,7 @@ func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 		}
 	}()
 
-	// With this context, which outlives follow's: clients run with it.
+	// Clients run with this context, which outlives follow's.
 	return follow(ctx, rt, c.kernel.Watch, func(context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
 }
 
@@ -128,28 +119,21 @@ func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, spe
 	)
 }
 
-// read returns the name that servers are told, and what is wanted. A name that came from a server is not told to servers: what
-// they were told before, which made them give it, stays.
+// read returns the name for servers, and the wanted operators. A name that came from a server is not sent to servers: the name that was
+// sent before stays.
 func (c *operators) read(ctx context.Context, rt controller.Runtime) (string, []wantedOperator, error) {
 	name := c.state.hostname
 
-	hostname, err := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
-	if err != nil {
+	hostname, err1 := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
+	specs, err2 := typed.List[network.OperatorSpecSpec](ctx, rt, "")
+	now, err3 := c.kernel.Snapshot()
+
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return "", nil, err
 	}
 
 	if hostname != nil && hostname.TypedSpec().Layer != network.LayerOperator {
 		name = hostname.TypedSpec().Hostname
-	}
-
-	specs, err := typed.List[network.OperatorSpecSpec](ctx, rt, "")
-	if err != nil {
-		return "", nil, err
-	}
-
-	now, err := c.kernel.Snapshot()
-	if err != nil {
-		return "", nil, err
 	}
 
 	var wanted []wantedOperator
@@ -176,7 +160,7 @@ func (c *operators) read(ctx context.Context, rt controller.Runtime) (string, []
 	return name, wanted, nil
 }
 
-// apply starts and stops operators, and has leases checked. It returns how each is.
+// apply starts and stops operators, and requests checks of leases. It returns the condition of each.
 func (c *operators) apply(ctx context.Context, rt controller.Runtime, log *slog.Logger, hostname string, wanted []wantedOperator) map[string]network.SpecConditionSpec {
 	state, actions, conditions := c.state.next(hostname, wanted)
 	c.state = state
@@ -210,7 +194,7 @@ func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.
 	log = log.With("link", a.spec.LinkName)
 	op := &operator{
 		runningOperator: a.runningOperator, cancel: cancel, check: make(chan struct{}, 1),
-		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "asking for a lease"},
+		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "requesting a lease"},
 	}
 
 	prepare := c.dhcp4
@@ -239,7 +223,8 @@ func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.
 // afterPanic is the pause before a client that panicked runs again.
 const afterPanic = 30 * time.Second
 
-// live runs the client until the context ends. A panic of it, over what a server has sent perhaps, is trouble like any other.
+// live runs the client until the context ends. It handles a panic of the client, such as one caused by a server's packet, like other
+// trouble.
 func (o *operator) live(ctx context.Context, run func(context.Context), changed func(), log *slog.Logger) {
 	for ctx.Err() == nil {
 		err := guard.Call(func() error { run(ctx); return nil })
@@ -247,7 +232,7 @@ func (o *operator) live(ctx context.Context, run func(context.Context), changed 
 			return
 		}
 
-		log.ErrorContext(ctx, "the client for addresses panicked", "error", err, "after", afterPanic)
+		log.ErrorContext(ctx, "the DHCP client panicked", "error", err, "after", afterPanic)
 
 		o.mu.Lock()
 		learned := o.learned
@@ -263,7 +248,7 @@ func (o *operator) live(ctx context.Context, run func(context.Context), changed 
 	}
 }
 
-// name is what a server is told, and is noted.
+// name returns the name for a server, and records it.
 func (c *operators) name(op *operator) string {
 	name, _ := c.hostname.Load().(string)
 
@@ -275,7 +260,7 @@ func (c *operators) name(op *operator) string {
 	return name
 }
 
-// publish notes what a client has: what it learned, if anything yet, and what is wrong with it.
+// publish records what a client learned, if anything yet, and its trouble.
 func (o *operator) publish(learned func(string) leaseSpecs, trouble error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -298,7 +283,7 @@ func (c *operators) stop(id string) {
 	<-op.done
 }
 
-// ask has the lease checked, once however often it is called before the client gets to it.
+// ask requests a check of the lease. Several calls before the client handles them are one check.
 func (o *operator) ask() {
 	select {
 	case o.check <- struct{}{}:

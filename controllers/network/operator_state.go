@@ -11,31 +11,31 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// operatorState is the state machine of OperatorSpecController: which operators run. How one of them gets and keeps its lease is
-// that of package dhcp. What is wanted goes in, the next state, the actions and the conditions come out.
+// operatorState is the state machine of OperatorSpecController: which operators run. The state machine of a lease is in package dhcp. The
+// wanted operators go in; the next state, the actions and the conditions come out.
 //
 //	           no link, no router for DHCPv6            the link is up
 //	(none) ◀──────────────────────────────── waiting ──────────────────▶ running ◀─┐ the link was down, or the name has
 //	                                            ▲     another spec or link  │  └───┘ changed: the lease is checked
 //	                                            └───────────────────────────┘
 type operatorState struct {
-	hostname string // what servers are told
+	hostname string // the name that is sent to servers
 	running  map[string]runningOperator
 }
 
 type runningOperator struct {
 	spec  network.OperatorSpecSpec
 	mode  mode6  // of DHCPv6
-	index uint32 // of the link: one of the same name may be another
-	up    bool   // as of the last look
+	index uint32 // of the link: a link of the same name may be another one
+	up    bool   // at the last call
 }
 
-// wantedOperator is a spec with what is known of its link.
+// wantedOperator is a spec with its link.
 type wantedOperator struct {
 	id     string
 	spec   network.OperatorSpecSpec
 	link   *network.LinkStatusSpec // nil for none
-	kernel netlink.Link            // the same, as the kernel has it
+	kernel netlink.Link            // the link in the kernel
 }
 
 // The actions, by the id of an operator.
@@ -49,16 +49,16 @@ type (
 	checkLease struct{ id string }
 )
 
-// next is what a look at all that is wanted leads to. The conditions are those of what does not run.
+// next returns the state, the actions and the conditions of operators that do not run, for all wanted operators.
 func (s operatorState) next(hostname string, wanted []wantedOperator) (operatorState, []any, map[string]network.SpecConditionSpec) {
 	var actions []any
 
 	next, conditions := operatorState{hostname, map[string]runningOperator{}}, map[string]network.SpecConditionSpec{}
-	gone := maps.Clone(s.running)
+	unwanted := maps.Clone(s.running)
 
 	for _, w := range wanted {
 		old, runs := s.running[w.id]
-		delete(gone, w.id)
+		delete(unwanted, w.id)
 
 		op, cause := runningOperator{spec: w.spec, mode: w.mode(old)}, ""
 
@@ -96,14 +96,14 @@ func (s operatorState) next(hostname string, wanted []wantedOperator) (operatorS
 		}
 	}
 
-	for _, id := range slices.Sorted(maps.Keys(gone)) {
+	for _, id := range slices.Sorted(maps.Keys(unwanted)) {
 		actions = append(actions, stopOperator{id})
 	}
 
 	return next, actions, conditions
 }
 
-// same compares all but whether the link is up, and where the spec comes from.
+// same compares all except whether the link is up, and the layer of the spec.
 func (o runningOperator) same(other runningOperator) bool {
 	o.up, o.spec.Layer = other.up, other.spec.Layer
 
@@ -119,7 +119,7 @@ func usable(spec network.OperatorSpecSpec, l network.LinkStatusSpec) bool {
 	return !spec.RequireUp || l.OperationalState == nethelpers.OperStateUp || (l.OperationalState == nethelpers.OperStateUnknown && l.LinkState)
 }
 
-// mode6 is what a DHCPv6 client asks for.
+// mode6 is what a DHCPv6 client requests.
 type mode6 uint8
 
 const (
@@ -128,8 +128,8 @@ const (
 	mode6Stateful
 )
 
-// mode is what the DHCPv6 client of a spec asks for. One that the configuration asks for asks for addresses; one by default
-// does what routers say (RFC 4861, 4.2), and goes on with it while the link is silent.
+// mode returns what the DHCPv6 client of a spec requests. A client of the configuration requests addresses. A default client does what
+// routers advertise (RFC 4861, 4.2), and continues with it while the link is silent.
 func (w wantedOperator) mode(old runningOperator) mode6 {
 	switch router := w.kernel.Router; {
 	case w.spec.Operator != network.OperatorDHCP6:

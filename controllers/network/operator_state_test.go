@@ -17,13 +17,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// TestOperatorScripts runs the scripts of the state machine: after each look its actions, the conditions and what runs. -rewrite
-// writes what comes out; commit only what you understand. A look is the name of the machine and, a line each, what is wanted:
+// TestOperatorScripts runs the scripts of the state machine: after each look come its actions, the conditions and what runs. -rewrite
+// rewrites the results; commit only what you understand. A look has the name of the machine and, one a line, the wanted operators:
 //
 //	look node
 //	eth0 dhcp4|dhcp6 [default] [link=1 [up|lower]] [seen] [other] [managed] [metric=5]
 //
-// where lower is a link that is up and has no carrier, and the words after it are what routers advertise.
+// where lower is a link that is up and has no carrier, and the options after it are what routers advertise.
 func TestOperatorScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/operators", func(t *testing.T, path string) {
 		var s operatorState

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// A lease is renewed also after the controller failed and was restarted.
+// A lease is also renewed after the controller failed and was restarted.
 func TestLeaseOutlivesAFailure(t *testing.T) {
 	var broken atomic.Bool
 
@@ -50,7 +50,7 @@ func TestLeaseOutlivesAFailure(t *testing.T) {
 	})
 }
 
-// An operator that cannot be started says so, and holds up no other.
+// An operator that cannot be started has a condition, and blocks no other.
 func TestOperatorRefused(t *testing.T) {
 	w := pair()
 
@@ -90,7 +90,7 @@ func TestOperatorPanics(t *testing.T) {
 
 		w.mu.Lock()
 		if w.panics > 0 {
-			t.Error("nobody asked")
+			t.Error("no server was asked")
 		}
 		w.mu.Unlock()
 

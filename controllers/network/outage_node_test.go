@@ -38,7 +38,7 @@ func TestDHCPSilentForADay(t *testing.T) {
 	supervisor := &controllertest.Supervisor{}
 
 	controllers := slices.Concat(secrets.Controllers(), k8s.Controllers(k8s.Deps{Supervisor: supervisor, Root: t.TempDir()}))
-	// It listens on a real socket, on which virtual time does not pass.
+	// It listens on a real socket, for which virtual time does not pass.
 	controllers = slices.DeleteFunc(controllers, func(c controller.Controller) bool { return c.Name() == "k8s.KubePrismController" })
 
 	inWorld(t, w, func(m *machine) {
@@ -94,7 +94,7 @@ func TestDHCPSilentForADay(t *testing.T) {
 	}, append(controllers, runtimectl.MachineStatusController(func(proto.Message) {}))...)
 }
 
-// joined is a worker that has all from DHCP, whose Node is Ready.
+// joined returns a worker with all settings from DHCP, whose Node is Ready.
 func joined(t *testing.T, m *machine, w *world) {
 	t.Helper()
 
@@ -131,7 +131,7 @@ func put[S resource.Spec](m *machine, id string, spec S) {
 	}
 }
 
-// kept is all that a lease gave, and what Kubernetes made of it, with versions: it shows also what went and came back.
+// kept returns all resources of a lease, and what Kubernetes derived from it, with versions, which also show a removal and re-creation.
 func kept(m *machine) []string {
 	out := []string{hostnameVersion(m)}
 	out = append(out, versions(m)...)

@@ -17,7 +17,7 @@ import (
 
 const stableName = "version: v1alpha1\nmachine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n"
 
-// leased is a machine whose name and addresses are of DHCP.
+// leased returns a machine with its name and addresses from DHCP.
 func leased(t *testing.T, m *machine, w *world) {
 	t.Helper()
 
@@ -41,7 +41,7 @@ func leased(t *testing.T, m *machine, w *world) {
 	synctest.Wait()
 }
 
-// change changes the world while machines live in it.
+// change changes the world while machines run in it.
 func (w *world) change(fn func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *world) count(n *int) int {
 	return *n
 }
 
-// silence has no server answer.
+// silence makes all servers silent.
 func (w *world) silence() {
 	w.change(func() {
 		clear(w.leases)
@@ -64,7 +64,7 @@ func (w *world) silence() {
 	})
 }
 
-// grant changes the name that a link's server gives.
+// grant changes the name that the server of a link gives.
 func (w *world) grant(link, hostname string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *world) grant(link, hostname string) {
 	w.leases[link] = &l
 }
 
-// Whatever becomes of the DHCP server, the node keeps its name and addresses, and says that they are not confirmed.
+// Whatever happens to the DHCP server, the node keeps its name and addresses, and reports that they are not confirmed.
 func TestDHCPOutage(t *testing.T) {
 	for _, tt := range []struct {
 		name, cause string
@@ -116,7 +116,7 @@ func TestDHCPOutage(t *testing.T) {
 					t.Errorf("asked %d times in a day on two links, want about one a minute", n)
 				}
 
-				// The server is back, with the same.
+				// The server answers again, with the same lease.
 				w.change(func() {
 					w.refuse = false
 					w.leases = pair().leases
@@ -143,7 +143,7 @@ func hostnameVersion(m *machine) string {
 	return h.TypedSpec().Hostname + " " + h.Metadata().VersionString()
 }
 
-// The name outlives the card by which it came, and is a server's to change.
+// The name stays when its card is removed, and only a server changes it.
 func TestGivenNameStays(t *testing.T) {
 	w := pair()
 
@@ -177,7 +177,7 @@ func TestGivenNameStays(t *testing.T) {
 	})
 }
 
-// A card that vanishes and returns has what it had, and nothing stale is left.
+// A card that is removed and added again has its settings, and nothing stale is left.
 func TestCardReturns(t *testing.T) {
 	for _, tt := range []struct{ name, back string }{{"by its name", "eth0"}, {"by another name", "eth5"}} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestCardReturns(t *testing.T) {
 				quiet(t, w)
 
 				routes, _ := w.kernel.Routes()
-				if n := len(routes); n != 4 { // a network and a default route each
+				if n := len(routes); n != 4 { // a connected route and a default route each
 					t.Errorf("got %d routes, want 4: %v", n, routes)
 				}
 
@@ -225,7 +225,7 @@ func TestCardReturns(t *testing.T) {
 	}
 }
 
-// Two cards on one network: each has its address, one default route is preferred, and it is quiet.
+// Two cards on one network: each has its address, one default route is preferred, and nothing is changed any more.
 func TestTwoCardsOnOneNetwork(t *testing.T) {
 	w := pair()
 	second := *w.leases["eth0"]
@@ -238,7 +238,7 @@ func TestTwoCardsOnOneNetwork(t *testing.T) {
 		await[network.AddressStatusSpec](m, "", "eth1/172.20.0.3/24", nil)
 		quiet(t, w)
 
-		// The one goes, the other takes over.
+		// One card is removed, and the other takes over.
 		routes := func() (n int) {
 			all, _ := w.kernel.Routes()
 			for _, r := range all {

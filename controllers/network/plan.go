@@ -14,33 +14,31 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// plan is what brings the kernel in line with specs: steps in their order, each of one spec, so that what one step
-// cannot do holds up nothing else.
+// plan has the changes of the kernel that specs require: ordered steps, each for one spec, so that a failed step blocks no other.
 type plan struct {
 	steps []step
-	// conditions of wanted specs as far as they are known without a step; a spec that is not in it is applied when its
-	// steps, if any, succeed.
+	// conditions are those of wanted specs that are known without a step; any other spec is applied when its steps, if any, succeed.
 	conditions map[string]network.SpecConditionSpec
-	// staying are leaving specs that cannot go yet.
+	// staying are leaving specs that cannot be released yet.
 	staying map[string]bool
-	// again is when to plan again though nothing changes; 0 is never.
+	// again is when to plan again even if nothing changes; 0 is never.
 	again time.Duration
 }
 
 // step is one change of the kernel.
 type step struct {
-	// id is of the spec that it is for.
+	// id is that of the spec.
 	id string
-	// what says it in words, and is its identity: a step that failed is not tried again until something has changed.
+	// what describes the step and identifies it: a step that failed is not tried again until something has changed.
 	what string
-	do   func(*netlink.Observer) error
-	// stays says what is in effect instead while it fails.
+	do   func(netlink.Kernel) error
+	// stays describes what is in effect while the step fails.
 	stays string
-	// disturbs means that it changes what is observed also when it fails: it is tried again by time only.
+	// disturbs means that the step changes the kernel even if it fails: it is tried again only after a pause.
 	disturbs bool
 }
 
-// cause says why a step failed, with the names of links and not their numbers.
+// cause returns why a step failed, with the names of links and not their numbers.
 func (s step) cause(err error) string {
 	if errno := unix.Errno(0); errors.As(err, &errno) {
 		err = errno
@@ -57,11 +55,11 @@ func (p *plan) say(id string, state network.SpecState, cause string) {
 	p.conditions[id] = network.SpecConditionSpec{State: state, Cause: cause}
 }
 
-func (p *plan) add(id, what string, do func(*netlink.Observer) error) {
+func (p *plan) add(id, what string, do func(netlink.Kernel) error) {
 	p.steps = append(p.steps, step{id: id, what: what, do: do})
 }
 
-// ranked returns specs in the order in which they win over each other: by layer, then by what else is given, then by id.
+// ranked returns specs by precedence: by layer, then by less, then by id.
 func ranked[S layered](items []item[S], less func(a, b S) int) []item[S] {
 	out := slices.Clone(items)
 

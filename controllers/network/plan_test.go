@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
 
-// round plans once against a kernel, does the steps, and returns what they were with the plan.
+// round plans once against a kernel, executes the steps, and returns their descriptions and the plan.
 func round[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted, leaving []S) (did []string, p plan) {
 	t.Helper()
 
@@ -44,7 +44,7 @@ func round[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted
 	for _, s := range p.steps {
 		did = append(did, s.what)
 
-		if err := s.do(o); err != nil {
+		if err := o.Change(netlink.WatchAll, s.do); err != nil {
 			t.Fatalf("%s: %v", s.what, err)
 		}
 	}
@@ -52,7 +52,7 @@ func round[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted
 	return did, p
 }
 
-// settle plans until nothing is left to do, and returns what was done.
+// settle plans until there are no more steps, and returns the descriptions of all steps.
 func settle[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted, leaving []S) []string {
 	t.Helper()
 
@@ -108,7 +108,7 @@ func TestPlanLinks(t *testing.T) {
 			want:   []string{"link br0: bridge settings"},
 		},
 		{
-			name:   "what cannot be changed is made anew",
+			name:   "what cannot be changed is created again",
 			wanted: []network.LinkSpecSpec{func() network.LinkSpecSpec { v := vlan; v.VLAN.VID = 8; return v }()},
 			want:   []string{"remove vlan link bond0.7", "create vlan link bond0.7", "link bond0.7: up"},
 		},
@@ -118,7 +118,7 @@ func TestPlanLinks(t *testing.T) {
 			want:   []string{"link eth0: MTU 1500", "link eth0: no master"},
 		},
 		{
-			name: "gone", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
+			name: "removed", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
 			want: []string{"remove vlan link bond0.7", "remove bond link bond0", "link eth1: no master", "remove bridge link br0"},
 		},
 	} {
@@ -128,7 +128,7 @@ func TestPlanLinks(t *testing.T) {
 	}
 }
 
-// A link that cannot be as it is wanted says why, is what it can be, and holds up no other.
+// A link that cannot have all its settings has a condition, gets the other settings, and blocks no other link.
 func TestLinkConditions(t *testing.T) {
 	var k netlinktest.Kernel
 
@@ -153,7 +153,7 @@ func TestLinkConditions(t *testing.T) {
 	_, p := round(t, &k, planner, wanted, nil)
 	got := causes(p)
 	want := map[string]string{
-		"eth0":              "refused: the driver of link eth0 takes MTUs from 68 to 1500, not 9000",
+		"eth0":              "refused: the driver of link eth0 supports MTUs from 68 to 1500, not 9000",
 		"eth9":              "waiting: the link does not exist",
 		"dummy-is-too-long": "refused: the name dummy-is-too-long is longer than the kernel's 15 bytes",
 		"b.7":               "conflict: VLAN 7 of link eth0 is already used by a.7",
@@ -215,14 +215,14 @@ func TestPlanAddresses(t *testing.T) {
 			conditions: map[string]string{"eth0/2001:db8::1/64": "waiting: link eth0 has an MTU of 1000, and IPv6 needs 1280"},
 		},
 		{
-			name: "somebody else has it", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_DADFAILED}},
+			name: "another machine has it", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_DADFAILED}},
 			conditions: map[string]string{"eth0/2001:db8::1/64": "conflict: another machine on link eth0 uses the address"},
 		},
 		{
 			name: "goes", leaving: specs(spec("eth0", "10.0.0.1/24"), spec("eth9", "10.0.0.1/24")), have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}, {Prefix: prefix("10.0.0.2/24")}},
 			steps: []string{"remove address 10.0.0.1/24 from eth0"},
 		},
-		{name: "gone already", leaving: specs(spec("eth0", "10.0.0.1/24"))},
+		{name: "already removed", leaving: specs(spec("eth0", "10.0.0.1/24"))},
 		{
 			name: "another comes before one goes", leaving: specs(spec("eth0", "10.0.0.1/24")), wanted: specs(spec("eth0", "10.0.0.2/24")),
 			have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}}, steps: []string{"add address 10.0.0.2/24 to eth0", "remove address 10.0.0.1/24 from eth0"},
@@ -318,7 +318,7 @@ func TestPlanRoutes(t *testing.T) {
 				conditions: map[string]string{second.ID(): loses + def.ID()},
 			},
 			{
-				wanted: specs(second), leaving: specs(def), // the second takes the first's place, and nothing of it stays
+				wanted: specs(second), leaving: specs(def), // the second replaces the first, of which nothing stays
 				steps: []string{"set route default via 10.1.0.1 dev eth1 metric 1024 table 254", "remove route default via 10.0.0.1 dev eth0 metric 1024 table 254", "remove route default via 10.1.0.1 dev eth1 metric 1025 table 254"},
 			},
 			{leaving: specs(second), steps: []string{"remove route default via 10.1.0.1 dev eth1 metric 1024 table 254"}},

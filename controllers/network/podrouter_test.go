@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// setDefaults sets what the system sets for links to come, in this network.
+// setDefaults sets the defaults that the system sets for later links, in this network namespace.
 func setDefaults(t *testing.T) {
 	t.Helper()
 
@@ -37,8 +37,8 @@ func setDefaults(t *testing.T) {
 	}
 }
 
-// On the real kernel: a link of the machine's own that is made after the defaults were set gets what its router says, though
-// what is set for the link is applied a while later.
+// On the real kernel: a link of the machine that is added after the defaults were set gets what its router advertises, though the settings
+// of the link are applied later.
 func TestOwnLinkBelieves(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -87,8 +87,8 @@ func TestOwnLinkBelieves(t *testing.T) {
 	await(m, "", network.NodeAddressDefaultID, func(s network.NodeAddressSpec) bool { return prefix("2001:db8:7::/64").Contains(s.Addresses[0].Addr()) })
 }
 
-// On the real kernel: what is at the other end of a link that is made after the defaults were set, as a pod is, does not become
-// the node's router by saying so. On a link that believes routers, the same does.
+// On the real kernel: the peer on a link that is added after the defaults were set, such as a pod, does not become the node's router by an
+// advertisement. On a link that accepts advertisements it does.
 func TestPodIsNoRouter(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -128,7 +128,7 @@ func TestPodIsNoRouter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// believed reports whether the node took an address from what the pod says when it is asked.
+	// believed reports whether the node took an address from an advertisement of the pod.
 	believed := func(patience time.Duration) bool {
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 			_ = deps.SolicitRouters(host) // the link has no address yet
@@ -147,7 +147,7 @@ func TestPodIsNoRouter(t *testing.T) {
 	}
 
 	if believed(6 * time.Second) {
-		t.Error("the node believes a pod")
+		t.Error("the node accepts an advertisement of a pod")
 	}
 
 	if err := os.WriteFile("/proc/sys/net/ipv6/conf/cali0/accept_ra", []byte("2"), 0); err != nil {
@@ -155,6 +155,6 @@ func TestPodIsNoRouter(t *testing.T) {
 	}
 
 	if !believed(20 * time.Second) {
-		t.Error("the pod said nothing: the test is none")
+		t.Error("the pod advertised nothing: the test is not valid")
 	}
 }

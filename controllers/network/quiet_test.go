@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// Whatever the cards, the configuration and what has happened: after convergence nothing is written to the kernel, nor
-// tried, and each wanted spec says what has become of it.
+// Whatever the cards, the configuration and the events: after convergence nothing is written to the kernel, or tried, and each wanted spec
+// has a condition.
 func TestQuietAfterConvergence(t *testing.T) {
 	const parts = 4 // at the same time
 
@@ -60,13 +60,13 @@ func TestQuietAfterConvergence(t *testing.T) {
 		"writes in 5 quiet minutes: %d", made.Load(), specs.Load(), calls.Load(), loud.Load())
 }
 
-// rest is how a machine comes to rest.
+// rest is the state of a machine after convergence.
 type rest struct {
 	before, writes int // calls that change the kernel, until convergence and afterwards
 	specs          int
 }
 
-// settled lets a machine live in a world, and tells what is written to the kernel in the end.
+// settled runs a machine in a world, and returns what is written to the kernel at the end.
 func settled(t *testing.T, seed uint64) (end rest) {
 	t.Helper()
 
@@ -105,7 +105,7 @@ func settled(t *testing.T, seed uint64) (end rest) {
 	return end
 }
 
-// checkConditions holds that an applied spec is in the kernel, and that each that is not says why. It returns how many there are.
+// checkConditions checks that each applied spec is in the kernel, and that each other spec has a cause. It returns their numbers.
 func checkConditions(t *testing.T, m *machine, seed uint64) (specs int) {
 	t.Helper()
 
@@ -168,7 +168,7 @@ func checkConditions(t *testing.T, m *machine, seed uint64) (specs int) {
 		}
 	}
 
-	// What is of DHCP's or the configuration's making and nobody wants is stale.
+	// What DHCP or the configuration created and is not wanted is stale.
 	made := slices.DeleteFunc(routes, func(r netlink.Route) bool { return r.Protocol != 4 && r.Protocol != 16 })
 	if len(made) > applied {
 		t.Errorf("seed %d: the kernel has %d routes of ours, and %d are applied: %v", seed, len(made), applied, made)

@@ -12,12 +12,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// DefaultResolvers are asked where nobody names others.
+// DefaultResolvers are used if no others are configured.
 var DefaultResolvers = []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustParseAddr("8.8.8.8")}
 
 // ResolverConfigController proposes name servers and search domains.
 func ResolverConfigController() controller.Controller {
-	return layerController("network.ResolverConfigController",
+	return layerOf("network.ResolverConfigController",
 		[]controller.Input{controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID)},
 		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.ResolverSpecSpec, error) {
 			var hostname network.HostnameStatusSpec

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// ResolverSpecController shows the name servers in use.
+// ResolverSpecController publishes the name servers in use.
 func ResolverSpecController() controller.Controller {
 	return transform.Singleton[network.ResolverSpecSpec, network.ResolverStatusSpec]{
 		Name: "network.ResolverSpecController", InID: network.ResolverID, OutID: network.ResolverID,

@@ -3,25 +3,16 @@
 package network
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/netip"
 
-	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// RouteConfigController proposes routes: the gateway of ip= and those of the configuration.
-func RouteConfigController() controller.Controller {
-	return layerController("network.RouteConfigController", nil,
-		func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
-			return routeLayers(f, log)
-		})
-}
-
+// routeLayers proposes routes: the gateway of ip= and those of the configuration.
 func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 	var specs []network.RouteSpecSpec
 
@@ -31,48 +22,23 @@ func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 		}
 	}
 
-	devices := f.devices(log)
-
-	add := func(link string, routes []view.Route) error {
-		for _, r := range routes {
+	for _, l := range f.settings(f.devices(log)) {
+		for _, r := range l.routes {
 			if !r.Network.IsValid() && !r.Gateway.IsValid() {
-				return fmt.Errorf("machine.network.interfaces %s: a route needs a network or a gateway", link)
+				return nil, fmt.Errorf("machine.network.interfaces %s: a route needs a network or a gateway", l.name)
 			}
 
-			metric := r.Metric
-			if metric == 0 {
-				metric = network.DefaultRouteMetric
-			}
-
-			spec := routeSpec(link, r.Network, r.Gateway, metric, network.LayerConfiguration)
+			spec := routeSpec(l.name, r.Network, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerConfiguration)
 			spec.Source, spec.MTU = r.Source, r.MTU
 			specs = append(specs, spec)
-		}
-
-		return nil
-	}
-
-	for _, d := range devices {
-		if f.ignored(devices, d.name) {
-			continue
-		}
-
-		if err := add(d.name, d.Routes); err != nil {
-			return nil, err
-		}
-
-		for _, vlan := range d.VLANs {
-			if err := add(vlanName(d.name, vlan.ID), vlan.Routes); err != nil {
-				return nil, err
-			}
 		}
 	}
 
 	return specs, nil
 }
 
-// routeSpec is a static route in the form that the kernel gives it back: host bits of the destination cleared,
-// the default route without a destination, a route without a gateway of link scope (IPv6 knows no scopes).
+// routeSpec returns a static route in the form in which the kernel returns it: without host bits in the destination, a default route
+// without a destination, an IPv4 route without a gateway with link scope.
 func routeSpec(link string, destination netip.Prefix, gateway netip.Addr, metric uint32, layer network.ConfigLayer) network.RouteSpecSpec {
 	spec := network.RouteSpecSpec{
 		Destination: destination, Gateway: gateway, OutLinkName: link, Priority: metric, Layer: layer,

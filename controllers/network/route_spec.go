@@ -16,16 +16,16 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// routeSpecController puts the routes of RouteSpecs into the kernel's tables.
+// routeSpecController sets the routes of RouteSpecs in the kernel's tables.
 func routeSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.RouteSpecSpec]{
-		name: "network.RouteSpecController", kind: network.ConditionRoute, kernel: kernel, tries: tries{},
+		declared: specsOf[network.RouteSpecSpec]("network.RouteSpecController"), kind: network.ConditionRoute, kernel: kernel, touches: netlink.WatchRoutes, tries: tries{},
 		planner: &routePlanner{set: map[string][]netlink.Route{}},
 	}
 }
 
-// routePlanner remembers what it has set for each spec and not removed yet: the metric may not be the spec's, and a spec
-// may change.
+// routePlanner has the routes that it set for each spec and has not removed: the metric may differ from the spec's, and a spec may
+// change.
 type routePlanner struct{ set map[string][]netlink.Route }
 
 // assigned is a spec with the route that it gets.
@@ -33,17 +33,17 @@ type assigned struct {
 	item[network.RouteSpecSpec]
 
 	route netlink.Route
-	// cause says why the metric is not the spec's.
+	// cause is why the metric is not the spec's.
 	cause string
-	// ready means that its link is there and up.
+	// ready means that the link exists and is up.
 	ready bool
-	// taken means that all metrics from the spec's on are others'.
+	// taken means that other routes have all metrics from the spec's on.
 	taken bool
 }
 
-// assign gives each spec a route of its own. The kernel has one route of each table, destination and metric: the spec that
-// wins gets it, by layer, then by the name of its link; the others get the next free metrics. It is the same whatever
-// links are there, so that a card that comes and goes moves no other's route.
+// assign returns a route for each spec. The kernel has one route for each table, destination and metric: the winning spec gets it, by
+// layer, then by the name of its link; the others get the next free metrics. The result does not depend on which links exist, so that
+// a card that is added or removed does not change the routes of others.
 func assign(specs []item[network.RouteSpecSpec]) []assigned {
 	owners := map[netlink.Key]*assigned{}
 	out := make([]assigned, 0, len(specs))
@@ -71,7 +71,7 @@ func assign(specs []item[network.RouteSpecSpec]) []assigned {
 			a.route.Priority++
 		}
 
-		if owners[a.route.Key()] != nil { // 0 would be the most preferred
+		if owners[a.route.Key()] != nil { // no overflow to 0, the most preferred
 			a.taken = true
 			a.cause = fmt.Sprintf("metric %d is used by %s, and there is none above it", a.spec.Priority, winner.id)
 
@@ -85,7 +85,7 @@ func assign(specs []item[network.RouteSpecSpec]) []assigned {
 	return out
 }
 
-// routeOf is a route of a spec, without its link.
+// routeOf returns the route of a spec, without its link.
 func routeOf(spec network.RouteSpecSpec) netlink.Route {
 	return netlink.Route{
 		Family: uint8(spec.Family), Destination: spec.Destination, Source: spec.Source, Gateway: spec.Gateway, Table: uint32(spec.Table),
@@ -126,7 +126,7 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 		}
 	}
 
-	// Routes without a gateway come first: gateways may be behind them.
+	// Routes without a gateway come first: gateways may be reached by them.
 	slices.SortStableFunc(routes, func(a, b assigned) int { return compareBool(a.route.Gateway.IsValid(), b.route.Gateway.IsValid()) })
 
 	for _, a := range routes {
@@ -138,7 +138,7 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	}
 
 	for _, s := range specs.leaving {
-		p.set[s.id] = there(before[s.id], now) // until it is gone
+		p.set[s.id] = there(before[s.id], now) // until it is removed
 
 		if a := (assigned{item: s, route: routeOf(s.spec)}); len(p.set[s.id]) == 0 && locate(&a, now) == "" {
 			p.set[s.id] = there([]netlink.Route{a.route}, now)
@@ -150,12 +150,12 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	return out
 }
 
-// there are those of some routes that the kernel has.
+// there returns the routes that the kernel has.
 func there(routes []netlink.Route, now *netlink.Snapshot) []netlink.Route {
 	return slices.DeleteFunc(slices.Clone(routes), func(r netlink.Route) bool { return !contains(now.Routes, r) })
 }
 
-// locate fills in the link of a route, or says what it waits for.
+// locate sets the link of a route, or returns what the route waits for.
 func locate(a *assigned, now *netlink.Snapshot) string {
 	if a.spec.OutLinkName != "" {
 		link, ok := now.Link(a.spec.OutLinkName)
@@ -178,7 +178,7 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 	return ""
 }
 
-// planRoute sets a route unless it is there, and then removes what was set for the spec before.
+// planRoute sets a route unless the kernel has it, and then removes what was set for the spec before.
 func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, needed []netlink.Route, now *netlink.Snapshot) {
 	if slices.ContainsFunc(now.Routes, func(have netlink.Route) bool { return satisfies(have, want) }) {
 		p.note(id, want)
@@ -187,7 +187,7 @@ func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, neede
 		return
 	}
 
-	out.add(id, "set route "+describeRoute(want, now), func(k *netlink.Observer) error {
+	out.add(id, "set route "+describeRoute(want, now), func(k netlink.Kernel) error {
 		err := k.ReplaceRoute(want)
 		if err == nil {
 			p.note(id, want)
@@ -199,20 +199,20 @@ func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, neede
 	p.planSuperseded(out, id, needed, now)
 }
 
-// note notes what is set for a spec, the latest last.
+// note records what is set for a spec, the latest last.
 func (p *routePlanner) note(id string, r netlink.Route) {
 	p.set[id] = append(slices.DeleteFunc(p.set[id], func(old netlink.Route) bool { return contains([]netlink.Route{r}, old) }), r)
 }
 
-// planSuperseded removes all but the latest of what was set for a spec that cannot be applied: the spec may change between
-// the set of a route and the removal of the one before.
+// planSuperseded removes all but the latest route of a spec that cannot be applied: the spec may have changed after a route was set and
+// before the earlier one was removed.
 func (p *routePlanner) planSuperseded(out *plan, id string, needed []netlink.Route, now *netlink.Snapshot) {
 	if set := p.set[id]; len(set) > 1 {
 		p.planRemoval(out, id, set[len(set)-1], needed, now)
 	}
 }
 
-// planRemoval removes what was set for a spec, but for what is wanted for it now and what others need.
+// planRemoval removes the routes of a spec, except those that it wants now and those that others need.
 func (p *routePlanner) planRemoval(out *plan, id string, want netlink.Route, needed []netlink.Route, now *netlink.Snapshot) {
 	for _, old := range p.set[id] {
 		have, ok := inKernel(old, now.Routes)
@@ -220,13 +220,13 @@ func (p *routePlanner) planRemoval(out *plan, id string, want netlink.Route, nee
 			continue
 		}
 
-		out.add(id, "remove route "+describeRoute(have, now), func(k *netlink.Observer) error { return k.DeleteRoute(have) })
+		out.add(id, "remove route "+describeRoute(have, now), func(k netlink.Kernel) error { return k.DeleteRoute(have) })
 	}
 }
 
 const keptUntilThen = " is kept until then"
 
-// kept says which route that was set for a spec before stays until the spec can be applied.
+// kept returns a text about the earlier route of a spec, which stays until the spec can be applied.
 func (p *routePlanner) kept(id string, now *netlink.Snapshot) string {
 	set := p.set[id]
 	if len(set) == 0 {
@@ -236,7 +236,7 @@ func (p *routePlanner) kept(id string, now *netlink.Snapshot) string {
 	return "; " + describeRoute(set[len(set)-1], now) + keptUntilThen
 }
 
-// inKernel finds the kernel's route with the key and way of another.
+// inKernel returns the kernel's route with the same key and way.
 func inKernel(r netlink.Route, routes []netlink.Route) (netlink.Route, bool) {
 	i := slices.IndexFunc(routes, func(have netlink.Route) bool { return have.Key() == r.Key() && have.SameWay(r) })
 	if i < 0 {
@@ -262,7 +262,7 @@ func satisfies(have, want netlink.Route) bool {
 	return (want.Family == unix.AF_INET6 || have.Scope == want.Scope) && have.Source == want.Source
 }
 
-// describeRoute prints a route with the names of links, the source and what else tells it from a like one.
+// describeRoute returns a text for a route, with the names of links and the source.
 func describeRoute(r netlink.Route, now *netlink.Snapshot) string {
 	text := r.String()
 	if name, ok := now.LinkNames()[r.LinkIndex]; ok {

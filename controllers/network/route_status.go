@@ -9,10 +9,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// routeStatusController shows the kernel's routes.
+// routeStatusController publishes the kernel's routes.
 func routeStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.RouteStatusSpec]{
-		name: "network.RouteStatusController", kernel: kernel,
+		declared: declared{name: "network.RouteStatusController", writes: []controller.Output{controller.Out[network.RouteStatusSpec](controller.Exclusive)}},
+		kernel:   kernel,
 		observe: func(now *netlink.Snapshot) map[string]network.RouteStatusSpec {
 			names := now.LinkNames()
 			out := make(map[string]network.RouteStatusSpec, len(now.Routes))

@@ -18,28 +18,36 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// routerDNSController proposes, in the operators' layer, the name servers and search domains that routers advertise. It
-// listens for them, and asks routers on links that were up before it did.
+// routerDNSController proposes, in the operators' layer, the name servers and search domains that routers advertise. It listens for
+// advertisements, and solicits routers on links that were up earlier.
 func routerDNSController(d *Deps, kernel *netlink.Observer) controller.Controller {
-	return &routerDNS{kernel: kernel, solicit: d.SolicitRouters, said: map[uint32]*advertised{}, asked: map[uint32]asked{}}
+	return &routerDNS{kernel: kernel, solicit: d.SolicitRouters, said: map[uint32]*advertised{}, asked: map[uint32]asked{}, declared: declared{
+		name: "network.RouterDNSController",
+		reads: []controller.Input{
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+			controller.In[network.LinkSpecSpec](controller.Weak, network.NamespaceName),
+		},
+		writes: []controller.Output{controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName)},
+	}}
 }
 
 type routerDNS struct {
+	declared
 	kernel  *netlink.Observer
 	solicit func(index uint32) error
-	asked   map[uint32]asked // by link, since it is up
+	asked   map[uint32]asked // by link, since it was up
 
 	mu   sync.Mutex
 	said map[uint32]*advertised // by link
 }
 
-// asked are the solicitations on a link.
+// asked counts the solicitations on a link.
 type asked struct {
 	times int
 	last  time.Time
 }
 
-// advertised is what routers on a link said, each until when.
+// advertised is what routers on a link advertised, with the time until which it is valid.
 type advertised struct {
 	servers map[netip.Addr]time.Time
 	search  map[string]time.Time
@@ -50,22 +58,6 @@ const (
 	maxSolicitations     = 3
 	solicitationInterval = 4 * time.Second
 )
-
-// Name implements controller.Controller.
-func (*routerDNS) Name() string { return "network.RouterDNSController" }
-
-// Inputs implements controller.Controller.
-func (*routerDNS) Inputs() []controller.Input {
-	return []controller.Input{
-		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-		controller.In[network.LinkSpecSpec](controller.Weak, network.NamespaceName),
-	}
-}
-
-// Outputs implements controller.Controller.
-func (*routerDNS) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName)}
-}
 
 // Run implements controller.Controller.
 func (c *routerDNS) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -79,7 +71,7 @@ func (c *routerDNS) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 	return follow(ctx, rt, watch, func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
 }
 
-// note takes in what a router said.
+// note records an advertisement.
 func (c *routerDNS) note(o netlink.RouterOption, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,10 +86,10 @@ func (c *routerDNS) note(o netlink.RouterOption, now time.Time) {
 	keep(a.search, o.Search, now.Add(o.Lifetime))
 }
 
-// maxAdvertised is how many servers, and domains, are kept of a link; anybody on it can send advertisements.
+// maxAdvertised is how many servers, and domains, are kept for a link; any machine on it can send advertisements.
 const maxAdvertised = 64
 
-// keep adds items that count until then; of too many, those that end first go.
+// keep adds items that are valid until then; of too many, those that end first are removed.
 func keep[T comparable](items map[T]time.Time, more []T, until time.Time) {
 	for _, item := range more {
 		items[item] = until
@@ -116,7 +108,7 @@ func keep[T comparable](items map[T]time.Time, more []T, until time.Time) {
 	}
 }
 
-// expire drops what has ended, and returns when the next thing does.
+// expire removes what is not valid any more, and returns when the next item ends.
 func (a *advertised) expire(now time.Time) (next time.Time) {
 	ended := func(until time.Time) bool {
 		if until.After(now) && (next.IsZero() || until.Before(next)) {
@@ -132,7 +124,7 @@ func (a *advertised) expire(now time.Time) (next time.Time) {
 	return next
 }
 
-// spec is what counts now, in an order that does not depend on when it was said.
+// spec returns what is valid now, in an order that does not depend on when it was advertised.
 func (a *advertised) spec(link string) network.ResolverSpecSpec {
 	spec := network.ResolverSpecSpec{Layer: network.LayerOperator, SearchDomains: slices.Sorted(maps.Keys(a.search))}
 
@@ -199,7 +191,7 @@ func (c *routerDNS) reconcile(ctx context.Context, rt controller.Runtime, log *s
 	return again, rt.CleanupOutputs(ctx, resource.KindOf[network.ResolverSpecSpec](network.ConfigNamespaceName))
 }
 
-// ask solicits routers on a link that is up, a few times; it returns after which time it may do so again, 0 is never.
+// ask solicits routers on a link that is up, a few times. It returns when it may do so again; 0 is never.
 func (c *routerDNS) ask(l network.LinkStatusSpec, now time.Time, log *slog.Logger) time.Duration {
 	if !l.LinkState || l.Flags&nethelpers.LinkUp == 0 {
 		delete(c.asked, l.Index)
@@ -219,7 +211,7 @@ func (c *routerDNS) ask(l network.LinkStatusSpec, now time.Time, log *slog.Logge
 	c.asked[l.Index] = asked{before.times + 1, now}
 
 	if err := c.solicit(l.Index); err != nil {
-		log.Debug("routers not asked", "link", l.Index, "error", err) // perhaps there is no link-local address yet
+		log.Debug("routers not solicited", "link", l.Index, "error", err) // there may be no link-local address yet
 	}
 
 	return solicitationInterval

@@ -14,13 +14,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// specController brings the kernel in line with the merged specs of S, by plans, and tells what became of each spec. It
-// is woken by changes of specs and of the kernel.
+// specController changes the kernel by the merged specs of S, with plans, and publishes a condition for each spec. Changes of specs and of
+// the kernel wake it.
 type specController[S layered] struct {
-	name string
+	declared
 	// kind is the first part of the ids of its conditions.
-	kind    string
-	kernel  *netlink.Observer
+	kind   string
+	kernel *netlink.Observer
+	// touches is what a step may change of the kernel.
+	touches netlink.Groups
 	planner planner[S]
 	tries   tries
 }
@@ -30,17 +32,8 @@ type planner[S layered] interface {
 	plan(specs held[S], now *netlink.Snapshot) plan
 }
 
-// Name implements controller.Controller.
-func (c *specController[S]) Name() string { return c.name }
-
-// Inputs implements controller.Controller.
-func (*specController[S]) Inputs() []controller.Input {
-	return []controller.Input{controller.In[S](controller.Strong, "")}
-}
-
-// Outputs implements controller.Controller.
-func (*specController[S]) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}
+func specsOf[S layered](name string) declared {
+	return declared{name, []controller.Input{controller.In[S](controller.Strong, "")}, []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}}
 }
 
 // Run implements controller.Controller.
@@ -75,7 +68,7 @@ func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime
 	return again, c.report(ctx, rt, specs, p.conditions)
 }
 
-// carryOut does the steps of a plan. What fails is noted as a condition, and holds up nothing.
+// carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other.
 func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, again time.Duration) {
 	failed, again = map[string]bool{}, p.again
 	wanted := map[string]bool{}
@@ -90,7 +83,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 
 		pause, err := c.tries.allow(s.what, generation, time.Now())
 		if err == nil {
-			err = s.do(c.kernel)
+			err = c.kernel.Change(c.touches, s.do)
 			pause = c.tries.note(s.what, generation, time.Now(), err)
 
 			if err == nil {
@@ -126,7 +119,7 @@ func stateOf(err error) network.SpecState {
 	}
 }
 
-// report writes the conditions of wanted specs, and of those that should go and do not.
+// report writes the conditions of wanted specs, and of those that cannot be removed.
 func (c *specController[S]) report(ctx context.Context, rt controller.Runtime, specs held[S], conditions map[string]network.SpecConditionSpec) error {
 	rt.StartTrackingOutputs()
 

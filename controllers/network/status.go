@@ -4,16 +4,19 @@ package network
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// StatusController tells which parts of the network are ready: it has an address, a default route, a name, and
-// the files that say so are in place.
+// StatusController publishes which parts of the network are ready: whether there is an address, a default route, a hostname, and the files
+// in /etc.
 func StatusController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.StatusController",
@@ -29,45 +32,27 @@ func StatusController() controller.Controller {
 }
 
 func reconcileStatus(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-	var status network.StatusSpec
+	var (
+		addresses network.NodeAddressSpec
+		hostname  network.HostnameStatusSpec
+	)
 
-	addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressCurrentID)
-	if err != nil {
+	address, name := typed.Read(ctx, rt, network.NodeAddressCurrentID, &addresses), typed.Read(ctx, rt, network.HostnameID, &hostname)
+	routes, err1 := typed.List[network.RouteStatusSpec](ctx, rt, "")
+	written, err2 := typed.List[files.EtcFileStatusSpec](ctx, rt, "")
+
+	if err := errors.Join(address.Err, name.Err, err1, err2); err != nil {
 		return err
 	}
 
-	status.AddressReady = addresses != nil && len(addresses.TypedSpec().Addresses) > 0
-
-	routes, err := typed.List[network.RouteStatusSpec](ctx, rt, "")
-	if err != nil {
-		return err
+	isWritten := func(id string) bool {
+		return slices.ContainsFunc(written, func(f *resource.Typed[files.EtcFileStatusSpec]) bool { return f.Metadata().ID() == id })
 	}
 
-	for _, r := range routes {
-		spec := r.TypedSpec()
-		if spec.IsDefault() {
-			status.ConnectivityReady = true
-		}
-	}
-
-	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-	if err != nil {
-		return err
-	}
-
-	status.HostnameReady = hostname != nil
-
-	written, err := typed.List[files.EtcFileStatusSpec](ctx, rt, "")
-	if err != nil {
-		return err
-	}
-
-	wanted := map[string]bool{files.Hosts: true, files.ResolvConf: true}
-	for _, f := range written {
-		delete(wanted, f.Metadata().ID())
-	}
-
-	status.EtcFilesReady = len(wanted) == 0
-
-	return set(ctx, rt, "", network.StatusID, status)
+	return set(ctx, rt, "", network.StatusID, network.StatusSpec{
+		AddressReady:      len(addresses.Addresses) > 0,
+		ConnectivityReady: slices.ContainsFunc(routes, func(r *resource.Typed[network.RouteStatusSpec]) bool { return r.TypedSpec().IsDefault() }),
+		HostnameReady:     name.OK,
+		EtcFilesReady:     isWritten(files.Hosts) && isWritten(files.ResolvConf),
+	})
 }

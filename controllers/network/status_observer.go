@@ -13,23 +13,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// observer shows the kernel's state as resources of S: observe returns them by id.
+// observer publishes the kernel's state as resources of S: observe returns them by id.
 type observer[S resource.Spec] struct {
-	name    string
+	declared
 	kernel  *netlink.Observer
-	kind    controller.OutputKind
 	observe func(now *netlink.Snapshot) map[string]S
-}
-
-// Name implements controller.Controller.
-func (o *observer[S]) Name() string { return o.name }
-
-// Inputs implements controller.Controller.
-func (*observer[S]) Inputs() []controller.Input { return nil }
-
-// Outputs implements controller.Controller.
-func (o *observer[S]) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[S](o.kind)}
 }
 
 // Run implements controller.Controller.

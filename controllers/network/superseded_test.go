@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
 
-// A spec that changes between the set of its route and the removal of the one before keeps the latest only.
+// A spec that changes after its route was set and before the earlier one was removed keeps only the latest.
 func TestSupersededRouteGoes(t *testing.T) {
 	var k netlinktest.Kernel
 

@@ -3,25 +3,16 @@
 package network
 
 import (
-	"context"
 	"log/slog"
 
-	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// DefaultTimeServer is asked where nobody names another.
+// DefaultTimeServer is used if no other is configured.
 const DefaultTimeServer = "time.cloudflare.com"
 
-// TimeServerConfigController proposes time servers.
-func TimeServerConfigController() controller.Controller {
-	return layerController("network.TimeServerConfigController", nil,
-		func(_ context.Context, _ controller.Runtime, f facts, _ *slog.Logger) ([]network.TimeServerSpecSpec, error) {
-			return timeServerLayers(f), nil
-		})
-}
-
-func timeServerLayers(f facts) []network.TimeServerSpecSpec {
+// timeServerLayers proposes time servers.
+func timeServerLayers(f facts, _ *slog.Logger) ([]network.TimeServerSpecSpec, error) {
 	specs := []network.TimeServerSpecSpec{{NTPServers: []string{DefaultTimeServer}, Layer: network.LayerDefault}}
 
 	var args []string
@@ -40,5 +31,5 @@ func timeServerLayers(f facts) []network.TimeServerSpecSpec {
 		specs = append(specs, network.TimeServerSpecSpec{NTPServers: servers, Layer: network.LayerConfiguration})
 	}
 
-	return specs
+	return specs, nil
 }

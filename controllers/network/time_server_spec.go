@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// TimeServerSpecController shows the time servers in use.
+// TimeServerSpecController publishes the time servers in use.
 func TimeServerSpecController() controller.Controller {
 	return transform.Singleton[network.TimeServerSpecSpec, network.TimeServerStatusSpec]{
 		Name: "network.TimeServerSpecController", InID: network.TimeServerID, OutID: network.TimeServerID,

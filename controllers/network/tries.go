@@ -4,53 +4,50 @@ package network
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// tries remember what was tried on the kernel, so that nothing is tried over and over: a step that failed waits for a
-// change of what is observed, or for its time; one that succeeds and is undone by somebody else comes seldom.
+// tries limits how often a step is tried. A step that failed waits for a change of the kernel's state, or for its pause. A step that
+// succeeds and is undone by another program is repeated seldom.
 type tries map[string]*try
 
 type try struct {
 	at         []time.Time // of the tries in the window, at most burst
 	last       time.Time
 	err        error
-	generation uint64 // of the snapshot when it failed
+	generation uint64 // of the snapshot at the failure
 	failures   int
 }
 
 // Limits of tries.
 const (
-	// burst tries in a window; a step needs no more while the machine converges.
+	// burst is the most tries in a window; a machine that converges needs no more.
 	burst  = 5
 	window = 10 * time.Second
-	// A failure for which nothing observed is to blame is tried again after a second, at last after a minute.
+	// A step that fails for another reason than the kernel's state is tried again after a second, finally after a minute.
 	firstRetry = time.Second
 	lastRetry  = time.Minute
 )
 
-// noGeneration is no snapshot's: for a step that is tried again by time only.
+// noGeneration is not that of any snapshot: for a step that is tried again only after a pause.
 const noGeneration = 0
 
-// errFought is the outcome of a step that is not done because it was done often and has not lasted.
+// errFought is the error of a step that is not tried because it succeeded often and was undone.
 var errFought = errors.New("another program changes it back each time")
 
-// notYet tells the kernel's errors for what lacks an address, a route, a link, or that a link is up. EINVAL is how it
-// refuses a preferred source that is no own address.
+// notYet reports whether an error of the kernel means that an address, a route or a link is missing, or a link is down. EINVAL is the
+// error for a preferred source that is not an address of the machine.
 func notYet(err error) bool {
-	for _, errno := range []error{unix.ENETUNREACH, unix.EHOSTUNREACH, unix.ENETDOWN, unix.EINVAL, unix.ENODEV} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc([]error{unix.ENETUNREACH, unix.EHOSTUNREACH, unix.ENETDOWN, unix.EINVAL, unix.ENODEV}, func(errno error) bool {
+		return errors.Is(err, errno)
+	})
 }
 
-// allow reports whether a step may be tried: nil, or the error that stands, with the time after which it may be tried
-// though nothing changes (0 is never).
+// allow returns nil if a step may be tried, else the error of its last try. The duration is the pause after which it may be tried even if
+// nothing changes; 0 is never.
 func (t tries) allow(what string, generation uint64, now time.Time) (time.Duration, error) {
 	last, ok := t[what]
 	if !ok {
@@ -85,12 +82,12 @@ func (t tries) allow(what string, generation uint64, now time.Time) (time.Durati
 	return 0, nil
 }
 
-// pause is how long a failed step still rests.
+// pause returns how long a failed step must still wait.
 func (t *try) pause(now time.Time) time.Duration {
 	return t.last.Add(min(firstRetry<<min(t.failures-1, 10), lastRetry)).Sub(now)
 }
 
-// note notes the outcome of a step. It returns when it may be tried again though nothing changes; 0 is never.
+// note records the result of a step. It returns after which pause it may be tried again even if nothing changes; 0 is never.
 func (t tries) note(what string, generation uint64, now time.Time, err error) time.Duration {
 	last, ok := t[what]
 	if !ok {
@@ -116,7 +113,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 	return last.pause(now)
 }
 
-// forget drops what is neither wanted now nor recent.
+// forget removes the tries that are neither wanted nor recent.
 func (t tries) forget(wanted map[string]bool, now time.Time) {
 	for what, last := range t {
 		if !wanted[what] && now.Sub(last.last) >= window {

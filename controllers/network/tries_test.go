@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A step that is refused is tried more and more seldom, however often the controller is woken.
+// A refused step is tried less and less often, however often the controller is woken.
 func TestTriesGrowSeldom(t *testing.T) {
 	steps, start, now := tries{}, time.Unix(0, 0), time.Unix(0, 0)
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
@@ -40,7 +40,7 @@ type world struct {
 	kernel  *netlinktest.Kernel
 	refuse  bool // by all servers
 	asked   int  // of all servers
-	panics  int  // of the client, over what the next servers say
+	panics  int  // of the client, by the next answers
 	// router answers solicitations; nil is none.
 	router    func(index uint32)
 	solicited int
@@ -49,7 +49,7 @@ type world struct {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} // a test that can be repeated
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} // a test must be repeatable
 	w.cards = 2 + w.IntN(3)
 	w.kernel.Promote = w.IntN(2) == 0
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
@@ -90,7 +90,7 @@ func (w *world) lease() *dhcp4.Lease {
 	return l
 }
 
-// configuration is random, and has mistakes in it as people make them.
+// configuration returns a random configuration, with typical mistakes.
 func (w *world) configuration() string {
 	var b strings.Builder
 
@@ -98,7 +98,7 @@ func (w *world) configuration() string {
 
 	pick := func(list ...string) string { return list[w.IntN(len(list))] }
 
-	for i := range w.cards + 1 { // one more than there are
+	for i := range w.cards + 1 { // one more than exist
 		if w.IntN(3) == 0 {
 			continue
 		}
@@ -148,7 +148,7 @@ func (w *world) configuration() string {
 	return b.String()
 }
 
-// event is something that happens to a machine.
+// event is a random event of a machine.
 func (w *world) event() {
 	links, _ := w.kernel.Links()
 	l := links[w.IntN(len(links))]
@@ -190,7 +190,7 @@ type lessor struct {
 	link string
 }
 
-func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lease, error) {
+func (l lessor) ask(ctx context.Context, question dhcp.Question, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
 	l.w.mu.Lock()
 	lease, refuse := l.w.leases[l.link], l.w.refuse
 	l.w.asked++
@@ -206,7 +206,7 @@ func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lea
 		return lease, nil
 	}
 
-	if refuse && held {
+	if refuse && question != dhcp.Acquire {
 		return nil, dhcp4.ErrRefused
 	}
 
@@ -218,29 +218,13 @@ func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lea
 	return nil, errors.New("silence")
 }
 
-func (l lessor) Acquire(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor) Renew(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
-func (l lessor) Rebind(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
-func (l lessor) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
-// lessor6 is the same of DHCPv6.
+// lessor6 is the same for DHCPv6.
 type lessor6 struct {
 	w    *world
 	link string
 }
 
-func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhcp6.Lease, error) {
+func (l lessor6) ask(ctx context.Context, question dhcp.Question, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
 	l.w.mu.Lock()
 	lease := l.w.leases6[l.link]
 	l.w.mu.Unlock()
@@ -254,7 +238,7 @@ func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhc
 		return nil, errors.New("silence")
 	}
 
-	if stateless {
+	if question == dhcp.Inform {
 		other := *lease
 		other.Addresses = nil
 
@@ -264,23 +248,7 @@ func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhc
 	return lease, nil
 }
 
-func (l lessor6) Acquire(ctx context.Context, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor6) Renew(ctx context.Context, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor6) Rebind(ctx context.Context, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor6) Inform(ctx context.Context, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
-// solicit has the router answer that the world has, if it has one.
+// solicit makes the world's router answer, if there is one.
 func (w *world) solicit(index uint32) error {
 	w.mu.Lock()
 	router := w.router
@@ -304,8 +272,8 @@ func inWorld(t *testing.T, w *world, fn func(m *machine), more ...controller.Con
 
 		for _, c := range slices.Concat(more, Controllers(&Deps{
 			Kernel: w.kernel, SetHostname: m.setHostname,
-			DHCP4:          func(link string, _ net.HardwareAddr, _ DHCP4Settings) dhcp4.Exchange { return lessor{w, link} },
-			DHCP6:          func(link string, _ net.HardwareAddr, _ DHCP6Settings) dhcp6.Exchange { return lessor6{w, link} },
+			DHCP4:          func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return lessor{w, l.Name}.ask },
+			DHCP6:          func(l *dhcp6.Link) dhcp.Ask[*dhcp6.Lease] { return lessor6{w, l.Name}.ask },
 			SolicitRouters: w.solicit, ARP: w.arp,
 		})) {
 			if err := rt.RegisterController(c); err != nil {

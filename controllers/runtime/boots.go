@@ -5,10 +5,10 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/volume"
@@ -24,22 +24,22 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// bootLogs keeps the logs of this boot on EPHEMERAL while that is mounted, records why the boot ends when the machine is
-// told to go down, and states which boots are known.
+// bootLogs writes the logs of this boot to EPHEMERAL while that is mounted, records the reason when the machine goes down, and
+// publishes the known boots.
 type bootLogs struct {
 	journal  *bootlog.Journal
 	platform platform.Platform
 	root     string
 	settled  <-chan struct{}
-	settling <-chan error // nil until it has begun
+	settling <-chan error // nil until settle has begun
 }
 
-// settledTime is the longest that the drivers are waited for which show why the last boot ended.
+// settledTime bounds the wait for the drivers that show why the last boot ended.
 const settledTime = 20 * time.Second
 
-// BootLogController has the journal written to EPHEMERAL. Root is "/" but in tests: where the evidence of a crash is, once
-// settled is closed; the drivers of the firmware's memory and of watchdogs are not among the first. Where that evidence is of
-// another machine it is left alone.
+// BootLogController writes the journal to EPHEMERAL. The evidence of a crash is below root, which is "/" outside of tests. It is read
+// after settled is closed, because the drivers of the firmware's memory and of watchdogs are loaded late. Evidence of the host is
+// left alone.
 func BootLogController(journal *bootlog.Journal, p platform.Platform, root string, settled <-chan struct{}) controller.Controller {
 	c := &bootLogs{journal: journal, platform: p, root: root, settled: settled}
 
@@ -58,26 +58,30 @@ func BootLogController(journal *bootlog.Journal, p platform.Platform, root strin
 func (*bootLogs) name() string { return "runtime.BootLogController" }
 
 func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	// First the reason, then the disk: both come together when the machine goes down.
-	request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
-	if err != nil {
-		return err
+	// Record the reason before the disk is released: the machine goes down.
+	var (
+		request runtime.PowerRequestSpec
+		id      runtime.BootIDSpec
+	)
+
+	asked := typed.Read(ctx, rt, runtime.PowerRequestID, &request)
+	if asked.Err != nil {
+		return asked.Err
 	}
 
-	if request != nil {
-		if err := c.journal.End(endReason(*request.TypedSpec())); err != nil {
+	if asked.OK {
+		if err := c.journal.End(endReason(request)); err != nil {
 			log.Error("the reason of this boot's end could not be recorded", "error", err)
 		}
 	}
 
-	id, err := typed.Find[runtime.BootIDSpec](ctx, rt, "", runtime.BootIDID)
-	if err != nil || id == nil {
-		return err
+	if f := typed.Read(ctx, rt, runtime.BootIDID, &id); !f.OK {
+		return f.Err
 	}
 
 	mounted, err := volume.Request(ctx, rt, c.name(), "boot-logs", block.VolumeEphemeral, func(context.Context) error {
 		if err := c.journal.Close(); err != nil {
-			// The machine goes down, and must: what could not be written is lost.
+			// The machine must go down: lines that could not be written are lost.
 			log.Error("the last lines of this boot could not be kept", "error", err)
 		}
 
@@ -87,7 +91,7 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 		return err
 	}
 
-	boot := bootlog.Boot{ID: id.TypedSpec().BootID, Start: c.started().UTC(), Version: version.Tag}
+	boot := bootlog.Boot{ID: id.BootID, Start: c.started().UTC(), Version: version.Tag}
 	report := func(err error) {
 		if err != nil {
 			log.Error("the logs of this boot are not kept", "error", err)
@@ -107,8 +111,8 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 	return c.state(ctx, rt)
 }
 
-// settle has it recorded why the last boot ended, as soon as what shows that has its drivers. The controller goes on meanwhile:
-// the machine may be told to go down.
+// settle records why the last boot ended, when the drivers that show it are loaded. The controller does not wait for it, because the
+// machine may go down first.
 func (c *bootLogs) settle(ctx context.Context, settled func(), log *slog.Logger) error {
 	evidence := bootlog.Evidence{}
 
@@ -132,7 +136,7 @@ func (c *bootLogs) settle(ctx context.Context, settled func(), log *slog.Logger)
 	return nil
 }
 
-// started is when this boot began: the kernel's start, unless that is another's.
+// started returns when this boot began: at the start of the kernel, unless that is the host's.
 func (c *bootLogs) started() time.Time {
 	if c.platform.Owns(platform.KernelLog) {
 		return kmsg.BootTime()
@@ -141,7 +145,7 @@ func (c *bootLogs) started() time.Time {
 	return processStart
 }
 
-// processStart is when machined began.
+// processStart is when machined was started.
 var processStart = time.Now()
 
 // state writes the boots as resources.
@@ -169,23 +173,17 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// endReason says who wanted the machine to go down.
+// endReason returns why the machine goes down.
 func endReason(request runtime.PowerRequestSpec) string {
-	var b strings.Builder
-
-	if request.Reason == "" {
-		b.WriteString(string(request.Action))
-	}
-
-	b.WriteString(request.Reason)
+	reason := cmp.Or(request.Reason, string(request.Action))
 
 	if request.Force {
-		b.WriteString(", forced")
+		reason += ", forced"
 	}
 
 	if request.ActorID != "" {
-		b.WriteString(", actor " + request.ActorID)
+		reason += ", actor " + request.ActorID
 	}
 
-	return b.String()
+	return reason
 }

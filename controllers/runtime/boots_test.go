@@ -24,7 +24,7 @@ import (
 
 const mountID = "boot-logs-" + block.VolumeEphemeral
 
-// boot is a machine that comes up with the disk, and has its drivers when settled is closed.
+// boot starts a machine with the disk, whose drivers are loaded when settled is closed.
 func boot(t *testing.T, id, disk, root string, settled <-chan struct{}) (*controllertest.Node, *bootlog.Journal) {
 	t.Helper()
 
@@ -41,7 +41,7 @@ func boot(t *testing.T, id, disk, root string, settled <-chan struct{}) (*contro
 	return n, journal
 }
 
-// TestBootLogs goes through an orderly reboot, a panic and a power cut.
+// TestBootLogs has boots that end with a reboot, a panic and a power cut.
 func TestBootLogs(t *testing.T) {
 	disk, root := t.TempDir(), t.TempDir()
 
@@ -67,7 +67,7 @@ func TestBootLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What the firmware has kept is seen when its driver is there, after the disk.
+	// The driver of the firmware's memory is loaded after the disk is mounted.
 	drivers := make(chan struct{})
 	third, _ := boot(t, "three", disk, root, drivers)
 
@@ -94,7 +94,7 @@ func TestBootLogs(t *testing.T) {
 	}
 }
 
-// TestBootEndsBeforeDrivers: a machine that is told to go down before it has all its drivers records why, and lets go of the disk.
+// TestBootEndsBeforeDrivers: a machine that goes down before all drivers are loaded records the reason, and releases the disk.
 func TestBootEndsBeforeDrivers(t *testing.T) {
 	disk := t.TempDir()
 
@@ -120,7 +120,7 @@ func TestBootEndsBeforeDrivers(t *testing.T) {
 	}
 }
 
-// unmount is what happens to the volume when the machine goes down.
+// unmount tears down the grant, as when the machine goes down.
 func unmount(t *testing.T, n *controllertest.Node) {
 	t.Helper()
 

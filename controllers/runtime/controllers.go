@@ -24,9 +24,9 @@ type Deps struct {
 	// Journal keeps the logs of the last boots. Settled is closed when all devices have their drivers.
 	Journal *bootlog.Journal
 	Settled <-chan struct{}
-	// Bus is where the kubelet waits for the news that the machine goes down.
+	// Bus is the message bus on which the kubelet waits for the shutdown of the machine.
 	Bus *logind.Bus
-	// Publish tells the actor of a request, and whoever else watches, what happens.
+	// Publish sends an event to the watchers, with the id of the actor of a request.
 	Publish func(event proto.Message, actorID string)
 	// Participants, Close and Act are those of the PowerController.
 	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)

@@ -20,8 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// IdentityController states once what does not change while the machine runs: the version of the system, the boot's
-// id, the kernel's command line and how the machine was booted. Root is "/" but in tests.
+// IdentityController publishes what does not change while the machine runs: the version of the system, the boot's id, the kernel's
+// command line and how the machine was booted. Root is "/" outside of tests.
 func IdentityController(root fs.FS) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.IdentityController",
@@ -57,12 +57,12 @@ func IdentityController(root fs.FS) controller.Controller {
 	}
 }
 
-// efivars that tell how the machine was booted: the firmware's SecureBoot, and systemd-stub's StubInfo, which only an
-// UKI sets. A variable's content follows four bytes of attributes.
+// EFI variables that show how the machine was booted: the firmware's SecureBoot, and systemd-stub's StubInfo, which only a UKI sets. The
+// content of a variable follows four bytes of attributes.
 const (
 	secureBootVar = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 	stubInfoVar   = "sys/firmware/efi/efivars/StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
-	// sigEnforcedFile is what the kernel made of module.sig_enforce.
+	// sigEnforcedFile has the kernel's value of module.sig_enforce.
 	sigEnforcedFile = "sys/module/module/parameters/sig_enforce"
 )
 

@@ -22,19 +22,18 @@ import (
 // Participant is something that has to end before the machine goes down.
 type Participant struct {
 	ID string
-	// Needs are participants that must outlive it. Those that do not run do not matter.
+	// Needs are the ids of participants that must outlive it, if they run.
 	Needs []string
 	// Timeout of Stop.
 	Timeout time.Duration
-	// Stop ends it, and returns when it has ended. It may be called again, when the first call has failed in a way that
-	// restarted the controller.
+	// Stop ends it, and returns when it has ended. It may be called again after the controller was restarted.
 	Stop func(ctx context.Context, request runtime.PowerRequestSpec) error
 }
 
-// lateness is what Stop has after its timeout to say what it has waited for.
+// lateness is the time that Stop has after its timeout to return an error.
 const lateness = time.Second
 
-// ending is the way down.
+// ending is the state of a machine that goes down.
 type ending struct {
 	request  runtime.PowerRequestSpec
 	parts    map[string]Participant
@@ -50,13 +49,13 @@ type stop struct {
 	ended bool
 }
 
-// hold makes the Lifecycles those of the participants, and has each hold what it needs.
+// hold keeps one Lifecycle for each participant, with the finalizers of those that need it.
 func (c *PowerController) hold(ctx context.Context, rt controller.Runtime, parts []Participant) error {
 	if c.held == nil {
 		c.held = map[string]bool{}
 	}
 
-	wanted := map[string][]string{} // the finalizers of participants, by who is held
+	wanted := map[string][]string{} // finalizers, by the participant that they hold
 
 	rt.StartTrackingOutputs()
 
@@ -101,7 +100,7 @@ func (c *PowerController) hold(ctx context.Context, rt controller.Runtime, parts
 	return rt.CleanupOutputs(ctx, resource.KindOf[runtime.LifecycleSpec](""))
 }
 
-// end brings the way down on by what is possible now, and returns who is left.
+// end stops the participants that nothing holds any more, and returns the ids of those that are left.
 func (c *PowerController) end(ctx context.Context, rt controller.Runtime, log *slog.Logger) (left []string, err error) {
 	all, err := typed.List[runtime.LifecycleSpec](ctx, rt, "")
 	if err != nil {
@@ -132,13 +131,13 @@ func (c *PowerController) end(ctx context.Context, rt controller.Runtime, log *s
 		}
 
 		left = left[:len(left)-1]
-		c.ending.wake() // those that it held may end now
+		c.ending.wake() // the participants that it held may end now
 	}
 
 	return left, nil
 }
 
-// stopped has a participant told to end, once, and says whether it has ended or its time is over.
+// stopped calls Stop of a participant once, and reports whether it has ended or timed out.
 func (c *PowerController) stopped(ctx context.Context, id string, log *slog.Logger) bool {
 	s := c.ending.stops[id]
 	if s == nil {
@@ -157,12 +156,12 @@ func (c *PowerController) stopped(ctx context.Context, id string, log *slog.Logg
 		took := time.Since(s.began).Round(time.Millisecond)
 
 		if err != nil {
-			log.Error("ended badly, going on", "id", id, "error", err, "took", took)
+			log.Error("ended with an error", "id", id, "error", err, "took", took)
 		} else {
 			log.Info("ended", "id", id, "took", took)
 		}
 
-		// What has failed is over too: the machine goes down all the same.
+		// A failed participant has ended too: the machine goes down all the same.
 		c.tell(&machine.PhaseEvent{Phase: id, Action: machine.PhaseEvent_STOP})
 	default:
 	}
@@ -170,19 +169,19 @@ func (c *PowerController) stopped(ctx context.Context, id string, log *slog.Logg
 	return s.ended
 }
 
-// stop calls a participant's Stop. The channel has its result, or at its timeout that it is late: it may hang in the kernel.
+// stop calls a participant's Stop. The channel gets its result, or an error after the timeout, because Stop may hang in the kernel.
 func (c *PowerController) stop(ctx context.Context, id string, log *slog.Logger) <-chan error {
 	done := make(chan error, 1)
 
 	p, known := c.ending.parts[id]
-	if !known { // it is over already
+	if !known { // it has ended already
 		done <- nil
 
 		return done
 	}
 
 	request, wake := c.ending.request, c.ending.wake
-	// The way down outlives a restart of the controller.
+	// A restart of the controller does not interrupt Stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Timeout)
 	stopped := guard.Go(func() error { return p.Stop(ctx, request) })
 
@@ -193,7 +192,7 @@ func (c *PowerController) stop(ctx context.Context, id string, log *slog.Logger)
 		case err := <-stopped:
 			done <- err
 		case <-time.After(p.Timeout + lateness):
-			done <- fmt.Errorf("it did not end within %s", p.Timeout)
+			done <- fmt.Errorf("timed out after %s", p.Timeout)
 		}
 
 		wake()

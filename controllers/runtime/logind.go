@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/logind"
 )
 
-// LogindController serves the message bus on which the kubelet waits for the news that the machine goes down.
+// LogindController serves the message bus on which the kubelet waits for the shutdown of the machine.
 type LogindController struct{ Bus *logind.Bus }
 
 // Name implements controller.Controller.

@@ -6,6 +6,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"google.golang.org/protobuf/proto"
@@ -21,8 +22,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// MachineStatusController says what the machine is doing and what it still waits for, and tells each change as an
-// event.
+// MachineStatusController publishes what the machine is doing and what it still waits for, and sends an event at each change.
 func MachineStatusController(publish func(proto.Message)) controller.Controller {
 	last := runtime.MachineStatusSpec{}
 
@@ -71,118 +71,77 @@ func statusEvent(spec runtime.MachineStatusSpec) *machine.MachineStatusEvent {
 }
 
 func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
-	var o observed
+	var (
+		power    runtime.PowerRequestSpec
+		request  runtime.MaintenanceServiceRequestSpec
+		role     config.MachineTypeSpec
+		clock    timeres.StatusSpec
+		net      network.StatusSpec
+		nodename k8s.NodenameSpec
+		node     k8s.NodeStatusSpec
+	)
 
-	power, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
+	maintenance := typed.Read(ctx, rt, runtime.MaintenanceServiceRequestID, &request)
+	configured := typed.Read(ctx, rt, config.MachineTypeID, &role)
+	registers := typed.Read(ctx, rt, k8s.NodenameID, &nodename)
+
+	if err := errors.Join(
+		maintenance.Err, configured.Err, registers.Err,
+		typed.Read(ctx, rt, runtime.PowerRequestID, &power).Err,
+		typed.Read(ctx, rt, timeres.StatusID, &clock).Err,
+		typed.Read(ctx, rt, network.StatusID, &net).Err,
+		typed.Read(ctx, rt, nodename.Nodename, &node).Err,
+	); err != nil {
+		return observed{}, err
+	}
+
+	services, err := typed.List[serviceres.ServiceSpec](ctx, rt, "")
 	if err != nil {
-		return o, err
+		return observed{}, err
 	}
 
-	if power != nil {
-		o.power = power.TypedSpec().Action
-	}
-
-	maintenance, err := typed.Find[runtime.MaintenanceServiceRequestSpec](ctx, rt, "", runtime.MaintenanceServiceRequestID)
+	pods, err := typed.List[k8s.StaticPodStatusSpec](ctx, rt, "")
 	if err != nil {
-		return o, err
+		return observed{}, err
 	}
 
-	role, err := typed.Find[config.MachineTypeSpec](ctx, rt, "", config.MachineTypeID)
-	if err != nil {
-		return o, err
+	o := observed{
+		power: power.Action, configured: configured.OK, maintenance: maintenance.OK && !configured.OK,
+		expected: []string{"apid", "cri", "kubelet"}, services: map[string]serviceres.ServiceSpec{}, pods: map[string]bool{},
+		timeSynced:  clock.Usable(),
+		expectsNode: registers.OK && !nodename.SkipNodeRegistration, nodename: nodename.Nodename, nodeReady: node.NodeReady,
 	}
 
-	o.configured = role != nil
-	o.maintenance = maintenance != nil && role == nil
-	o.expected = []string{"apid", "cri", "kubelet"}
-
-	if role != nil && role.TypedSpec().MachineType.IsControlPlane() {
+	if role.MachineType.IsControlPlane() {
 		o.expected = append(o.expected, "etcd", "trustd")
-	}
-
-	if err := o.observeNode(ctx, rt); err != nil {
-		return o, err
-	}
-
-	return o, o.observeKubernetes(ctx, rt)
-}
-
-func (o *observed) observeNode(ctx context.Context, rt controller.Runtime) error {
-	clock, err := typed.Find[timeres.StatusSpec](ctx, rt, "", timeres.StatusID)
-	if err != nil {
-		return err
-	}
-
-	o.timeSynced = clock != nil && (clock.TypedSpec().Synced || clock.TypedSpec().SyncDisabled)
-
-	net, err := typed.Find[network.StatusSpec](ctx, rt, "", network.StatusID)
-	if err != nil {
-		return err
-	}
-
-	var status network.StatusSpec
-	if net != nil {
-		status = *net.TypedSpec()
 	}
 
 	for _, part := range []struct {
 		name  string
 		ready bool
 	}{
-		{"addresses", status.AddressReady},
-		{"connectivity", status.ConnectivityReady},
-		{"hostname", status.HostnameReady},
-		{"etc files", status.EtcFilesReady},
+		{"addresses", net.AddressReady},
+		{"connectivity", net.ConnectivityReady},
+		{"hostname", net.HostnameReady},
+		{"etc files", net.EtcFilesReady},
 	} {
 		if !part.ready {
 			o.network = append(o.network, part.name)
 		}
 	}
 
-	services, err := typed.List[serviceres.ServiceSpec](ctx, rt, "")
-	if err != nil {
-		return err
-	}
-
-	o.services = map[string]service{}
-
 	for _, s := range services {
-		spec := s.TypedSpec()
-		o.services[s.Metadata().ID()] = service{running: spec.Running, healthy: spec.Healthy, unknown: spec.Unknown}
+		o.services[s.Metadata().ID()] = *s.TypedSpec()
 	}
 
-	return nil
-}
-
-func (o *observed) observeKubernetes(ctx context.Context, rt controller.Runtime) error {
-	pods, err := typed.List[k8s.StaticPodStatusSpec](ctx, rt, "")
-	if err != nil {
-		return err
-	}
-
-	o.pods = map[string]bool{}
 	for _, p := range pods {
 		o.pods[p.Metadata().ID()] = podReady(p.TypedSpec().PodStatus)
 	}
 
-	nodename, err := typed.Find[k8s.NodenameSpec](ctx, rt, "", k8s.NodenameID)
-	if err != nil || nodename == nil || nodename.TypedSpec().SkipNodeRegistration {
-		return err
-	}
-
-	o.expectsNode, o.nodename = true, nodename.TypedSpec().Nodename
-
-	node, err := typed.Find[k8s.NodeStatusSpec](ctx, rt, "", o.nodename)
-	if err != nil {
-		return err
-	}
-
-	o.nodeReady = node != nil && node.TypedSpec().NodeReady
-
-	return nil
+	return o, nil
 }
 
-// podReady reads the condition of that name in a pod's status.
+// podReady reports whether the condition Ready in a pod's status is true.
 func podReady(status map[string]any) bool {
 	conditions, _ := status["conditions"].([]any)
 

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// PlatformController states where the machine runs, and what it leaves alone there.
+// PlatformController publishes where the machine runs, and what it does not own there.
 func PlatformController(p platform.Platform) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.PlatformController",

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// TestPlatform holds that what the machine does not own is what users see.
+// TestPlatform holds that there is a condition for each facility that the machine does not own.
 func TestPlatform(t *testing.T) {
 	for _, place := range []platform.Platform{
 		{},

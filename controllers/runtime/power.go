@@ -20,25 +20,25 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// PowerController carries out the request that the machine goes down. It keeps a Lifecycle of each participant for as long
-// as that runs, and on it the finalizers of those who need it. There is no order but the one that follows from these: on
-// the request all are torn down, each is told to end when nothing holds it any more, and when none is left the machine goes
-// down. A participant that does not end in its time is left behind, because a machine that was told to go down must go down.
+// PowerController carries out a PowerRequest. It keeps a Lifecycle for each participant while that runs, with a finalizer of each
+// participant that needs it. These finalizers alone determine the order: on the request all Lifecycles are torn down, a participant
+// is stopped when nothing holds its Lifecycle any more, and when none is left the machine goes down. A participant that times out is
+// left behind, because the machine must go down.
 type PowerController struct {
-	// Participants are those that run now, and a channel that is closed when that changes.
+	// Participants returns those that run now, and a channel that is closed when that changes.
 	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)
-	// Close has nothing start any more.
+	// Close prevents new services from starting.
 	Close func()
-	// Act ends the machine; it returns only on failure.
+	// Act reboots the machine or powers it off; it returns only on failure.
 	Act func(runtime.PowerAction) error
-	// Publish tells the actor of the request, and whoever else watches, how far it is; nil tells nobody.
+	// Publish sends an event to the watchers, with the id of the actor of the request; nil sends none.
 	Publish func(event proto.Message, actorID string)
 
-	held   map[string]bool // the finalizers of participants that were ever set
-	ending *ending         // nil until the machine is told to go down
+	held   map[string]bool // all finalizers of participants that were ever set
+	ending *ending         // nil until there is a request
 }
 
-// othersTime is how long others may hold finalizers on participants, beyond the time that these take one after the other.
+// othersTime is how long other controllers may hold finalizers on Lifecycles, beyond the sum of the timeouts of the participants.
 const othersTime = 2 * time.Minute
 
 // Name implements controller.Controller.
@@ -86,19 +86,17 @@ func (c *PowerController) Run(ctx context.Context, rt controller.Runtime, log *s
 	}
 }
 
-// round does what can be done now, and says whether the machine is at its end.
+// round does what can be done now, and reports whether the machine has gone down.
 func (c *PowerController) round(ctx context.Context, rt controller.Runtime, parts []Participant, log *slog.Logger) (over bool, err error) {
-	request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
-	if err != nil {
-		return false, err
-	}
+	var request runtime.PowerRequestSpec
 
-	if request == nil {
+	switch f := typed.Read(ctx, rt, runtime.PowerRequestID, &request); {
+	case f.Err != nil:
+		return false, f.Err
+	case !f.OK:
 		return false, c.hold(ctx, rt, parts)
-	}
-
-	if c.ending == nil {
-		c.begin(*request.TypedSpec(), parts, rt.QueueReconcile, log)
+	case c.ending == nil:
+		c.begin(request, parts, rt.QueueReconcile, log)
 	}
 
 	left, err := c.end(ctx, rt, log)
@@ -110,13 +108,13 @@ func (c *PowerController) round(ctx context.Context, rt controller.Runtime, part
 	case len(left) > 0 && time.Now().Before(c.ending.deadline):
 		return false, nil
 	case len(left) > 0:
-		log.Error("the machine goes down although not everything has ended", "left", strings.Join(left, ", "))
+		log.Error("the machine goes down although participants still run", "left", strings.Join(left, ", "))
 	}
 
 	return true, c.act()
 }
 
-// begin begins with what runs now; what starts is refused from here on.
+// begin begins the shutdown with the participants that run now, and prevents new ones.
 func (c *PowerController) begin(request runtime.PowerRequestSpec, parts []Participant, wake func(), log *slog.Logger) {
 	log.Info("the machine goes down", "action", request.Action, "reason", request.Reason, "force", request.Force)
 	c.Close()
@@ -154,7 +152,7 @@ func (c *PowerController) tell(event proto.Message) {
 	}
 }
 
-// restartCommands are those of reboot(2), which the event names.
+// restartCommands are the commands of reboot(2), for the event.
 var restartCommands = map[runtime.PowerAction]int64{
 	runtime.PowerReboot:   unix.LINUX_REBOOT_CMD_RESTART,
 	runtime.PowerShutdown: unix.LINUX_REBOOT_CMD_POWER_OFF,

@@ -27,7 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// powerBench is a running PowerController with participants that take their time.
+// powerBench is a running PowerController with participants.
 type powerBench struct {
 	*testing.T
 	st state.State
@@ -35,7 +35,7 @@ type powerBench struct {
 	mu      sync.Mutex
 	parts   map[string]Participant
 	changed chan struct{}
-	told    []string      // to whom
+	events  []string      // by actor
 	did     []string      // what has happened, "begin X", "end X"
 	done    chan struct{} // closed when the machine ends
 	took    time.Duration
@@ -68,7 +68,7 @@ func inPowerBench(t *testing.T, fn func(b *powerBench)) {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 
-				b.told = append(b.told, fmt.Sprintf("%s %s", actor, event.ProtoReflect().Descriptor().Name()))
+				b.events = append(b.events, fmt.Sprintf("%s %s", actor, event.ProtoReflect().Descriptor().Name()))
 			},
 		}); err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func (b *powerBench) note(what string) {
 	b.did = append(b.did, what)
 }
 
-// runs has a participant run whose Stop takes a time and has a result.
+// runs adds a participant whose Stop takes the given time and returns the result of stop.
 func (b *powerBench) runs(id string, needs []string, takes time.Duration, stop func() error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +113,7 @@ func (b *powerBench) runs(id string, needs []string, takes time.Duration, stop f
 	b.changed = make(chan struct{})
 }
 
-func (b *powerBench) gone(id string) {
+func (b *powerBench) removed(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
@@ -122,7 +122,7 @@ func (b *powerBench) gone(id string) {
 	b.changed = make(chan struct{})
 }
 
-// holders are the finalizers of each Lifecycle.
+// holders returns the finalizers of each Lifecycle.
 func (b *powerBench) holders() map[string][]string {
 	synctest.Wait()
 
@@ -150,7 +150,7 @@ func (b *powerBench) request(force bool) {
 
 func well() error { return nil }
 
-// A control plane, as machine puts it together.
+// controlPlane adds the participants of a control plane.
 func (b *powerBench) controlPlane() {
 	b.runs("volumes", nil, time.Second, well)
 	b.runs("cri", []string{"volumes"}, time.Second, well)
@@ -173,8 +173,8 @@ func TestHold(t *testing.T) {
 			b.Error(diff)
 		}
 
-		// Etcd goes although pods need it: what does not run is not waited for.
-		b.gone("etcd")
+		// etcd is removed although pods need it: participants that do not run do not count.
+		b.removed("etcd")
 		delete(want, "etcd")
 
 		want["volumes"], want["cri"] = []string{"containers", "cri", "kubelet", "trustd"}, []string{"containers", "kubelet"}
@@ -214,14 +214,14 @@ func TestGoDown(t *testing.T) {
 		before("end cri", "begin volumes")
 		before("end volumes", "reboot")
 
-		// The one that hangs is left behind after its minute; the volumes took a second after that.
+		// The participant that hangs is left behind after a minute; the volumes took a second after that.
 		if b.took != time.Minute+lateness+time.Second {
 			b.Errorf("it took %s", b.took)
 		}
 
-		// Start and stop of the whole and of each, and the restart.
-		if got, want := len(b.told), 2+2*7+1; got != want || b.told[got-1] != "me RestartEvent" {
-			b.Errorf("told %d events, want %d: %q", got, want, b.told)
+		// Start and stop of the sequence and of each participant, and the restart.
+		if got, want := len(b.events), 2+2*7+1; got != want || b.events[got-1] != "me RestartEvent" {
+			b.Errorf("got %d events, want %d: %q", got, want, b.events)
 		}
 
 		if left := b.holders(); len(left) > 0 {
@@ -230,7 +230,7 @@ func TestGoDown(t *testing.T) {
 	})
 }
 
-// TestHeldByOthers: any controller may hold a Lifecycle, but not for ever.
+// TestHeldByOthers: any controller may hold a Lifecycle, but only for a limited time.
 func TestHeldByOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -270,7 +270,7 @@ func TestHeldByOthers(t *testing.T) {
 	}
 }
 
-// TestNothingRuns: a machine that has hardly begun goes down too.
+// TestNothingRuns: a machine without participants goes down too.
 func TestNothingRuns(t *testing.T) {
 	inPowerBench(t, func(b *powerBench) {
 		b.request(true)

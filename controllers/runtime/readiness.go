@@ -10,17 +10,18 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/resources/runtime"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// observed is what the readiness of a machine is judged by; a value.
+// observed has the inputs of judge.
 type observed struct {
 	maintenance bool
 	power       runtime.PowerAction
 	configured  bool
-	// expected services, by what the machine is.
+	// expected services, by the role of the machine.
 	expected []string
-	services map[string]service
-	// time and network, with what is missing.
+	services map[string]serviceres.ServiceSpec
+	// timeSynced, and the parts of the network that are not ready.
 	timeSynced bool
 	network    []string
 	// pods are the static pods with whether each is ready.
@@ -31,9 +32,7 @@ type observed struct {
 	nodeReady   bool
 }
 
-type service struct{ running, healthy, unknown bool }
-
-// judge returns the stage and readiness. Once a machine runs it stays in that stage, whatever becomes unready.
+// judge returns the stage and the readiness. A machine that once ran stays in the stage running, even when it is not ready.
 func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 	switch {
 	case o.power == runtime.PowerReboot:
@@ -58,13 +57,9 @@ func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 	}}
 }
 
-// booted means that every service that belongs to the machine has come up.
+// booted reports whether every expected service is up.
 func (o observed) booted() bool {
-	return !slices.ContainsFunc(o.expected, func(id string) bool {
-		s := o.services[id]
-
-		return !s.running || !s.healthy && !s.unknown
-	})
+	return !slices.ContainsFunc(o.expected, func(id string) bool { return !o.services[id].Up() })
 }
 
 func (o observed) unmet() []runtime.UnmetCondition {
@@ -85,10 +80,10 @@ func (o observed) unmet() []runtime.UnmetCondition {
 	var waiting []string
 
 	for _, id := range o.expected {
-		switch s, ok := o.services[id]; {
-		case !ok || !s.running:
+		switch s := o.services[id]; {
+		case !s.Running:
 			waiting = append(waiting, id+" not running")
-		case !s.healthy && !s.unknown:
+		case !s.Up():
 			waiting = append(waiting, id+" not healthy")
 		}
 	}

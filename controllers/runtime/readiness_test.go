@@ -10,18 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/resources/runtime"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 func TestJudge(t *testing.T) {
 	ready := observed{
 		configured: true, expected: []string{"apid", "etcd"}, timeSynced: true,
-		services: map[string]service{"apid": {running: true, healthy: true}, "etcd": {running: true, healthy: true}},
+		services: map[string]serviceres.ServiceSpec{"apid": {Running: true, Healthy: true}, "etcd": {Running: true, Healthy: true}},
 		pods:     map[string]bool{"kube-apiserver": true}, expectsNode: true, nodename: "n", nodeReady: true,
 	}
 
 	with := func(change func(*observed)) observed {
 		o := ready
-		o.services = map[string]service{"apid": ready.services["apid"], "etcd": ready.services["etcd"]}
+		o.services = map[string]serviceres.ServiceSpec{"apid": ready.services["apid"], "etcd": ready.services["etcd"]}
 		change(&o)
 
 		return o
@@ -47,7 +48,7 @@ func TestJudge(t *testing.T) {
 			status(runtime.StageBooting, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not running"}),
 		},
 		{
-			"etcd sick while running", with(func(o *observed) { o.services["etcd"] = service{running: true} }), runtime.StageRunning,
+			"etcd sick while running", with(func(o *observed) { o.services["etcd"] = serviceres.ServiceSpec{Running: true} }), runtime.StageRunning,
 			status(runtime.StageRunning, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not healthy"}),
 		},
 		{

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// adminBackdate lets a client whose clock is a little behind use the kubeconfig at once.
+// adminBackdate lets a server whose clock is a little behind accept the kubeconfig at once.
 const adminBackdate = 10 * time.Second
 
-// AdminKubeconfig makes the administrator's kubeconfig: a fresh certificate of CN=admin in system:masters, for the cluster's endpoint, good
-// for ttl.
+// AdminKubeconfig returns an administrator's kubeconfig for the cluster's endpoint, with a new certificate of CN=admin in
+// system:masters that is valid for ttl.
 func AdminKubeconfig(root secrets.KubernetesRootSpec, ttl time.Duration) ([]byte, error) {
 	const name = "admin"
 

@@ -4,13 +4,11 @@ package secrets
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -18,15 +16,14 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// apiLifetime is short: certificates of the API are renewed by themselves.
+// apiLifetime is short, because certificates of the API are renewed automatically.
 const apiLifetime = 24 * time.Hour
 
-// apiController issues what apid serves with. With a configuration it is signed by the cluster's authority; without
-// one by an authority of this boot, and no client is asked for a certificate. It does not wait for the clock to be
-// set: an operator must reach a machine whose clock is wrong, and a certificate that the corrected clock finds unfit
-// is issued anew at once.
+// apiController issues apid's certificates. With a configuration, the cluster's authority signs them. Without one, an authority of this
+// boot does, and clients need no certificate. The controller does not wait for the clock: an administrator must reach a machine with
+// a wrong clock. When the clock is corrected, certificates that no longer fit are replaced at once.
 //
-// A worker has no authority's key: trustd of a control plane node signs for it, for serving alone.
+// A worker does not have the key of the authority: trustd on a control plane signs its server certificate.
 func apiController(ask signed) controller.Controller {
 	var (
 		due    renewal
@@ -44,115 +41,81 @@ func apiController(ask signed) controller.Controller {
 		},
 		Writes: []controller.Output{controller.Out[secrets.APICertsSpec](controller.Exclusive)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			root, err := typed.Find[secrets.OSRootSpec](ctx, rt, "", secrets.OSRootID)
-			if err != nil {
-				return err
+			var root secrets.OSRootSpec
+
+			f := typed.Read(ctx, rt, secrets.OSRootID, &root)
+			if f.Err != nil {
+				return f.Err
 			}
 
 			issue, sansID := apiCerts, secrets.CertSANAPIID
 
-			// Nothing but who the administrators are is known of a configuration that was lost: the machine serves as one without.
-			lost := root != nil && len(root.TypedSpec().IssuingCA.Key) == 0 && root.TypedSpec().Token == ""
+			// Of a lost configuration only the administrators are known: the machine serves as one without a configuration.
+			lost := f.OK && len(root.IssuingCA.Key) == 0 && root.Token == ""
 
-			if root == nil || lost {
-				maintenance, err := typed.Find[secrets.MaintenanceRootSpec](ctx, rt, "", secrets.MaintenanceRootID)
-				if err != nil || maintenance == nil {
-					return err
+			if !f.OK || lost {
+				var maintenance secrets.MaintenanceRootSpec
+
+				if f := typed.Read(ctx, rt, secrets.MaintenanceRootID, &maintenance); !f.OK {
+					return f.Err
 				}
 
 				issue, sansID = maintenanceCerts, secrets.CertSANMaintenanceID
-
-				own := resource.New[secrets.OSRootSpec]("", secrets.OSRootID)
-				own.TypedSpec().IssuingCA = maintenance.TypedSpec().CA
-
 				if lost {
-					issue, own.TypedSpec().AcceptedCAs = lostCerts, root.TypedSpec().AcceptedCAs
+					issue = lostCerts
 				}
 
-				root = own
+				root = secrets.OSRootSpec{IssuingCA: maintenance.CA, AcceptedCAs: root.AcceptedCAs}
 			}
 
-			if len(root.TypedSpec().IssuingCA.Key) == 0 {
-				return worker.reconcile(ctx, rt, log, *root.TypedSpec())
+			if len(root.IssuingCA.Key) == 0 {
+				return worker.reconcile(ctx, rt, log, root)
 			}
 
-			// Until there are names for the new authority, the API is served under the old one: it has no gap.
-			sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", sansID)
-			if err != nil || sans == nil {
-				return err
+			var sans secrets.CertSANSpec
+
+			// Until there are names for the new authority, apid keeps its old certificate: the API is never closed.
+			if f := typed.Read(ctx, rt, sansID, &sans); !f.OK {
+				return f.Err
 			}
 
-			now := time.Now()
-
-			return typed.Modify(ctx, rt, "", secrets.APIID, func(spec *secrets.APICertsSpec) error {
-				next, renew, err := issue(*spec, *root.TypedSpec(), *sans.TypedSpec(), now)
-				if err != nil {
-					return err
-				}
-
-				*spec = next
-
-				due.at(renew, now, rt.QueueReconcile)
-
-				return nil
+			return update(ctx, rt, &due, secrets.APIID, func(current secrets.APICertsSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
+				return issue(current, root, sans, now)
 			})
 		},
 	}
 }
 
+// serving returns the options of a server certificate of the API.
+func serving(sans secrets.CertSANSpec) pki.LeafOptions {
+	return pki.LeafOptions{CommonName: sans.FQDN, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true}
+}
+
 // apiCerts keeps or issues apid's pair of certificates.
 func apiCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
-	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
-	if err != nil {
-		return current, now, fmt.Errorf("machine.ca: %w", err)
-	}
+	next := secrets.APICertsSpec{Server: current.Server, Client: current.Client, AcceptedCAs: root.AcceptedCAs}
 
-	server, renewServer, err := keepOrSign(current.Server, ca, pki.LeafOptions{
-		CommonName: sans.FQDN, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true, TTL: apiLifetime,
-	}, now)
-	if err != nil {
-		return current, now, err
-	}
+	due, err := renew(authority{"machine.ca", root.IssuingCA}, apiLifetime, now,
+		leaf{&next.Server, serving(sans)},
+		leaf{&next.Client, pki.LeafOptions{CommonName: sans.FQDN, Organization: []string{contract.RoleImpersonator}, Client: true}})
 
-	client, renewClient, err := keepOrSign(current.Client, ca, pki.LeafOptions{
-		CommonName: sans.FQDN, Organization: []string{contract.RoleImpersonator}, Client: true, TTL: apiLifetime,
-	}, now)
-	if err != nil {
-		return current, now, err
-	}
-
-	return secrets.APICertsSpec{Server: server, Client: client, AcceptedCAs: root.AcceptedCAs}, earlier(renewServer, renewClient), nil
+	return next, due, err
 }
 
-// maintenanceCerts is the same before there is a configuration.
+// maintenanceCerts keeps or issues apid's certificate before there is a configuration.
 func maintenanceCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
-	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
-	if err != nil {
-		return current, now, fmt.Errorf("maintenance authority: %w", err)
-	}
+	next := secrets.APICertsSpec{Server: current.Server, SkipVerifyingClientCert: true}
+	sans.FQDN = pki.MaintenanceName
 
-	server, renew, err := keepOrSign(current.Server, ca, pki.LeafOptions{
-		CommonName: pki.MaintenanceName, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true, TTL: apiLifetime,
-	}, now)
-	if err != nil {
-		return current, now, err
-	}
+	due, err := renew(authority{"maintenance authority", root.IssuingCA}, apiLifetime, now, leaf{&next.Server, serving(sans)})
 
-	return secrets.APICertsSpec{Server: server, SkipVerifyingClientCert: true}, renew, nil
+	return next, due, err
 }
 
-// lostCerts is the same when the configuration was lost: its administrators are let in, and no one else.
+// lostCerts keeps or issues apid's certificate when the configuration was lost: only its administrators are let in.
 func lostCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
-	next, renew, err := maintenanceCerts(current, root, sans, now)
+	next, due, err := maintenanceCerts(current, root, sans, now)
 	next.SkipVerifyingClientCert, next.AcceptedCAs = false, root.AcceptedCAs
 
-	return next, renew, err
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-
-	return a
+	return next, due, err
 }

@@ -22,31 +22,29 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// signed asks for a certificate; trust.Certificate, and a test's own.
+// signed requests a certificate: trust.Certificate, or a fake in tests.
 type signed func(ctx context.Context, r trust.Request) (crt []byte, err error)
 
-// workerAPI keeps the certificate of a node that has no authority's key: trustd of a control plane node signs it. The
-// present one is kept until there is a better one.
+// workerAPI maintains the certificate of a node that does not have the key of the authority: trustd on a control plane signs it. The
+// current certificate is kept until there is a new one.
 type workerAPI struct {
 	ask signed
-	// asked is what the present certificate was asked for with.
+	// asked is the digest of the names and authorities that the current certificate was requested with.
 	asked [sha256.Size]byte
 	due   renewal
 }
 
 func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger, root secrets.OSRootSpec) error {
-	current, err := typed.Find[secrets.APICertsSpec](ctx, rt, "", secrets.APIID)
-	if err != nil {
-		return err
+	var (
+		held secrets.APICertsSpec
+		sans secrets.CertSANSpec
+	)
+
+	if f := typed.Read(ctx, rt, secrets.APIID, &held); f.Err != nil {
+		return f.Err
 	}
 
-	var held secrets.APICertsSpec
-
-	if current != nil {
-		held = *current.TypedSpec()
-	}
-
-	// What let anybody in before there was a configuration is over.
+	// The certificate of the maintenance API, which let everyone in, is no longer valid.
 	if held.SkipVerifyingClientCert {
 		rt.StartTrackingOutputs()
 
@@ -57,7 +55,7 @@ func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *s
 		held = secrets.APICertsSpec{}
 	}
 
-	// Who may call is the configuration's to say, at once, whatever becomes of the certificate.
+	// The configuration decides which clients are accepted, at once, even if no new certificate can be issued.
 	if !held.Server.Empty() && !reflect.DeepEqual(held.AcceptedCAs, root.AcceptedCAs) {
 		held.AcceptedCAs = root.AcceptedCAs
 
@@ -66,15 +64,14 @@ func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *s
 		}
 	}
 
-	sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", secrets.CertSANAPIID)
-	if err != nil || sans == nil {
-		return err
+	if f := typed.Read(ctx, rt, secrets.CertSANAPIID, &sans); !f.OK {
+		return f.Err
 	}
 
-	return w.renew(ctx, rt, log, held, root, *sans.TypedSpec())
+	return w.renew(ctx, rt, log, held, root, sans)
 }
 
-// renew asks for a certificate if the one that is held is not, or not any more, what is wanted.
+// renew requests a new certificate unless the current one still fits.
 func (w *workerAPI) renew(
 	ctx context.Context, rt controller.Runtime, log *slog.Logger, held secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec,
 ) error {
@@ -117,14 +114,14 @@ func (w *workerAPI) renew(
 	}
 
 	if err != nil {
-		return fmt.Errorf("get a certificate for the API: %w", err)
+		return fmt.Errorf("request a certificate for the API: %w", err)
 	}
 
 	server := secrets.CertAndKey{Crt: crt, Key: key}
 
 	cert, err := usable(server, roots, time.Now())
 	if err != nil {
-		return fmt.Errorf("trustd answered with a certificate that is of no use: %w", err)
+		return fmt.Errorf("trustd answered with an unusable certificate: %w", err)
 	}
 
 	if err := typed.Set(ctx, rt, "", secrets.APIID, secrets.APICertsSpec{Server: server, AcceptedCAs: root.AcceptedCAs}); err != nil {
@@ -140,7 +137,7 @@ func (w *workerAPI) renew(
 	return nil
 }
 
-// request has the control plane as it is known, from the configuration and, once there is a node, from Kubernetes.
+// request returns a request to the known control planes: those of the configuration and, once there is a Node, of Kubernetes.
 func (w *workerAPI) request(ctx context.Context, rt controller.Runtime, root secrets.OSRootSpec) (trust.Request, error) {
 	request := trust.Request{Token: root.Token}
 
@@ -157,13 +154,13 @@ func (w *workerAPI) request(ctx context.Context, rt controller.Runtime, root sec
 	return request, nil
 }
 
-// usable tells why a certificate cannot be served with now, if it cannot.
+// usable returns the certificate, or an error when it cannot be used now.
 func usable(server secrets.CertAndKey, roots *x509.CertPool, now time.Time) (*x509.Certificate, error) {
 	if server.Empty() {
 		return nil, errors.New("there is none")
 	}
 
-	pair, err := pki.Pair{Crt: server.Crt, Key: server.Key}.TLS()
+	pair, err := pki.Pair(server).TLS()
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +180,8 @@ func usable(server secrets.CertAndKey, roots *x509.CertPool, now time.Time) (*x5
 	return pair.Leaf, err
 }
 
-// renewWorker is when a certificate is asked for anew: at half of its life, and up to a twentieth of it later, so that
-// the workers of a cluster that was started as a whole do not all come at once.
+// renewWorker returns when a certificate is replaced: at half of its life, and up to a twentieth of it later, so that the workers of a
+// cluster that was started as a whole do not all send their requests at once.
 func renewWorker(cert *x509.Certificate) time.Time {
 	sum := sha256.Sum256(cert.Raw)
 	spread := cert.NotAfter.Sub(cert.NotBefore) / 20 / 256
@@ -192,7 +189,7 @@ func renewWorker(cert *x509.Certificate) time.Time {
 	return pki.RenewAt(cert).Add(time.Duration(sum[0]) * spread)
 }
 
-// authorityKind is the kind of key that the cluster's API uses.
+// authorityKind returns the kind of key of the API's authority.
 func authorityKind(root secrets.OSRootSpec) (pki.KeyKind, error) {
 	cert, err := pki.ParseCertificate(root.IssuingCA.Crt)
 	if err != nil {
@@ -207,15 +204,9 @@ func authorityKind(root secrets.OSRootSpec) (pki.KeyKind, error) {
 	return kind, nil
 }
 
-// leftOut are the names and addresses that were asked for and not granted.
+// leftOut returns the names and addresses that were requested and are not in the certificate.
 func leftOut(sans secrets.CertSANSpec, cert *x509.Certificate) []string {
-	var out []string
-
-	for _, name := range sans.DNSNames {
-		if !slices.Contains(cert.DNSNames, name) {
-			out = append(out, name)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(sans.DNSNames), func(name string) bool { return slices.Contains(cert.DNSNames, name) })
 
 	granted := certIPs(cert)
 	for _, addr := range sortedIPs(sans.IPs) {

@@ -48,7 +48,7 @@ func (c *controlPlane) certificate(_ context.Context, r trust.Request) ([]byte, 
 	return c.ca.SignCSR(r.CSR, pki.LeafOptions{Server: true, TTL: 24 * time.Hour})
 }
 
-// fail sets what the next requests get, and returns how many came so far.
+// fail sets the error of the next requests, and returns the number of earlier ones.
 func (c *controlPlane) fail(err error) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *controlPlane) last() trust.Request {
 	return c.asked[len(c.asked)-1]
 }
 
-// TestWorkerAPI follows a worker's certificate, in faked time, through what happens to it.
+// TestWorkerAPI follows a worker's certificate in faked time: first request, renewal, a change of names and of authorities.
 func TestWorkerAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca, next := newCA(t, pki.Ed25519), newCA(t, pki.Ed25519) // of the faked time
@@ -109,7 +109,7 @@ func TestWorkerAPI(t *testing.T) {
 			return *certs.TypedSpec()
 		}
 
-		// Maintenance, then a configuration while no control plane is up: who was let in is not any more.
+		// Maintenance, then a configuration while no control plane is up: clients without a certificate are refused.
 		put(t, state, secrets.MaintenanceRootID, secrets.MaintenanceRootSpec{CA: pairOf(newCA(t, pki.Ed25519))})
 		put(t, state, secrets.CertSANMaintenanceID, names("maintenance"))
 
@@ -153,7 +153,7 @@ func TestWorkerAPI(t *testing.T) {
 			t.Error("after 11 of 24 hours: got a new certificate, want the same")
 		}
 
-		// At half of its life nobody answers; it is kept until somebody does.
+		// At half of its life no control plane answers; the certificate is kept until one does.
 		cp.fail(errors.New("no"))
 		time.Sleep(4 * time.Hour)
 
@@ -169,7 +169,7 @@ func TestWorkerAPI(t *testing.T) {
 			t.Error("after half of its life: got the same certificate, want a new one")
 		}
 
-		// A second authority counts at once, also while nobody signs.
+		// A second authority is accepted at once, also while no control plane answers.
 		count := cp.fail(errors.New("no"))
 		root.AcceptedCAs = append(root.AcceptedCAs, secrets.Cert{Crt: next.PEM.Crt})
 		put(t, state, secrets.OSRootID, root)
@@ -189,7 +189,7 @@ func TestWorkerAPI(t *testing.T) {
 			t.Error("a new authority: want a new certificate asked for")
 		}
 
-		// What trustd sends is looked at.
+		// The answer of trustd is checked.
 		cp.signWith(newCA(t, pki.Ed25519))
 
 		put(t, state, secrets.CertSANAPIID, names("w2"))
@@ -229,7 +229,7 @@ func put[S resource.Spec](t *testing.T, state *memory.State, id string, spec S) 
 	}
 }
 
-// TestRenewWorkerSpreads holds that workers do not all come at once, and none too late.
+// TestRenewWorkerSpreads holds that workers do not all send requests at once, and none too late.
 func TestRenewWorkerSpreads(t *testing.T) {
 	ca := newCA(t, pki.Ed25519)
 	seen := map[time.Duration]bool{}

@@ -20,7 +20,7 @@ func pairOf(ca *pki.CA) secrets.CertAndKey {
 	return secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}
 }
 
-// verify checks that a certificate leads to its authority and may be used as asked.
+// verify checks that a certificate leads to its authority and has the usage.
 func verify(t *testing.T, pair secrets.CertAndKey, ca *pki.CA, name string, usage x509.ExtKeyUsage) *x509.Certificate {
 	t.Helper()
 
@@ -85,7 +85,7 @@ func TestMaintenanceCerts(t *testing.T) {
 	}
 }
 
-// TestLostCerts: a machine that has lost its configuration lets its administrators in, and never everybody.
+// TestLostCerts: a machine that has lost its configuration accepts only its administrators.
 func TestLostCerts(t *testing.T) {
 	ca, mine := newCA(t, pki.Ed25519), newCA(t, pki.Ed25519)
 
@@ -175,7 +175,7 @@ func TestKubernetesDynamicCerts(t *testing.T) {
 	}
 }
 
-// TestKubeconfigs holds who the control plane's clients are, and when their kubeconfigs are written anew.
+// TestKubeconfigs holds the identities of the control plane's clients, and when their kubeconfigs are replaced.
 func TestKubeconfigs(t *testing.T) {
 	root, ca, _ := kubernetesRootOf(t)
 	now := time.Now()

@@ -4,77 +4,33 @@ package secrets
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// kubernetesLifetime of certificates and kubeconfigs of the control plane; they are renewed at half of it.
+// kubernetesLifetime is that of the certificates and kubeconfigs of the control plane; they are renewed at half of it.
 const kubernetesLifetime = 365 * 24 * time.Hour
 
-// localAdmin is the system's own administrator of the cluster.
+// localAdmin is the name under which the machine itself administers the cluster.
 const localAdmin = "talos:admin"
 
 // kubernetesController writes the kubeconfigs of the control plane's own clients.
 func kubernetesController() controller.Controller {
-	var due renewal
-
-	return &controller.Reconciler{
-		ControllerName: "secrets.KubernetesController",
-		Reads: []controller.Input{
-			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
-			timeInput(),
-		},
-		Writes:  []controller.Output{controller.Out[secrets.KubernetesCertsSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[secrets.KubernetesCertsSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			root, err := typed.Find[secrets.KubernetesRootSpec](ctx, rt, "", secrets.KubernetesRootID)
-			if err != nil || root == nil {
-				return err
-			}
-
-			ok, err := timeUsable(ctx, rt)
-			if err != nil {
-				return err
-			}
-
-			if !ok {
-				return keep.Outputs[secrets.KubernetesCertsSpec](ctx, rt, secrets.KubernetesID)
-			}
-
-			now := time.Now()
-
-			return typed.Modify(ctx, rt, "", secrets.KubernetesID, func(spec *secrets.KubernetesCertsSpec) error {
-				next, renew, err := kubernetesCerts(*spec, *root.TypedSpec(), now)
-				if err != nil {
-					return err
-				}
-
-				*spec = next
-
-				due.at(renew, now, rt.QueueReconcile)
-
-				return nil
-			})
-		},
-	}
+	return issuer("secrets.KubernetesController", secrets.KubernetesRootID, secrets.KubernetesID,
+		func(_ context.Context, _ state.Reader, root secrets.KubernetesRootSpec) (issuance[secrets.KubernetesCertsSpec], error) {
+			return func(current secrets.KubernetesCertsSpec, now time.Time) (secrets.KubernetesCertsSpec, time.Time, error) {
+				return kubernetesCerts(current, root, now)
+			}, nil
+		})
 }
 
-// kubernetesCerts keeps or writes the four kubeconfigs.
+// kubernetesCerts keeps or replaces the four kubeconfigs.
 func kubernetesCerts(current secrets.KubernetesCertsSpec, root secrets.KubernetesRootSpec, now time.Time) (secrets.KubernetesCertsSpec, time.Time, error) {
-	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
-	if err != nil {
-		return current, now, fmt.Errorf("cluster.ca: %w", err)
-	}
-
 	next, due := current, now.Add(kubernetesLifetime)
 
 	for _, c := range []struct {
@@ -104,16 +60,17 @@ func kubernetesCerts(current secrets.KubernetesCertsSpec, root secrets.Kubernete
 		},
 	} {
 		c.config.Cluster, c.config.CA = root.Name, secrets.JoinCerts(root.AcceptedCAs)
-		c.want.Client, c.want.TTL = true, kubernetesLifetime
+		c.want.Client = true
 
 		held := heldPair(*c.text, c.config)
+		pair := held
 
-		pair, renew, err := keepOrSign(held, ca, c.want, now)
+		renewAt, err := renew(authority{"cluster.ca", root.IssuingCA}, kubernetesLifetime, now, leaf{&pair, c.want})
 		if err != nil {
 			return current, now, err
 		}
 
-		due = earlier(due, renew)
+		due = earlier(due, renewAt)
 
 		if pair.Equal(held) {
 			continue
@@ -132,8 +89,8 @@ func kubernetesCerts(current secrets.KubernetesCertsSpec, root secrets.Kubernete
 	return next, due, nil
 }
 
-// heldPair is the certificate of a kubeconfig that was written before, or none if anything else in it (server,
-// authorities, names) is not what it is to be now.
+// heldPair returns the certificate of an existing kubeconfig, or none if anything else in the kubeconfig (server, authorities, names)
+// has to change.
 func heldPair(text string, want kubeconfig.Config) secrets.CertAndKey {
 	held, err := kubeconfig.Parse([]byte(text))
 	if err != nil {

@@ -4,6 +4,7 @@ package secrets
 
 import (
 	"crypto/x509"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -12,8 +13,50 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// keepOrSign returns the current certificate if it still answers what is wanted, or a new one, and when to look
-// again: at half of its life.
+// authority signs certificates; path is its key in the configuration, for errors.
+type authority struct {
+	path string
+	secrets.CertAndKey
+}
+
+// leaf is a certificate that is kept or replaced.
+type leaf struct {
+	pair *secrets.CertAndKey
+	want pki.LeafOptions
+}
+
+// renew keeps or signs each certificate, and returns when the first is due.
+func renew(from authority, lifetime time.Duration, now time.Time, leaves ...leaf) (due time.Time, err error) {
+	ca, err := pki.ParseCA(from.Crt, from.Key)
+	if err != nil {
+		return now, fmt.Errorf("%s: %w", from.path, err)
+	}
+
+	due = now.Add(lifetime)
+
+	for _, l := range leaves {
+		l.want.TTL = lifetime
+
+		pair, at, err := keepOrSign(*l.pair, ca, l.want, now)
+		if err != nil {
+			return now, err
+		}
+
+		*l.pair, due = pair, earlier(due, at)
+	}
+
+	return due, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+
+	return a
+}
+
+// keepOrSign returns the current certificate if it still fits, or a new one, and when to check again: at half of its life.
 func keepOrSign(current secrets.CertAndKey, ca *pki.CA, want pki.LeafOptions, now time.Time) (secrets.CertAndKey, time.Time, error) {
 	want.DNSNames = sortedSet(want.DNSNames)
 	want.IPs = sortedIPs(want.IPs)
@@ -32,17 +75,17 @@ func keepOrSign(current secrets.CertAndKey, ca *pki.CA, want pki.LeafOptions, no
 		return secrets.CertAndKey{}, time.Time{}, err
 	}
 
-	return secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}, pki.RenewAt(cert), nil
+	return secrets.CertAndKey(pair), pki.RenewAt(cert), nil
 }
 
-// answers tells whether a certificate may be kept, and until when. A clock that was set back to before the
-// certificate's start, or forward past half of its life, makes it unfit.
+// answers reports whether a certificate may be kept, and until when. It must be replaced when the clock is before its start, or past
+// half of its life.
 func answers(current secrets.CertAndKey, ca *x509.Certificate, want pki.LeafOptions, now time.Time) (time.Time, bool) {
 	if current.Empty() {
 		return time.Time{}, false
 	}
 
-	held, err := pki.Pair{Crt: current.Crt, Key: current.Key}.TLS()
+	held, err := pki.Pair(current).TLS()
 	if err != nil {
 		return time.Time{}, false
 	}

@@ -22,7 +22,7 @@ func newCA(t *testing.T, kind pki.KeyKind) *pki.CA {
 	return ca
 }
 
-// TestKeepOrSign holds what makes a certificate be issued anew.
+// TestKeepOrSign holds when a certificate is replaced.
 func TestKeepOrSign(t *testing.T) {
 	ca, other := newCA(t, pki.ECDSAP256), newCA(t, pki.ECDSAP256)
 	now := time.Now()
@@ -57,7 +57,7 @@ func TestKeepOrSign(t *testing.T) {
 		"another role":                 {change: func(o *pki.LeafOptions) { o.Organization = []string{"os:reader"} }},
 		"another common name":          {change: func(o *pki.LeafOptions) { o.CommonName = "y" }},
 		"another usage":                {change: func(o *pki.LeafOptions) { o.Client = true }},
-		"a key that is another's":      {current: secrets.CertAndKey{Crt: held.Crt, Key: ca.PEM.Key}},
+		"the key of another":           {current: secrets.CertAndKey{Crt: held.Crt, Key: ca.PEM.Key}},
 		"garbage":                      {current: secrets.CertAndKey{Crt: []byte("x"), Key: []byte("y")}},
 	} {
 		t.Run(name, func(t *testing.T) {

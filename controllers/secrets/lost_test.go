@@ -19,8 +19,7 @@ import (
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// TestLostConfiguration has a machine of which only the authority of its administrators is known, and then its configuration
-// again.
+// TestLostConfiguration has a machine for which only the authority of its administrators is known, and then its configuration.
 func TestLostConfiguration(t *testing.T) {
 	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// maintenanceRootController makes the authority of the maintenance API, once a boot.
+// maintenanceRootController generates the authority of the maintenance API, once per boot.
 func maintenanceRootController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "secrets.MaintenanceRootController",
@@ -28,7 +28,7 @@ func maintenanceRootController() controller.Controller {
 					return err
 				}
 
-				spec.CA = secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}
+				spec.CA = secrets.CertAndKey(ca.PEM)
 
 				return nil
 			})

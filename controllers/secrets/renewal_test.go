@@ -21,8 +21,8 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// TestRenewal holds, in faked time, that certificates are issued anew at half of their life, by themselves, and not
-// before; and those of the cluster only once the clock is set.
+// TestRenewal holds, in faked time, that certificates are replaced at half of their life and not before, and those of the cluster only
+// once the clock is set.
 func TestRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,36 +14,36 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// osRoot copies the machine API's authority out of the configuration. A worker has its certificate only.
-func osRoot(cfg *view.Config) secrets.OSRootSpec {
+// osRoot copies the machine API's authority from the configuration. On a worker it has no key.
+func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 	var sans names
 
 	sans.add(cfg.MachineCertSANs()...)
 
-	return secrets.OSRootSpec{
+	return &secrets.OSRootSpec{
 		IssuingCA:       certAndKey(cfg.MachineCA()),
 		CertSANIPs:      sans.ips,
 		CertSANDNSNames: sans.dns,
 		Token:           cfg.MachineToken(),
 		AcceptedCAs:     acceptedCAs(cfg.MachineCA(), cfg.MachineAcceptedCAs()),
-	}
+	}, nil
 }
 
 // etcdRoot copies etcd's authority.
-func etcdRoot(cfg *view.Config) secrets.EtcdRootSpec {
-	return secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Etcd().CA)}
+func etcdRoot(cfg *view.Config) (*secrets.EtcdRootSpec, error) {
+	return &secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Etcd().CA)}, nil
 }
 
 // kubernetesRoot copies the Kubernetes authorities, keys and names.
-func kubernetesRoot(cfg *view.Config) (secrets.KubernetesRootSpec, error) {
+func kubernetesRoot(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {
-		return secrets.KubernetesRootSpec{}, err
+		return nil, err
 	}
 
 	endpoint := cfg.Endpoint().String()
 
-	spec := secrets.KubernetesRootSpec{
+	spec := &secrets.KubernetesRootSpec{
 		Name:                      cfg.ClusterName(),
 		Endpoint:                  secrets.URL{FullPath: endpoint},
 		LocalEndpoint:             localEndpoint(cfg),
@@ -68,16 +69,15 @@ func kubernetesRoot(cfg *view.Config) (secrets.KubernetesRootSpec, error) {
 	return spec, nil
 }
 
-// kubeletSecrets is what the kubelet joins with: through KubePrism if that is on, which goes to the API server of the node first
-// and to others when it does not answer, and which refuses connections while there is none to go to; otherwise on a control plane
-// through the API server beside it, on a worker through the cluster's endpoint.
-func kubeletSecrets(cfg *view.Config) (secrets.KubeletSpec, error) {
+// kubeletSecrets returns what the kubelet joins the cluster with. With KubePrism, the kubelet connects to it. Without KubePrism, it
+// connects to the API server of its own node on a control plane, and to the cluster's endpoint on a worker.
+func kubeletSecrets(cfg *view.Config) (*secrets.KubeletSpec, error) {
 	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {
-		return secrets.KubeletSpec{}, err
+		return nil, err
 	}
 
-	spec := secrets.KubeletSpec{
+	spec := &secrets.KubeletSpec{
 		BootstrapTokenID:     id,
 		BootstrapTokenSecret: secret,
 		AcceptedCAs:          acceptedCAs(cfg.ClusterCA(), cfg.ClusterAcceptedCAs()),
@@ -95,12 +95,12 @@ func kubeletSecrets(cfg *view.Config) (secrets.KubeletSpec, error) {
 	return spec, nil
 }
 
-// localEndpoint is the API server of this node, by address: nothing has to resolve.
+// localEndpoint returns the address of the API server of this node, which needs no name resolution.
 func localEndpoint(cfg *view.Config) secrets.URL {
 	return secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(cfg.APIServerPort())}
 }
 
-// firstAddress is the first usable address of a subnet: that of the service kubernetes in a service subnet.
+// firstAddress returns the first usable address of a subnet: in a service subnet, that of the service kubernetes.
 func firstAddress(subnet netip.Prefix) netip.Addr { return subnet.Masked().Addr().Next() }
 
 func bootstrapToken(token string) (id, secret string, err error) {
@@ -116,22 +116,15 @@ func certAndKey(pair view.CertPair) secrets.CertAndKey {
 	return secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}
 }
 
-// acceptedCAs is the issuing authority, then the others, each once.
+// acceptedCAs returns the issuing authority and then the others, each once.
 func acceptedCAs(issuing view.CertPair, accepted []view.Cert) []secrets.Cert {
 	var out []secrets.Cert
 
 	for _, c := range append([]view.Cert{{Crt: issuing.Crt}}, accepted...) {
 		crt := bytes.TrimSpace(c.Crt)
-		if len(crt) == 0 {
-			continue
-		}
+		known := slices.ContainsFunc(out, func(have secrets.Cert) bool { return bytes.Equal(bytes.TrimSpace(have.Crt), crt) })
 
-		known := false
-		for _, have := range out {
-			known = known || bytes.Equal(bytes.TrimSpace(have.Crt), crt)
-		}
-
-		if !known {
+		if len(crt) > 0 && !known {
 			out = append(out, secrets.Cert{Crt: c.Crt})
 		}
 	}

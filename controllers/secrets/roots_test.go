@@ -54,7 +54,7 @@ func TestKubernetesRoot(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// An authority that is accepted besides is trusted after the issuing one; the same one twice is one.
+	// Another accepted authority follows the issuing one; a duplicate is left out.
 	_, other := generated(t)
 
 	main.Cluster.AcceptedCAs = []v1alpha1.Cert{{Crt: main.Cluster.CA.Crt}, {Crt: view.Of(other).ClusterCA().Crt}}
@@ -96,7 +96,8 @@ func TestKubeletEndpoint(t *testing.T) {
 func TestWorkerHasNoKeys(t *testing.T) {
 	_, worker := generated(t)
 
-	if root := osRoot(view.Of(worker)); len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
-		t.Errorf("worker: got a key of %d bytes and %d authorities, want none and 1", len(root.IssuingCA.Key), len(root.AcceptedCAs))
+	root, err := osRoot(view.Of(worker))
+	if err != nil || len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
+		t.Errorf("worker: got a key of %d bytes, %d authorities and error %v; want none, 1 and none", len(root.IssuingCA.Key), len(root.AcceptedCAs), err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// host is how the node is called.
+// host is the name of the node.
 type host struct{ name, domain string }
 
 func (h host) fqdn() string {
@@ -21,7 +21,7 @@ func (h host) fqdn() string {
 	return h.name + "." + h.domain
 }
 
-// names collects a set of names and addresses; what parses as an address is one.
+// names collects names and addresses. A string that parses as an address counts as one.
 type names struct {
 	dns []string
 	ips []netip.Addr
@@ -42,30 +42,32 @@ func (n *names) add(values ...string) {
 	}
 }
 
-func (n *names) addIPs(ips ...netip.Addr) { n.ips = append(n.ips, ips...) }
-
 func (n *names) spec(fqdn string) secrets.CertSANSpec {
 	return secrets.CertSANSpec{IPs: sortedIPs(n.ips), DNSNames: sortedSet(n.dns), FQDN: fqdn}
 }
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// apiSANs is what apid answers to.
-func apiSANs(root secrets.OSRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
-	var n names
-
-	n.add(root.CertSANDNSNames...)
-	n.addIPs(root.CertSANIPs...)
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
+// ofNode returns the names and addresses of the node itself.
+func ofNode(h host, addrs []netip.Addr) names {
+	n := names{ips: append([]netip.Addr{loopback}, addrs...)}
 	n.add("localhost", h.name, h.fqdn())
+
+	return n
+}
+
+// apiSANs returns the names and addresses of apid.
+func apiSANs(root secrets.OSRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
+	n := ofNode(h, addrs)
+	n.add(root.CertSANDNSNames...)
+	n.ips = append(n.ips, root.CertSANIPs...)
 
 	return n.spec(h.fqdn())
 }
 
-// kubernetesSANs is what the API server of this node answers to.
+// kubernetesSANs returns the names and addresses of this node's API server.
 func kubernetesSANs(root secrets.KubernetesRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
-	var n names
+	n := ofNode(h, addrs)
 
 	for _, endpoint := range []secrets.URL{root.Endpoint, root.LocalEndpoint} {
 		if u, err := url.Parse(endpoint.FullPath); err == nil {
@@ -75,21 +77,12 @@ func kubernetesSANs(root secrets.KubernetesRootSpec, h host, addrs []netip.Addr)
 
 	n.add(root.CertSANs...)
 	n.add("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+root.DNSDomain)
-	n.add("localhost", h.name, h.fqdn())
-	n.addIPs(root.APIServerIPs...)
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
+	n.ips = append(n.ips, root.APIServerIPs...)
 
 	return n.spec(h.fqdn())
 }
 
-// maintenanceSANs is what apid answers to before there is a configuration.
+// maintenanceSANs returns the names and addresses of apid before there is a configuration.
 func maintenanceSANs(_ secrets.MaintenanceRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
-	var n names
-
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
-	n.add("localhost", h.name, h.fqdn())
-
-	return n.spec(h.fqdn())
+	return apiSANs(secrets.OSRootSpec{}, h, addrs)
 }

@@ -16,37 +16,24 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// nodeAddresses are the sets whose addresses go into certificates: accumulated over the boot, so that an address that
-// comes and goes does not issue certificates again and again; and without those of pods and services.
+// nodeAddresses is the set of addresses that go into certificates. It accumulates over the boot, so that an address that comes and goes
+// does not replace certificates each time. Addresses of pods and services are not in it.
 var nodeAddresses = network.FilteredNodeAddressID(network.NodeAddressAccumulativeID, network.NodeAddressFilterNoK8s)
 
-// sansController makes one CertSANs resource out of the node's names and addresses and a root.
+// sansController builds one CertSANs resource from the node's names and addresses and a root.
 func sansController[R resource.Spec](name, rootID, id string, build func(root R, h host, addrs []netip.Addr) secrets.CertSANSpec) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
-		Reads: []controller.Input{
-			controller.In[R](controller.Weak, "", rootID),
-			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
-			controller.In[network.NodeAddressSpec](controller.Weak, ""),
-		},
-		Writes:  []controller.Output{controller.Out[secrets.CertSANSpec](controller.Shared)},
-		Cleanup: []resource.Kind{resource.KindOf[secrets.CertSANSpec]("")},
+		Reads:          append(nodeInputs(), controller.In[R](controller.Weak, "", rootID)),
+		Writes:         []controller.Output{controller.Out[secrets.CertSANSpec](controller.Shared)},
+		Cleanup:        []resource.Kind{resource.KindOf[secrets.CertSANSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			root, err := typed.Find[R](ctx, rt, "", rootID)
-			if err != nil || root == nil {
-				return err
+			var root R
+			if f := typed.Read(ctx, rt, rootID, &root); !f.OK {
+				return f.Err
 			}
 
-			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-			if err != nil {
-				return err
-			}
-
-			if hostname == nil {
-				return keep.Outputs[secrets.CertSANSpec](ctx, rt, id)
-			}
-
-			addrs, err := certificateAddresses(ctx, rt)
+			h, addrs, err := nodeNames(ctx, rt)
 			if err != nil {
 				return err
 			}
@@ -55,38 +42,33 @@ func sansController[R resource.Spec](name, rootID, id string, build func(root R,
 				return keep.Outputs[secrets.CertSANSpec](ctx, rt, id)
 			}
 
-			spec := build(*root.TypedSpec(), host{hostname.TypedSpec().Hostname, hostname.TypedSpec().Domainname}, addrs)
-
-			return typed.Set(ctx, rt, "", id, spec)
+			return typed.Set(ctx, rt, "", id, build(root, h, addrs))
 		},
 	}
 }
 
-// certificateAddresses are the node's addresses; before a configuration names the networks of Kubernetes there is no
-// filtered set, and none is needed.
-func certificateAddresses(ctx context.Context, r state.Reader) ([]netip.Addr, error) {
-	for _, id := range []string{nodeAddresses, network.NodeAddressAccumulativeID} {
-		set, err := typed.Find[network.NodeAddressSpec](ctx, r, "", id)
-		if err != nil {
-			return nil, err
-		}
+// nodeInputs are the inputs of nodeNames.
+func nodeInputs() []controller.Input {
+	return []controller.Input{
+		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
+		controller.In[network.NodeAddressSpec](controller.Weak, ""),
+	}
+}
 
-		if set != nil {
-			return set.TypedSpec().IPs(), nil
+// nodeNames returns the node's name and addresses, or nil addresses while one of the two is unknown. Without a configuration there
+// is no filtered set, because the networks of Kubernetes are unknown; then all addresses are used.
+func nodeNames(ctx context.Context, r state.Reader) (host, []netip.Addr, error) {
+	var hostname network.HostnameStatusSpec
+	if f := typed.Read(ctx, r, network.HostnameID, &hostname); !f.OK {
+		return host{}, nil, f.Err
+	}
+
+	for _, id := range []string{nodeAddresses, network.NodeAddressAccumulativeID} {
+		var set network.NodeAddressSpec
+		if f := typed.Read(ctx, r, id, &set); f.OK || f.Err != nil {
+			return host{hostname.Hostname, hostname.Domainname}, set.IPs(), f.Err
 		}
 	}
 
-	return nil, nil
-}
-
-func apiCertSANsController() controller.Controller {
-	return sansController("secrets.APICertSANsController", secrets.OSRootID, secrets.CertSANAPIID, apiSANs)
-}
-
-func kubernetesCertSANsController() controller.Controller {
-	return sansController("secrets.KubernetesCertSANsController", secrets.KubernetesRootID, secrets.CertSANKubernetesID, kubernetesSANs)
-}
-
-func maintenanceCertSANsController() controller.Controller {
-	return sansController("secrets.MaintenanceCertSANsController", secrets.MaintenanceRootID, secrets.CertSANMaintenanceID, maintenanceSANs)
+	return host{}, nil, nil
 }

@@ -4,20 +4,18 @@ package secrets
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// trustdController issues what trustd serves with, on control planes.
+// trustdController issues trustd's certificate, on control planes.
 func trustdController() controller.Controller {
 	var due renewal
 
@@ -32,42 +30,26 @@ func trustdController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[secrets.TrustdCertsSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[secrets.TrustdCertsSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			machineType, err := typed.Find[config.MachineTypeSpec](ctx, rt, "", config.MachineTypeID)
-			if err != nil || machineType == nil || !machineType.TypedSpec().MachineType.IsControlPlane() {
+			var (
+				machineType config.MachineTypeSpec
+				root        secrets.OSRootSpec
+				sans        secrets.CertSANSpec
+			)
+
+			ok, err := typed.All(
+				typed.Read(ctx, rt, config.MachineTypeID, &machineType),
+				typed.Read(ctx, rt, secrets.OSRootID, &root),
+				typed.Read(ctx, rt, secrets.CertSANAPIID, &sans),
+			)
+			if err != nil || !ok || !machineType.MachineType.IsControlPlane() {
 				return err
 			}
 
-			root, err := typed.Find[secrets.OSRootSpec](ctx, rt, "", secrets.OSRootID)
-			if err != nil || root == nil {
-				return err
-			}
+			return update(ctx, rt, &due, secrets.TrustdID, func(next secrets.TrustdCertsSpec, now time.Time) (secrets.TrustdCertsSpec, time.Time, error) {
+				renewAt, err := renew(authority{"machine.ca", root.IssuingCA}, apiLifetime, now, leaf{&next.Server, serving(sans)})
+				next.AcceptedCAs = root.AcceptedCAs
 
-			sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", secrets.CertSANAPIID)
-			if err != nil || sans == nil {
-				return err
-			}
-
-			now := time.Now()
-
-			return typed.Modify(ctx, rt, "", secrets.TrustdID, func(spec *secrets.TrustdCertsSpec) error {
-				ca, err := pki.ParseCA(root.TypedSpec().IssuingCA.Crt, root.TypedSpec().IssuingCA.Key)
-				if err != nil {
-					return fmt.Errorf("machine.ca: %w", err)
-				}
-
-				server, renew, err := keepOrSign(spec.Server, ca, pki.LeafOptions{
-					CommonName: sans.TypedSpec().FQDN, DNSNames: sans.TypedSpec().DNSNames, IPs: sans.TypedSpec().IPs,
-					Server: true, TTL: apiLifetime,
-				}, now)
-				if err != nil {
-					return err
-				}
-
-				spec.Server, spec.AcceptedCAs = server, root.TypedSpec().AcceptedCAs
-
-				due.at(renew, now, rt.QueueReconcile)
-
-				return nil
+				return next, renewAt, err
 			})
 		},
 	}

@@ -19,7 +19,7 @@ func Controllers(sup *supervisor.Supervisor) []controller.Controller {
 	return []controller.Controller{&ServiceController{Supervisor: sup}}
 }
 
-// ServiceController keeps one Service resource for each service that the supervisor knows.
+// ServiceController writes one Service resource for each service that the supervisor knows.
 type ServiceController struct{ Supervisor *supervisor.Supervisor }
 
 // Name implements controller.Controller.

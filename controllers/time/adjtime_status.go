@@ -16,12 +16,12 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// adjtimeInterval is how often the kernel is asked: it announces nothing.
+// adjtimeInterval is how often the kernel's clock is read: the kernel does not announce changes.
 const adjtimeInterval = 30 * time.Second
 
-// AdjtimeStatusController shows the kernel's view of its clock.
+// AdjtimeStatusController publishes the state of the kernel's clock.
 type AdjtimeStatusController struct {
-	// Read is clock.Read but in tests.
+	// Read is clock.Read, except in tests.
 	Read func() (clock.State, error)
 }
 

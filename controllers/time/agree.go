@@ -15,40 +15,40 @@ import (
 	"github.com/seed-59268b81/talos/sys/clock"
 )
 
-// answer is what a server said.
+// answer is the sample of a server.
 type answer struct {
 	Sample
 
 	server string
 }
 
-// slack is what a computer that is busy adds to the error of an answer.
+// slack is the error that a busy computer adds to an answer.
 const slack = 50 * time.Millisecond
 
-// low and high are between what the offset is if the server is right.
+// low and high are the bounds of the offset if the server is right.
 func (a answer) low() time.Duration  { return a.Offset - a.Distance - slack }
 func (a answer) high() time.Duration { return a.Offset + a.Distance + slack }
 
-// errDisagree is the error of answers of which none has a majority.
+// errDisagree is the error when no majority of the servers agrees.
 var errDisagree = errors.New("the time servers disagree")
 
 // verdict on answers of several servers.
 type verdict struct {
 	// best of those that agree: the one with the smallest error.
 	best answer
-	// servers that agree, and those that are wrong.
+	// agree are the servers that agree, wrong the others.
 	agree, wrong []string
-	// leap that most of those that agree announce.
+	// leap is the leap second that most of the agreeing servers announce.
 	leap clock.Leap
 }
 
-// agree finds the offset that most servers agree on (RFC 5905, 11.2.1): the largest number whose intervals have a point in
-// common. That must be more than half of those that answered, so that one of three can lie. Of two that contradict each
-// other neither is believed.
+// agree finds the offset that most servers agree on (RFC 5905, 11.2.1): the largest set of answers whose intervals have a point in
+// common. It must have more than half of the answers, so that one of three servers may be wrong. Two servers that contradict each
+// other are both ignored.
 func agree(answers []answer) (verdict, error) {
 	var most []answer
 
-	for _, at := range answers { // the largest number overlaps where one of the intervals begins
+	for _, at := range answers { // the most intervals overlap where one of them begins
 		var here []answer
 
 		for _, a := range answers {

@@ -25,7 +25,7 @@ func TestAgree(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		answers      []answer
-		best         string // "" is that they disagree
+		best         string // "" if they disagree
 		agree, wrong []string
 	}{
 		{"one", []answer{at("a", time.Hour, 0)}, "a", []string{"a"}, nil},
@@ -56,7 +56,7 @@ func TestAgree(t *testing.T) {
 				t.Errorf("got best %q, agree %v, wrong %v, want %q, %v, %v", got.best.server, got.agree, got.wrong, tt.best, tt.agree, tt.wrong)
 			}
 
-			for range len(tt.answers) { // whichever answers first
+			for range len(tt.answers) { // in any order
 				tt.answers = append(tt.answers[1:], tt.answers[0])
 
 				if again, err := agree(tt.answers); (err != nil) != (tt.best == "") || len(again.agree) != len(tt.agree) {
@@ -76,7 +76,7 @@ func servers(ctx context.Context, t *testing.T, st state.State, names ...string)
 	}
 }
 
-// TestLies has servers lie from the start and later.
+// TestLies makes servers lie from the start and later.
 func TestLies(t *testing.T) {
 	const day = 24 * time.Hour
 
@@ -124,7 +124,7 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestBeforeThisVersion: a server that says a time before this version was made is not believed, and it is no majority.
+// TestBeforeThisVersion: a server with a time before this version was built is ignored, and does not count for a majority.
 func TestBeforeThisVersion(t *testing.T) {
 	w := &world{earliest: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Hour), lies: map[string]time.Duration{"a": -48 * time.Hour}}
 	run(t, w, func(ctx context.Context, st state.State) {
@@ -141,7 +141,7 @@ func TestBeforeThisVersion(t *testing.T) {
 	})
 }
 
-// TestKisses: a server that wants to be left alone is.
+// TestKisses: a server that refuses queries is not queried.
 func TestKisses(t *testing.T) {
 	for code, want := range map[string]int{"RATE": int(2*time.Hour/maxPoll) + 1, "DENY": 1, "RSTR": 1, "XYZ": 1} {
 		t.Run(code, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestKisses(t *testing.T) {
 	}
 }
 
-// TestLeap: a leap second is handed to the kernel on its day, and a minority cannot announce one.
+// TestLeap: a leap second is passed to the kernel on its day, and a minority cannot announce one.
 func TestLeap(t *testing.T) {
 	day := func(month time.Month, day int) time.Time { return time.Date(2000, month, day, 12, 0, 0, 0, time.UTC) }
 
@@ -200,7 +200,7 @@ func TestLeap(t *testing.T) {
 		w.mu.Unlock()
 
 		if announced {
-			t.Error("the kernel was told before the day")
+			t.Error("the kernel got the leap second before the day")
 		}
 
 		time.Sleep(12 * time.Hour)
@@ -209,7 +209,7 @@ func TestLeap(t *testing.T) {
 		defer w.mu.Unlock()
 
 		if !slices.Contains(w.leaps[before:], clock.LeapInsert) {
-			t.Error("the kernel was not told on the day")
+			t.Error("the kernel did not get the leap second on the day")
 		}
 	})
 }

@@ -9,43 +9,43 @@ import (
 	"time"
 )
 
-// The limits of the discipline; those of RFC 5905 where it has them.
+// The limits of the discipline; from RFC 5905 if it defines them.
 const (
 	// stepThreshold is the offset from which the clock is set instead of adjusted.
 	stepThreshold = 128 * time.Millisecond
-	// epochThreshold is the step from which certificates and leases must be looked at again.
+	// epochThreshold is the step from which certificates and leases must be checked again.
 	epochThreshold = 15 * time.Minute
 	minPoll        = 32 * time.Second
 	maxPoll        = 1024 * time.Second
-	// firstRetry is the pause while no server has answered yet: a machine that boots waits for the time. After
-	// patience failures it is retry.
+	// firstRetry is the pause while no server has answered: a machine that boots waits for the time. After patience failures the pause
+	// is retry.
 	firstRetry = time.Second
 	retry      = 15 * time.Second
 	patience   = 20
-	// panicThreshold is the step that a clock which was set before takes only when several servers agree on it: a single one
-	// cannot move a running machine out of the life of its certificates.
+	// panicThreshold is the step from which several servers must agree, once the clock was set: a single server must not move a running
+	// machine out of the lifetime of its certificates.
 	panicThreshold = 1000 * time.Second
-	// spikes is how many outliers in a row are believed after all.
+	// spikes is the number of consecutive outliers after which one is accepted.
 	spikes = 3
-	// samples that the expected spread is judged by.
+	// samples is the number of offsets from which the expected spread is computed.
 	samples = 8
 )
 
-// correction is what a sample leads to.
+// correction is the result of a sample.
 type correction struct {
 	// spike samples are ignored.
 	spike bool
-	// refused samples are ignored too: they are beyond what one server is believed.
+	// refused samples are ignored too: the offset is too large to trust a single server.
 	refused bool
 	// step sets the clock, otherwise it is slewed.
 	step bool
-	// epoch tells that time has jumped.
+	// epoch is set when the time has jumped.
 	epoch bool
-	// poll is the pause until the next question.
+	// poll is the pause until the next query.
 	poll time.Duration
 }
 
-// discipline decides, from one sample after the other, what to do with the clock. It touches nothing itself.
+// discipline decides for each sample what to do with the clock. It has no side effects.
 type discipline struct {
 	synced  bool
 	history []time.Duration // of the magnitudes of the last offsets
@@ -53,7 +53,7 @@ type discipline struct {
 	poll    time.Duration
 }
 
-// sample takes a measured offset, with the round trip that bounds its error and the number of servers that agree on it.
+// sample returns the correction for a measured offset, with the round trip that bounds its error and the number of servers that agree.
 func (d *discipline) sample(offset, roundTrip time.Duration, agree int) correction {
 	magnitude := offset.Abs()
 
@@ -90,7 +90,7 @@ func (d *discipline) sample(offset, roundTrip time.Duration, agree int) correcti
 	return c
 }
 
-// isSpike tells that an offset is far out of what has been seen: a delayed packet more often than a wrong clock.
+// isSpike reports whether an offset is far from the earlier ones: usually a packet was delayed, and the clock is right.
 func (d *discipline) isSpike(magnitude, roundTrip time.Duration) bool {
 	if len(d.history) < samples/2 {
 		return false
@@ -104,7 +104,7 @@ func (d *discipline) isSpike(magnitude, roundTrip time.Duration) bool {
 	return magnitude > 4*(sum/time.Duration(len(d.history)))+roundTrip+10*time.Millisecond
 }
 
-// constant of the kernel's loop for a poll interval: log2 of its seconds, less four.
+// constant returns the constant of the kernel's loop for a poll interval: log2 of its seconds, minus four.
 func constant(poll time.Duration) int {
 	c := 0
 	for s := int(poll / time.Second); s > 16; s /= 2 {

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package time holds the controllers that keep the clock right and say how right it is.
+// Package time holds the controllers that synchronize the clock and report its state.
 package time

@@ -16,36 +16,36 @@ import (
 	"github.com/seed-59268b81/talos/sys/clock"
 )
 
-// Sample is what one server says.
+// Sample is the answer of one server.
 type Sample struct {
-	// Offset of our clock: what to add to it. RoundTrip of the packets bounds its error, as seen from this server; Distance is
-	// the error with all that lies between the server and the clock that it follows.
+	// Offset is what to add to our clock. RoundTrip is that of the packets, and bounds the error relative to this server; Distance is the
+	// error relative to the reference clock that the server follows.
 	Offset, RoundTrip, Distance time.Duration
-	// Leap is the second that the server announces for the end of the day.
+	// Leap is the leap second that the server announces for the end of the day.
 	Leap clock.Leap
 }
 
-// KissError is a server that asks for fewer questions, or for none (RFC 5905, 7.4).
+// KissError is the error of a server that requests fewer queries, or none (RFC 5905, 7.4).
 type KissError struct{ Code string }
 
 // Error implements error.
 func (e *KissError) Error() string {
-	return fmt.Sprintf("it asks to be left alone (kiss of death, %q)", e.Code)
+	return fmt.Sprintf("the server refuses queries (kiss of death, %q)", e.Code)
 }
 
-// pause is how long the server is not asked.
+// pause returns how long the server must not be queried.
 func (e *KissError) pause() time.Duration {
 	if e.Code == "RATE" {
 		return maxPoll
 	}
 
-	return 24 * time.Hour // it denies us its service
+	return 24 * time.Hour // the server denies service
 }
 
 const (
-	// queryTimeout of one question.
+	// queryTimeout is the timeout of one query.
 	queryTimeout = 3 * time.Second
-	// maxDistance of a server to the clock that it follows: MAXDISP of RFC 5905, and the way to the server.
+	// maxDistance is the largest distance of a server: MAXDISP of RFC 5905, and the path to the server.
 	maxDistance = 16*time.Second + queryTimeout
 )
 
@@ -58,7 +58,7 @@ func queryNTP(ctx context.Context, server string) (Sample, error) {
 	return query(server, ntp.QueryOptions{Timeout: timeout})
 }
 
-// query asks a server. Whatever it answers is a sample or an error.
+// query queries a server. Any answer becomes a sample or an error.
 func query(server string, options ntp.QueryOptions) (Sample, error) {
 	var resp *ntp.Response
 
@@ -75,13 +75,13 @@ func query(server string, options ntp.QueryOptions) (Sample, error) {
 		err = &KissError{Code: resp.KissCode}
 	}
 
-	// The server's own times are in it: an error without bounds would agree with any other server, and excuse any offset.
+	// These times come from the server: with an unbounded error it would agree with any other server.
 	if err == nil && (resp.RTT < 0 || resp.RTT > queryTimeout || resp.RootDistance > maxDistance) {
-		err = fmt.Errorf("its times make no sense: a round trip of %s, a distance of %s", resp.RTT, resp.RootDistance)
+		err = fmt.Errorf("times out of range: round trip %s, distance %s", resp.RTT, resp.RootDistance)
 	}
 
 	if err != nil {
-		return Sample{}, fmt.Errorf("ask %s for the time: %w", server, err)
+		return Sample{}, fmt.Errorf("query time server %s: %w", server, err)
 	}
 
 	sample := Sample{Offset: resp.ClockOffset, RoundTrip: resp.RTT, Distance: max(resp.RootDistance, resp.RTT/2)}
@@ -91,7 +91,7 @@ func query(server string, options ntp.QueryOptions) (Sample, error) {
 		sample.Leap = clock.LeapInsert
 	case ntp.LeapDelSecond:
 		sample.Leap = clock.LeapDelete
-	case ntp.LeapNoWarning, ntp.LeapNotInSync: // Validate refuses the latter
+	case ntp.LeapNoWarning, ntp.LeapNotInSync: // Validate refuses LeapNotInSync
 	}
 
 	return sample, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/beevik/ntp"
 )
 
-// FuzzQuery answers a question with any bytes: what comes of it is an error, or a sample that can be used.
+// FuzzQuery answers a query with any bytes: the result is an error or a valid sample.
 func FuzzQuery(f *testing.F) {
 	good := make([]byte, 48)
 	good[0], good[1] = 4<<3|4, 2 // version 4, server; stratum
@@ -50,7 +50,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// exchange is a connection to a server that gives one reply; with echo to the question that it got.
+// exchange is a connection to a server with one reply; echo makes the reply match the query.
 type exchange struct {
 	net.Conn
 

@@ -13,8 +13,8 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// SharedClockController stands in for SyncController where the clock is another's to set. The machine takes it to be right,
-// and says that it does not set it.
+// SharedClockController replaces SyncController if the host sets the clock. The machine assumes that the clock is right, and reports that
+// it does not synchronize it.
 func SharedClockController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "time.SyncController",

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// A clock that is another's has nobody who sets it, and can be used at once.
+// A clock of the host is not set here, and can be used at once.
 func TestSharedClock(t *testing.T) {
 	for mode, want := range map[platform.Mode]bool{platform.Metal: true, platform.Container: false} {
 		sets := false

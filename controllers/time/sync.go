@@ -10,30 +10,30 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/sys/clock"
 	"github.com/seed-59268b81/talos/version"
 )
 
-// Clock is what the controller does to the world; tests have their own.
+// Clock has the side effects of the controller; tests have their own.
 type Clock struct {
-	// Query asks a server.
+	// Query queries a server.
 	Query func(ctx context.Context, server string) (Sample, error)
 	Step  func(offset time.Duration) error
 	Slew  func(offset time.Duration, constant int, leap clock.Leap) error
-	// Earliest is a time that has passed for sure; no server is believed that says an earlier one.
+	// Earliest is a time in the past; earlier times of a server are refused.
 	Earliest time.Time
 }
 
-// System is the real clock, asked over NTP.
+// System is the real clock, with NTP.
 var System = Clock{Query: queryNTP, Step: setBoth, Slew: clock.Slew, Earliest: built()}
 
-// setBoth sets the kernel's clock and the hardware's. A computer without the latter is none the worse.
+// setBoth sets the kernel's clock and the hardware clock, if there is one.
 func setBoth(offset time.Duration) error {
 	if err := clock.Step(offset); err != nil {
 		return err
@@ -44,25 +44,22 @@ func setBoth(offset time.Duration) error {
 	return nil
 }
 
-// built is when this version was, if that is known.
+// built returns when this version was built, or the zero time.
 func built() time.Time {
-	t, err := time.Parse(time.RFC3339, version.Built)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339, version.Built) // the zero time if not
 
 	return t
 }
 
-// SyncController keeps the clock in step with the time servers. The status says synced from the first answer on; its
-// epoch counts the jumps of the clock, after which whoever relies on time (certificates, leases) looks again.
+// SyncController synchronizes the clock with time servers. The status is synced after the first answer. Its epoch counts the jumps of the
+// clock, after which controllers that depend on the time (certificates, leases) check again.
 //
-// All servers are asked at once, and what most of them agree on counts (agree). A clock that was set before takes a step of
-// more than 1000 seconds only from two that agree; no server is believed that says a time before this version was
-// made. Answers are not authenticated: who is on the way of all of them can still tell any time at the first look.
+// All servers are queried at once, and the majority counts (agree). Once the clock was set, a step of more than 1000 seconds needs two
+// servers that agree. Times before this version was built are refused. Answers are not authenticated: an attacker who can change all
+// of them can still set any time at the first query.
 //
-// With machine.time.disabled, or when bootTimeout is over before any server has answered, it says so and the machine
-// goes on with the clock that it has.
+// With machine.time.disabled, or if no server answers before bootTimeout is over, the status says so and the machine continues with its
+// clock.
 type SyncController struct{ Clock Clock }
 
 // Name implements controller.Controller.
@@ -71,7 +68,7 @@ func (*SyncController) Name() string { return "time.SyncController" }
 // Inputs implements controller.Controller.
 func (*SyncController) Inputs() []controller.Input {
 	return []controller.Input{
-		controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
+		fromconfig.Input(),
 		controller.In[network.TimeServerStatusSpec](controller.Weak, "", network.TimeServerID),
 	}
 }
@@ -84,14 +81,14 @@ func (*SyncController) Outputs() []controller.Output {
 	}
 }
 
-// Run implements controller.Controller. Servers are asked beside the loop: better servers, which DHCP may bring any
-// moment, do not wait until those before them are found dead.
+// Run implements controller.Controller. Queries run beside the loop, so that new servers, for example from DHCP, do not wait for the
+// timeouts of the earlier ones.
 func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
 		state   = syncState{phase: waiting, started: time.Now(), earliest: c.Clock.Earliest}
 		timer   = time.NewTimer(0)
 		abandon = func() {}
-		answers chan answered // of the servers that were asked last
+		answers chan answered // of the last query
 	)
 
 	defer timer.Stop()
@@ -151,7 +148,7 @@ func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *sl
 	}
 }
 
-// ask asks servers, all at once.
+// ask queries servers, all at once.
 func (c *SyncController) ask(ctx context.Context, servers []string) (chan answered, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	answers := make(chan answered, len(servers))
@@ -175,26 +172,14 @@ func (c *SyncController) ask(ctx context.Context, servers []string) (chan answer
 }
 
 func readSettings(ctx context.Context, rt controller.Runtime) (settings, error) {
-	var s settings
+	var servers network.TimeServerStatusSpec
 
-	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, rt, "", network.TimeServerID)
-	if err != nil {
-		return s, err
+	found := typed.Read(ctx, rt, network.TimeServerID, &servers)
+	says, err := fromconfig.View(ctx, rt)
+
+	if err := errors.Join(found.Err, err); err != nil {
+		return settings{}, err
 	}
 
-	cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-	if err != nil {
-		return s, err
-	}
-
-	if servers != nil {
-		s.servers = servers.TypedSpec().NTPServers
-	}
-
-	if cfg != nil {
-		says := cfg.TypedSpec().View()
-		s.disabled, s.bootTimeout = says.TimeSyncDisabled(), says.TimeBootTimeout()
-	}
-
-	return s, nil
+	return settings{servers: servers.NTPServers, disabled: says.TimeSyncDisabled(), bootTimeout: says.TimeBootTimeout()}, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/clock"
 )
 
-// syncState is the state machine of SyncController. It has no clock, no network and no goroutine: an event and the time go
-// in, the next state and the actions come out. testdata/sync holds scripts of both.
+// syncState is the state machine of SyncController. It has no clock, network or goroutine: an event and the time go in, the next state and
+// the actions come out. testdata/sync has scripts of both.
 //
 //	            due, configured
 //	waiting ────────────────────────────▶ asking ◀─┐ configured: other servers are asked
@@ -30,17 +30,17 @@ import (
 type syncState struct {
 	phase syncPhase
 	settings
-	// started is when the boot timeout began; no server is believed that says a time before earliest.
+	// started is when the boot timeout began; times before earliest are refused.
 	started, earliest time.Time
 
-	first      int                  // index of the first server to ask
-	held       map[string]time.Time // servers that are not asked until then
+	first      int                  // index of the first server to query
+	held       map[string]time.Time // until when servers must not be queried
 	wrong      string               // the servers that were reported as wrong
 	discipline discipline
 	status     timeres.StatusSpec
 	failures   int // in a row
 
-	// What is known while asking: how many were asked, who answered what.
+	// While asking: the number of queried servers, and their answers and errors.
 	asked   int
 	answers []answer
 	errs    []error
@@ -50,12 +50,12 @@ type syncState struct {
 type syncPhase string
 
 const (
-	waiting  syncPhase = "waiting"  // for the time to ask
+	waiting  syncPhase = "waiting"  // for the next query
 	asking   syncPhase = "asking"   // for answers
 	disabled syncPhase = "disabled" // for another configuration
 )
 
-// settings are what is configured.
+// settings are those of the configuration.
 type settings struct {
 	servers     []string
 	disabled    bool
@@ -64,11 +64,11 @@ type settings struct {
 
 // The events.
 type (
-	// configured brings the settings, which may be those before.
+	// configured has the settings, which may be unchanged.
 	configured struct{ settings }
 	// due is the end of a pause.
 	due struct{}
-	// answered is the answer of one server that was asked last, or why there is none.
+	// answered is the answer of one server to the last query, or its error.
 	answered struct {
 		answer
 		err error
@@ -77,18 +77,18 @@ type (
 
 // The actions.
 type (
-	// ask asks servers, all at once, and not those before any more.
+	// ask queries servers, all at once, and abandons earlier queries.
 	ask struct{ servers []string }
-	// pause asks nobody any more, until it is due.
+	// pause abandons all queries until it is due.
 	pause struct{ time.Duration }
-	// set moves the clock at once; adjust has the kernel slew it.
+	// set steps the clock; adjust makes the kernel slew it.
 	set    struct{ time.Duration }
 	adjust struct {
 		offset   time.Duration
 		constant int
 		leap     clock.Leap
 	}
-	// publish shows the status.
+	// publish writes the status.
 	publish struct {
 		timeres.StatusSpec
 		timeres.NTPStatusSpec
@@ -103,10 +103,10 @@ type (
 
 func warn(text string, args ...any) report { return report{slog.LevelWarn, text, args} }
 
-// maxAsked is the number of servers that are asked at once.
+// maxAsked is the number of servers that are queried at once.
 const maxAsked = 8
 
-// next is what an event leads to: the actions are to be carried out in their order.
+// next returns the next state after an event, and the actions to execute in order.
 func (s syncState) next(event any, now time.Time) (syncState, []any) {
 	var actions []any
 
@@ -127,7 +127,7 @@ func (s syncState) next(event any, now time.Time) (syncState, []any) {
 	return s, actions
 }
 
-// begin asks, unless nobody shall.
+// begin queries servers, unless that is disabled.
 func (s *syncState) begin(now time.Time) []any {
 	s.status.SyncDisabled = s.disabled
 
@@ -141,14 +141,13 @@ func (s *syncState) begin(now time.Time) []any {
 	s.phase, s.asked, s.answers, s.errs = asking, len(servers), nil, nil
 
 	if len(servers) == 0 {
-		return s.unknown(errors.New("there is no time server (talosctl get timeservers), or all want to be left alone"), now)
+		return s.unknown(errors.New("there is no time server (talosctl get timeservers), or all refuse queries"), now)
 	}
 
 	return []any{ask{servers}}
 }
 
-// toAsk are the servers that are asked now: all that do not want to be left alone, or as many of them as are allowed, from
-// others on each time that none was right.
+// toAsk returns the servers to query now: all that do not refuse queries, up to maxAsked. After a failure it starts with other servers.
 func (s *syncState) toAsk(now time.Time) []string {
 	var servers []string
 
@@ -162,16 +161,16 @@ func (s *syncState) toAsk(now time.Time) []string {
 	return servers
 }
 
-// take takes an answer. It is enough when more than half of the servers that were asked agree, or all have answered.
+// take handles an answer. The query is complete when more than half of the servers agree, or all have answered.
 func (s *syncState) take(a answered, now time.Time) (actions []any) {
 	if kiss := (*KissError)(nil); errors.As(a.err, &kiss) {
 		s.held = maps.Clone(s.held)
 		s.held[a.server] = now.Add(kiss.pause())
-		actions = append(actions, warn("a time server asks to be left alone", "server", a.server, "code", kiss.Code, "for", kiss.pause()))
+		actions = append(actions, warn("a time server refuses queries", "server", a.server, "code", kiss.Code, "for", kiss.pause()))
 	}
 
 	if said := now.Add(a.Offset); a.err == nil && said.Before(s.earliest) {
-		a.err = fmt.Errorf("%s says that it is %s, but this version was made later", a.server, said.UTC().Format(time.RFC3339))
+		a.err = fmt.Errorf("%s says that it is %s, but this version was built later", a.server, said.UTC().Format(time.RFC3339))
 	}
 
 	if a.err != nil {
@@ -196,13 +195,13 @@ func (s *syncState) take(a answered, now time.Time) (actions []any) {
 	return append(actions, s.judge(v, now)...)
 }
 
-// judge acts on what most servers say.
+// judge acts on the answer of the majority.
 func (s *syncState) judge(v verdict, now time.Time) (actions []any) {
 	if wrong := strings.Join(v.wrong, ", "); wrong != s.wrong {
 		s.wrong = wrong
 
 		if wrong != "" {
-			actions = append(actions, warn("time servers that contradict the others are not believed", "servers", wrong, "believed", strings.Join(v.agree, ", ")))
+			actions = append(actions, warn("time servers that contradict the others are ignored", "servers", wrong, "used", strings.Join(v.agree, ", ")))
 		}
 	}
 
@@ -213,7 +212,7 @@ func (s *syncState) judge(v verdict, now time.Time) (actions []any) {
 	case c.spike:
 	case c.refused:
 		if s.discipline.spikes == 1 {
-			actions = append(actions, warn("a single time server is not believed that the clock is off by so much: name several, or restart the machine", where...))
+			actions = append(actions, warn("the offset is too large to trust a single time server: configure several, or restart the machine", where...))
 		}
 
 		return append(actions, s.rest(c.poll)...)
@@ -232,11 +231,11 @@ func (s *syncState) judge(v verdict, now time.Time) (actions []any) {
 	return append(actions, s.rest(c.poll)...)
 }
 
-// unknown goes on without the time.
+// unknown continues without the time.
 func (s *syncState) unknown(cause error, now time.Time) (actions []any) {
 	if s.bootTimeout > 0 && !s.status.Synced && now.Sub(s.started) > s.bootTimeout {
 		s.status.Synced = true
-		actions = append(actions, warn("no time server answered within machine.time.bootTimeout, going on with the clock as it is", "timeout", s.bootTimeout))
+		actions = append(actions, warn("no time server answered within machine.time.bootTimeout: continuing with the clock as it is", "timeout", s.bootTimeout))
 	}
 
 	if s.failures++; s.failures == patience {
@@ -254,7 +253,7 @@ func (s *syncState) unknown(cause error, now time.Time) (actions []any) {
 	return append(actions, s.rest(retry)...)
 }
 
-// rest shows how it stands, and does nothing for a while.
+// rest publishes the status and pauses.
 func (s *syncState) rest(d time.Duration) []any {
 	if s.phase == asking {
 		s.phase = waiting
@@ -265,8 +264,8 @@ func (s *syncState) rest(d time.Duration) []any {
 	}
 }
 
-// leapToday is the leap second of this day: the kernel inserts or deletes it at midnight, and servers may announce one for a
-// month before. The days are those on which there ever was one.
+// leapToday returns the leap second of this day. The kernel inserts or deletes it at midnight, but servers may announce it a month
+// before. Leap seconds have only ever been on these two days.
 func leapToday(now time.Time, announced clock.Leap) clock.Leap {
 	_, month, day := now.UTC().Date()
 

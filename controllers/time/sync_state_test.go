@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/clock"
 )
 
-// TestSyncScripts runs the scripts of the state machine: after each event its actions and its phase. -rewrite writes what comes
-// out; commit only what you understand. The commands are
+// TestSyncScripts runs the scripts of the state machine: after each event come its actions and its phase. -rewrite rewrites the results;
+// commit only what you understand. The commands are
 //
 //	start [earliest=2000-01-01]       a machine that starts on 2000-01-01
 //	configure [a b …] [disabled] [boottimeout=1m]

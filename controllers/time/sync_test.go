@@ -27,17 +27,17 @@ import (
 	"github.com/seed-59268b81/talos/sys/clock"
 )
 
-// world is a clock that is wrong by some offset, and its time servers.
+// world is a clock with an offset, and its time servers.
 type world struct {
 	mu      sync.Mutex
-	hung    map[string]bool // ask as long as they are let
+	hung    map[string]bool // until the context ends
 	offset  time.Duration
 	dead    map[string]bool
 	asked   []string
 	stepped []time.Duration
 	slewed  []time.Duration
 	leaps   []clock.Leap
-	// lies are added to what servers say, leap is what they announce, kisses are the codes of those that want to be left alone.
+	// lies are added to the times of servers, leap is what they announce, kisses are the codes of those that refuse queries.
 	lies     map[string]time.Duration
 	leap     clock.Leap
 	kisses   map[string]string
@@ -90,7 +90,7 @@ func (w *world) clock() Clock {
 	}
 }
 
-// questions are the servers that were asked since the last call.
+// questions returns the servers that were queried since the last call.
 func (w *world) questions() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +188,7 @@ func TestOneServerAnswers(t *testing.T) {
 	})
 }
 
-// DHCP brings a server while the default one is asked in vain.
+// DHCP adds a server while the default one does not answer.
 func TestBetterServersDoNotWait(t *testing.T) {
 	w := &world{hung: map[string]bool{"a": true, "b": true}}
 	run(t, w, func(ctx context.Context, st state.State) {
@@ -222,7 +222,7 @@ func TestBootTimeoutAndDisabled(t *testing.T) {
 			}
 		}
 
-		// A configuration without a main document says nothing of time.
+		// A configuration without a main document has no settings of time.
 		configure("apiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n")
 		configure("version: v1alpha1\nmachine:\n  type: worker\n  time:\n    bootTimeout: 1m\n")
 		time.Sleep(30 * time.Second)
@@ -350,7 +350,7 @@ func ntpServer(t *testing.T, ahead time.Duration, stratum byte) string {
 	return conn.LocalAddr().String()
 }
 
-// status0 is the status if there is one.
+// status0 returns the status, if any.
 func status0(ctx context.Context, st state.State) *timeres.StatusSpec {
 	r, err := typed.Find[timeres.StatusSpec](ctx, st, "", timeres.StatusID)
 	if err != nil || r == nil {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation tells whether a machine could carry out a configuration, before it is accepted.
+// Package validation checks, before a configuration is accepted, that a machine can carry it out.
 //
-// Package config/validate knows what a setting may be. That is not enough: whether a command line, a pod or a file comes of it
-// is decided by the functions that make them, and by the programs that read them. So these functions are called here, with the
-// configuration that is to be, and what they refuse is refused. Nothing is touched.
+// Package config/validate knows the values of each setting. That is not enough: the functions that render command lines, pods and
+// files may refuse a setting too. So this package calls these functions with the new configuration, and refuses what they refuse. It
+// changes nothing.
 package validation
 
 import (
@@ -30,9 +30,7 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 	}
 
 	if says := view.Of(cfg); says.Complete() {
-		for _, problem := range k8ssettings.Check(says) {
-			findings = append(findings, validate.Finding{Path: problem.Path, Text: problem.Text})
-		}
+		findings = append(findings, k8ssettings.Check(says)...)
 
 		if says.Type().IsControlPlane() {
 			if err := etcdsettings.Check(says); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/validation"
 )
 
-// TestConfig holds that findings of all who decide come together, and that what existing clients make is valid.
+// TestConfig holds that findings of all checks are combined, and that configurations of existing clients are valid.
 func TestConfig(t *testing.T) {
 	for name, test := range map[string]struct {
 		patch string

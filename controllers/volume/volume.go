@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volume is the controllers' side of the handshake by which a volume is mounted for them: a request, a grant
-// that is held by a finalizer, and its release before the volume is unmounted.
+// Package volume is the controllers' side of the handshake that mounts a volume: a request, a grant that the controller holds with a
+// finalizer, and its release before the volume is unmounted.
 package volume
 
 import (
@@ -14,20 +14,20 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// Inputs that a controller which requests a volume must declare.
+// Inputs returns the inputs of a controller that requests a volume.
 func Inputs() []controller.Input {
 	return []controller.Input{controller.In[block.VolumeMountStatusSpec](controller.Strong, "")}
 }
 
-// Output that it must declare.
+// Output returns the output of a controller that requests a volume.
 func Output() controller.Output {
 	return controller.Out[block.VolumeMountRequestSpec](controller.Shared)
 }
 
-// Request asks for a volume in the name of a service, and returns where it is mounted: "" until it is. When the volume
-// is to be unmounted, release is called, which must return only when nothing uses the volume any more.
+// Request requests a volume in the name of a service, and returns its mount point, or "" until it is mounted. Before the volume is
+// unmounted, release is called; it must return only when nothing uses the volume any more.
 func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, volume string, release func(context.Context) error) (string, error) {
-	id := requester + "-" + volume
+	id := idOf(requester, volume)
 
 	if err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester}); err != nil {
 		return "", fmt.Errorf("request volume %s for %s: %w", volume, requester, err)
@@ -54,3 +54,10 @@ func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, v
 
 	return "", nil
 }
+
+// Release removes the finalizer from the grant of a volume.
+func Release(ctx context.Context, rt controller.Runtime, finalizer, requester, volume string) error {
+	return rt.RemoveFinalizer(ctx, resource.PointerOf[block.VolumeMountStatusSpec]("", idOf(requester, volume)), finalizer)
+}
+
+func idOf(requester, volume string) string { return requester + "-" + volume }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access puts a rule before a state: each call is first shown to a function that may refuse it.
+// Package access puts a rule in front of a state: a function that sees each call first and may refuse it.
 //
 //	readOnly := access.New(st, func(ctx context.Context, a access.Attempt) error {
 //		if a.Verb.Writes() {
@@ -45,107 +45,22 @@ func (v Verb) String() string {
 	return names[v]
 }
 
-// Attempt is one call. The ID is empty for a list and for the watch of a kind.
+// Attempt is one call.
 type Attempt struct {
-	Namespace string
-	Type      string
-	ID        string
-	Verb      Verb
+	// Pointer is the address. Its ID is empty for a list and for the watch of a kind.
+	resource.Pointer
+
+	Verb Verb
+	// Op names the call in errors: the verb, or more precisely "modify", "teardown", "add finalizer" and so on.
+	Op string
+	// Options are those of a write.
+	Options []state.WriteOption
 }
 
 // Rule refuses an attempt by an error.
 type Rule func(ctx context.Context, a Attempt) error
 
-// New returns the state behind the rule. It can notify (state.Notifier) if st can.
+// New returns the state behind the rule. It is a state.Notifier as far as st is one.
 func New(st state.State, rule Rule) state.State {
-	g := &guarded{st: st, rule: rule}
-
-	if n, ok := st.(state.Notifier); ok {
-		return &notifying{guarded: g, notifier: n}
-	}
-
-	return g
-}
-
-type guarded struct {
-	st   state.State
-	rule Rule
-}
-
-func (g *guarded) check(ctx context.Context, verb Verb, p resource.Pointer) error {
-	return g.rule(ctx, Attempt{Namespace: p.Namespace, Type: p.Type, ID: p.ID, Verb: verb})
-}
-
-func ofKind(k resource.Kind) resource.Pointer {
-	return resource.Pointer{Namespace: k.Namespace, Type: k.Type}
-}
-
-// Get implements state.State.
-func (g *guarded) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	if err := g.check(ctx, Get, ptr); err != nil {
-		return nil, err
-	}
-
-	return g.st.Get(ctx, ptr, opts...)
-}
-
-// List implements state.State.
-func (g *guarded) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	if err := g.check(ctx, List, ofKind(kind)); err != nil {
-		return nil, err
-	}
-
-	return g.st.List(ctx, kind, opts...)
-}
-
-// Watch implements state.State.
-func (g *guarded) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	if err := g.check(ctx, Watch, ptr); err != nil {
-		return err
-	}
-
-	return g.st.Watch(ctx, ptr, ch, opts...)
-}
-
-// WatchKind implements state.State.
-func (g *guarded) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
-	if err := g.check(ctx, Watch, ofKind(kind)); err != nil {
-		return err
-	}
-
-	return g.st.WatchKind(ctx, kind, ch, opts...)
-}
-
-// WatchKindAggregated implements state.State.
-func (g *guarded) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	if err := g.check(ctx, Watch, ofKind(kind)); err != nil {
-		return err
-	}
-
-	return g.st.WatchKindAggregated(ctx, kind, ch, opts...)
-}
-
-// WatchFor implements state.State.
-func (g *guarded) WatchFor(ctx context.Context, ptr resource.Pointer, conditions ...state.Condition) (resource.Resource, error) {
-	if err := g.check(ctx, Watch, ptr); err != nil {
-		return nil, err
-	}
-
-	return g.st.WatchFor(ctx, ptr, conditions...)
-}
-
-// notifying is guarded over a state.Notifier.
-type notifying struct {
-	*guarded
-
-	notifier state.Notifier
-}
-
-// Notify implements state.Notifier.
-func (n *notifying) Notify(ctx context.Context, kind resource.Kind, fn func(*state.Event)) error {
-	if err := n.check(ctx, Watch, ofKind(kind)); err != nil {
-		return err
-	}
-
-	return n.notifier.Notify(ctx, kind, fn)
+	return Route(func(ctx context.Context, a Attempt) (state.State, error) { return st, rule(ctx, a) })
 }

@@ -89,11 +89,11 @@ func TestRule(t *testing.T) {
 		clear(denied)
 	}
 
-	// Who may update but not create.
+	// A caller that may update but not create.
 	denied[access.Create] = true
 
 	if _, err := st.Modify(ctx, r, nop); !errors.Is(err, errNo) {
-		t.Errorf("modify of what is missing: got %v, want %v", err, errNo)
+		t.Errorf("modify of a missing resource: got %v, want %v", err, errNo)
 	}
 
 	if err := mem.Create(ctx, conformance.NewItem("n", "x", "1")); err != nil {
@@ -101,6 +101,6 @@ func TestRule(t *testing.T) {
 	}
 
 	if _, err := st.Modify(ctx, r, nop); err != nil {
-		t.Errorf("modify of what is there: %v", err)
+		t.Errorf("modify of an existing resource: %v", err)
 	}
 }

@@ -12,64 +12,55 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// AsController returns the state as one controller may use it: it reads its inputs and outputs, writes its outputs and
-// only as their owner, and changes nothing but its own finalizer, which has its name, on its strong inputs. The
-// finalizers of others it leaves alone, on its outputs too. It is for controllers that one does not
-// trust to keep to what they declared, because they run in another process: give the server (server.NewFor) this state
-// for the identity of the connection.
+// AsController returns the state as one controller may use it. The controller reads its inputs and outputs. It writes its
+// outputs, and only as their owner. On its strong inputs it may add and remove one finalizer: its own name. It cannot
+// change the finalizers of others, on its outputs neither. AsController is for controllers in another process, which are
+// not trusted to keep to their declaration: give the server (server.NewFor) this state for the identity of the connection.
 func AsController(st state.State, d *Declaration) state.State {
-	return &asController{guarded: &guarded{st: st, rule: d.rule}, d: d}
+	return &asController{State: New(st, d.rule), st: st, d: d}
 }
 
-// rule covers what can be told by the address alone.
+// rule checks the address and the owner.
 func (d *Declaration) rule(_ context.Context, a Attempt) error {
-	ptr := resource.Pointer{Namespace: a.Namespace, Type: a.Type, ID: a.ID}
-
-	switch a.Verb {
-	case Get:
-		return d.MayRead(a.Verb.String(), ptr, false)
-	case List:
-		return d.MayRead(a.Verb.String(), ptr, true)
-	case Watch:
-		return d.MayRead(a.Verb.String(), ptr, a.ID == "")
-	default:
-		return d.MayWrite(a.Verb.String(), ptr)
+	if !a.Verb.Writes() {
+		return d.MayRead(a.Op, a.Pointer, a.Verb == List || a.Verb == Watch && a.ID == "")
 	}
+
+	return cmp.Or(d.own(a.Op, a.Pointer, a.Options), d.MayWrite(a.Verb.String(), a.Pointer))
 }
 
-type asController struct {
-	*guarded
-
-	d *Declaration
-}
-
-// own refuses a write in another name.
-func (c *asController) own(op string, ptr resource.Pointer, opts []state.WriteOption) error {
-	if o := state.NewWriteOptions(opts...); o.Owner != c.d.name {
-		return state.NewError(state.OwnerConflict, op, ptr, "controller %q writes as %q", c.d.name, o.Owner)
+// own refuses a write as another owner.
+func (d *Declaration) own(op string, ptr resource.Pointer, opts []state.WriteOption) error {
+	if o := state.NewWriteOptions(opts...); o.Owner != d.name {
+		return state.NewError(state.OwnerConflict, op, ptr, "controller %q writes as %q", d.name, o.Owner)
 	}
 
 	return nil
 }
 
+type asController struct {
+	state.State // behind the rule
+
+	st state.State
+	d  *Declaration
+}
+
 // Create implements state.State.
 func (c *asController) Create(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
-	ptr := r.Metadata().Pointer()
-
-	if err := cmp.Or(c.own("create", ptr, opts), c.holdsOnlyItself("create", ptr, nil, r.Metadata().Finalizers())); err != nil {
+	if err := c.holdsOnlyItself("create", r.Metadata().Pointer(), nil, r.Metadata().Finalizers()); err != nil {
 		return err
 	}
 
-	return c.guarded.Create(ctx, r, opts...)
+	return c.State.Create(ctx, r, opts...)
 }
 
-// Update implements state.State. Over the wire, a change of finalizers is an update, too, in the name of the owner.
+// Update implements state.State. Over the wire, a change of finalizers is also an update, as the owner of the resource.
 func (c *asController) Update(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
 	ptr := r.Metadata().Pointer()
 	holds := c.d.MayHold("update", ptr) == nil
 
 	if !holds {
-		if err := cmp.Or(c.own("update", ptr, opts), c.d.MayWrite("update", ptr)); err != nil {
+		if err := cmp.Or(c.d.own("update", ptr, opts), c.d.MayWrite("update", ptr)); err != nil {
 			return err
 		}
 	}
@@ -91,11 +82,7 @@ func (c *asController) Update(ctx context.Context, r resource.Resource, opts ...
 		return c.st.Update(ctx, r, opts...)
 	}
 
-	if err := c.own("update", ptr, opts); err != nil {
-		return err
-	}
-
-	return c.guarded.Update(ctx, r, opts...)
+	return c.State.Update(ctx, r, opts...)
 }
 
 // holdsOnlyItself refuses a change of finalizers other than the controller's own.
@@ -109,7 +96,7 @@ func (c *asController) holdsOnlyItself(op string, ptr resource.Pointer, before, 
 	return nil
 }
 
-// guard has the function that changes a resource leave the finalizers of others alone.
+// guard makes fn fail when it changes the finalizers of others.
 func (c *asController) guard(op string, fn func(resource.Resource) error) func(resource.Resource) error {
 	return func(r resource.Resource) error {
 		before := slices.Clone(r.Metadata().Finalizers())
@@ -125,64 +112,24 @@ func (c *asController) guard(op string, fn func(resource.Resource) error) func(r
 // onlyFinalizers reports whether two versions differ in nothing but finalizers.
 func onlyFinalizers(cur, next resource.Resource) bool {
 	md := next.Metadata().Copy()
-	for _, f := range next.Metadata().Finalizers() {
-		md.RemoveFinalizer(f)
-	}
-
-	for _, f := range cur.Metadata().Finalizers() {
-		md.AddFinalizer(f)
-	}
+	md.RemoveFinalizer(next.Metadata().Finalizers()...)
+	md.AddFinalizer(cur.Metadata().Finalizers()...)
 
 	return md.Equal(cur.Metadata()) && resource.EqualSpec(cur, next)
 }
 
 // Modify implements state.State.
 func (c *asController) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
-	if err := c.own("modify", empty.Metadata().Pointer(), opts); err != nil {
-		return nil, err
-	}
-
 	if err := c.holdsOnlyItself("modify", empty.Metadata().Pointer(), nil, empty.Metadata().Finalizers()); err != nil {
 		return nil, err
 	}
 
-	return c.guarded.Modify(ctx, empty, c.guard("modify", fn), opts...)
+	return c.State.Modify(ctx, empty, c.guard("modify", fn), opts...)
 }
 
 // UpdateWithConflicts implements state.State.
 func (c *asController) UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
-	if err := c.own("modify", ptr, opts); err != nil {
-		return nil, err
-	}
-
-	return c.guarded.UpdateWithConflicts(ctx, ptr, c.guard("modify", fn), opts...)
-}
-
-// Destroy implements state.State.
-func (c *asController) Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
-	if err := c.own("destroy", ptr, opts); err != nil {
-		return err
-	}
-
-	return c.guarded.Destroy(ctx, ptr, opts...)
-}
-
-// Teardown implements state.State.
-func (c *asController) Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (bool, error) {
-	if err := c.own("teardown", ptr, opts); err != nil {
-		return false, err
-	}
-
-	return c.guarded.Teardown(ctx, ptr, opts...)
-}
-
-// TeardownAndDestroy implements state.State.
-func (c *asController) TeardownAndDestroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
-	if err := c.own("teardown and destroy", ptr, opts); err != nil {
-		return err
-	}
-
-	return c.guarded.TeardownAndDestroy(ctx, ptr, opts...)
+	return c.State.UpdateWithConflicts(ctx, ptr, c.guard("modify", fn), opts...)
 }
 
 // AddFinalizer implements state.State.

@@ -29,13 +29,13 @@ var (
 func (inSpec) Definition() *resource.Definition  { return inDefinition }
 func (outSpec) Definition() *resource.Definition { return outDefinition }
 
-// TestFinalizersOfOthers: a guest puts and takes its own finalizer, by whatever call, and nobody else's, neither on its
+// TestFinalizersOfOthers: a guest adds and removes its own finalizer, by any call, and no other finalizer, neither on its
 // inputs nor on its outputs.
 func TestFinalizersOfOthers(t *testing.T) {
 	in, out := resource.PointerOf[inSpec]("", "x"), resource.PointerOf[outSpec]("", "x")
 	mine := state.WithOwner("Guest")
 
-	// change is an edit as each of the calls makes it.
+	// change returns the edit made by each of the calls.
 	change := func(ptr resource.Pointer, owner string, edit func(md *resource.Metadata)) map[string]func(ctx context.Context, st state.State) error {
 		fn := func(r resource.Resource) error {
 			edit(r.Metadata())
@@ -79,10 +79,10 @@ func TestFinalizersOfOthers(t *testing.T) {
 		edit    edit
 		allowed bool
 	}{
-		"hold":                       {func(md *resource.Metadata) { md.AddFinalizer("Guest") }, true},
-		"hold in another's name":     {func(md *resource.Metadata) { md.AddFinalizer("Anybody") }, false},
-		"take away another's":        {func(md *resource.Metadata) { md.RemoveFinalizer("Host") }, false},
-		"put own in place of others": {func(md *resource.Metadata) { md.AddFinalizer("Guest"); md.RemoveFinalizer("Host") }, false},
+		"hold":                         {func(md *resource.Metadata) { md.AddFinalizer("Guest") }, true},
+		"hold in another's name":       {func(md *resource.Metadata) { md.AddFinalizer("Anybody") }, false},
+		"take away another's":          {func(md *resource.Metadata) { md.RemoveFinalizer("Host") }, false},
+		"replace another's by its own": {func(md *resource.Metadata) { md.AddFinalizer("Guest"); md.RemoveFinalizer("Host") }, false},
 	} {
 		for call, try := range change(out, "Guest", tt.edit) {
 			calls["output, "+name+" by "+call] = struct {
@@ -106,13 +106,13 @@ func TestFinalizersOfOthers(t *testing.T) {
 		"add both":         {func(ctx context.Context, st state.State) error { return st.AddFinalizer(ctx, in, "Guest", "Anybody") }, false},
 		"remove":           {func(ctx context.Context, st state.State) error { return st.RemoveFinalizer(ctx, in, "Guest") }, true},
 		"remove another's": {func(ctx context.Context, st state.State) error { return st.RemoveFinalizer(ctx, in, "Host") }, false},
-		"create held by others": {func(ctx context.Context, st state.State) error {
+		"create with another's finalizer": {func(ctx context.Context, st state.State) error {
 			r := resource.New[outSpec]("", "new")
 			r.Metadata().AddFinalizer("Anybody")
 
 			return st.Create(ctx, r, mine)
 		}, false},
-		"modify what is new and held by others": {func(ctx context.Context, st state.State) error {
+		"modify a new resource with another's finalizer": {func(ctx context.Context, st state.State) error {
 			r := resource.New[outSpec]("", "new")
 			r.Metadata().AddFinalizer("Anybody")
 			_, err := st.Modify(ctx, r, func(resource.Resource) error { return nil }, mine)
@@ -167,7 +167,7 @@ func TestFinalizersOfOthers(t *testing.T) {
 	}
 }
 
-// TestStaleUpdate: an update of an old version is a conflict, which is tried again, though finalizers have changed.
+// TestStaleUpdate: an update of an old version is a conflict, which the caller may retry, also when finalizers have changed.
 func TestStaleUpdate(t *testing.T) {
 	ctx, mem := t.Context(), memory.New()
 

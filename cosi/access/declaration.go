@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Declaration is what a controller has declared, and so may do.
+// Declaration is what a controller has declared: it may do that and nothing else.
 type Declaration struct {
 	name    string
 	outputs []controller.Output
@@ -37,17 +37,16 @@ func (d *Declaration) Outputs() []controller.Output { return d.outputs }
 
 // SetInputs replaces the inputs.
 func (d *Declaration) SetInputs(inputs []controller.Input) error {
-	type place struct{ namespace, typ, id string }
-
-	seen := map[place]bool{}
+	seen := map[controller.Input]bool{}
 
 	for _, in := range inputs {
-		p := place{in.Namespace, in.Type, in.ID}
-		if seen[p] {
+		in.Kind = 0 // one address, whatever the kind of the input
+
+		if seen[in] {
 			return fmt.Errorf("input %s(%s) %q is declared twice", in.Type, in.Namespace, in.ID)
 		}
 
-		seen[p] = true
+		seen[in] = true
 	}
 
 	inputs = slices.Clone(inputs)
@@ -60,8 +59,8 @@ func (d *Declaration) denied(op string, ptr resource.Pointer, why string) error 
 	return state.NewError(state.AccessDenied, op, ptr, "controller %q %s", d.name, why)
 }
 
-// MayRead refuses to read what is neither input nor output. Of a kind, rather than one resource, everything must be
-// an input.
+// MayRead refuses to read a resource that is neither input nor output. To read a whole kind, the input must be the whole
+// kind.
 func (d *Declaration) MayRead(op string, ptr resource.Pointer, kind bool) error {
 	if d.isOutput(ptr.Type) {
 		return nil
@@ -80,7 +79,7 @@ func (d *Declaration) isOutput(typ string) bool {
 	return slices.ContainsFunc(d.outputs, func(o controller.Output) bool { return o.Type == typ })
 }
 
-// MayWrite refuses to write what is no output.
+// MayWrite refuses to write a resource that is not an output.
 func (d *Declaration) MayWrite(op string, ptr resource.Pointer) error {
 	for _, o := range d.outputs {
 		if o.Type == ptr.Type && (o.Namespace == "" || o.Namespace == ptr.Namespace) {
@@ -91,7 +90,7 @@ func (d *Declaration) MayWrite(op string, ptr resource.Pointer) error {
 	return d.denied(op, ptr, "has not declared it as an output")
 }
 
-// MayHold refuses to change the finalizers of what is no strong input.
+// MayHold refuses to change the finalizers of a resource that is not a strong input.
 func (d *Declaration) MayHold(op string, ptr resource.Pointer) error {
 	for _, in := range *d.inputs.Load() {
 		holds := in.Kind == controller.Strong || in.Kind == controller.Primary || in.Kind == controller.Mapped

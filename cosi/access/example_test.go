@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// A store that may be read and not written.
+// A read-only store.
 func ExampleNew() {
 	ctx, mem := context.Background(), memory.New()
 	readOnly := access.New(mem, func(_ context.Context, a access.Attempt) error {
@@ -37,7 +37,7 @@ func ExampleNew() {
 	// 1 <nil>
 }
 
-// A store for a controller in another process that is not trusted: it may do what it has declared, in its own name.
+// A store for an untrusted controller in another process: it may do only what it has declared, as itself.
 func ExampleAsController() {
 	ctx, mem := context.Background(), memory.New()
 
@@ -48,7 +48,7 @@ func ExampleAsController() {
 		panic(err)
 	}
 
-	guest := access.AsController(mem, d) // what server.NewFor gives to the connection of the guest
+	guest := access.AsController(mem, d) // server.NewFor uses it for the connection of the guest
 
 	fmt.Println(typed.Set(ctx, mem, "", "a", inSpec{}))
 	fmt.Println(typed.Set(ctx, guest, "", "a", outSpec{}, state.WithOwner("Guest")))

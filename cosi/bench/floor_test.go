@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// BenchmarkWatchersFloor is BenchmarkWatchers without a store: a loop that sends to 1,000 channels, each with its reader.
+// BenchmarkWatchersFloor is BenchmarkWatchers without a store: a loop that sends to 1,000 channels, each with a reader.
 func BenchmarkWatchersFloor(b *testing.B) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(cancel)

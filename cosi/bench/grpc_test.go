@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// definitionSpec is a spec of some size, the same as the one that the other side has at hand.
+// definitionSpec is a spec of a typical size, equal to the one in the benchmark of the reference.
 type definitionSpec struct {
 	Type             string   `yaml:"type"             protobuf:"1"`
 	DisplayType      string   `yaml:"displayType"      protobuf:"2"`
@@ -31,7 +31,7 @@ var definitionDefinition = &resource.Definition{Type: "ResourceDefinitions.meta.
 
 func (definitionSpec) Definition() *resource.Definition { return definitionDefinition }
 
-// raw is a codec whose messages are bytes: what a client does with them is not measured.
+// raw is a codec whose messages are bytes, so the decoding in the clients is not measured.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
@@ -44,7 +44,7 @@ func (raw) Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// BenchmarkFanout100 is an update of a resource, and its arrival at 100 clients that watch its kind over gRPC.
+// BenchmarkFanout100 is an update of a resource until it arrives at 100 clients that watch its kind over gRPC.
 func BenchmarkFanout100(b *testing.B) {
 	const clients = 100
 

@@ -18,16 +18,16 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// perResource reports what the heap has grown by.
+// perResource reports the growth of the heap.
 func perResource(b *testing.B, before uint64, n int, unit string) {
 	b.Helper()
 	b.ReportMetric(float64(heap()-before)/float64(n), unit)
 }
 
-// BenchmarkMemoryKindOfOne is what a kind takes that has one resource.
+// BenchmarkMemoryKindOfOne is the memory of a kind with one resource.
 func BenchmarkMemoryKindOfOne(b *testing.B) { memoryOfKinds(b, 1000, 0) }
 
-// BenchmarkMemoryHotKind is what it takes when the resource has been updated 1,100 times.
+// BenchmarkMemoryHotKind is the memory of a kind whose one resource has been updated 1,100 times.
 func BenchmarkMemoryHotKind(b *testing.B) { memoryOfKinds(b, 100, 1100) }
 
 func memoryOfKinds(b *testing.B, kinds, updates int) {
@@ -56,7 +56,7 @@ func memoryOfKinds(b *testing.B, kinds, updates int) {
 	}
 }
 
-// BenchmarkMemoryLabelled is what a resource with an empty spec takes, without its id, after an update that gave it a label.
+// BenchmarkMemoryLabelled is the memory of a resource with an empty spec, without its id, after an update that added a label.
 func BenchmarkMemoryLabelled(b *testing.B) {
 	const n = 100_000
 
@@ -84,7 +84,7 @@ func BenchmarkMemoryLabelled(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryListed is what a resource with an empty spec takes, without its id, after a list of all over gRPC.
+// BenchmarkMemoryListed is the memory of a resource with an empty spec, without its id, after a list of all over gRPC.
 func BenchmarkMemoryListed(b *testing.B) {
 	const n = 50_000
 

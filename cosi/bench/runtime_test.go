@@ -59,8 +59,8 @@ func run(b *testing.B, st state.State, register func(rt *runtime.Runtime) error,
 	})
 }
 
-// BenchmarkReconcileLatency is the time from a change to the controller that reads it. It makes as many changes as it
-// can, so the limit of rounds is off; the reference has none by default.
+// BenchmarkReconcileLatency is the time from a change until the controller reads it. It makes changes as fast as possible, so
+// the rate limit is off; the reference has none by default.
 func BenchmarkReconcileLatency(b *testing.B) {
 	st := newState()
 	r := newPath("a")
@@ -87,7 +87,7 @@ func BenchmarkReconcileLatency(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)*99/100]), "p99-ns")
 }
 
-// counting counts what it is given.
+// counting counts its reconciliations.
 type counting struct {
 	want  int64
 	seen  atomic.Int64
@@ -109,7 +109,7 @@ func (c *counting) Reconcile(context.Context, controller.Access, *slog.Logger, r
 	return nil
 }
 
-// BenchmarkStartup100k is the start of a runtime with one queue controller over 100,000 inputs, until all were seen.
+// BenchmarkStartup100k is the start of a runtime with one queue controller and 100,000 inputs, until all are reconciled.
 func BenchmarkStartup100k(b *testing.B) {
 	const n = 100_000
 

@@ -185,8 +185,8 @@ func BenchmarkAddRemoveFinalizer(b *testing.B) {
 
 const watchers = 1000
 
-// BenchmarkWatchers is an update and its arrival at 1,000 watchers of the kind, each of which has a channel and a
-// goroutine that reads it.
+// BenchmarkWatchers is an update until it arrives at 1,000 watchers of the kind, each with a channel and a goroutine that
+// reads it.
 func BenchmarkWatchers(b *testing.B) {
 	st := newState()
 	r := newPath("a")
@@ -224,7 +224,7 @@ func BenchmarkWatchers(b *testing.B) {
 	}
 }
 
-// BenchmarkWatchersShared is the same with one channel for all, so that the store is measured and not the readers.
+// BenchmarkWatchersShared is the same with one channel for all watchers, so it measures the store and not the readers.
 func BenchmarkWatchersShared(b *testing.B) {
 	st := newState()
 	r := newPath("a")
@@ -250,10 +250,10 @@ func BenchmarkWatchersShared(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdateOfMany is an update of one after the other of a hundred resources, which nobody watches.
+// BenchmarkUpdateOfMany updates a hundred resources in turn, without watchers.
 func BenchmarkUpdateOfMany(b *testing.B) { updateOfMany(b, 0) }
 
-// BenchmarkUpdateSlowWatchers is the same while ten watchers do not read.
+// BenchmarkUpdateSlowWatchers is the same with ten watchers that do not read.
 func BenchmarkUpdateSlowWatchers(b *testing.B) { updateOfMany(b, 10) }
 
 func updateOfMany(b *testing.B, watchers int) {
@@ -298,7 +298,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkMemory is what a stored resource with an empty spec takes, without its id.
+// BenchmarkMemory is the memory of a stored resource with an empty spec, without its id.
 func BenchmarkMemory(b *testing.B) {
 	const n = 100_000
 

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -30,7 +30,7 @@ func orPanic(err error) {
 	}
 }
 
-// A store in a file, which is encrypted. Types are registered before it is opened, so that what is in it is decoded.
+// A store in an encrypted file. Types are registered before the store is opened, so that its contents are decoded.
 func ExampleOpen() {
 	ctx := context.Background()
 

@@ -23,18 +23,18 @@ import (
 //	kind/<kind>t/<number>   the same of the last changes
 //
 // where <kind> is the length of the namespace, the namespace and the type, and <id> has a byte before it because
-// bolt has no empty keys. What a change led to is not stored again: it is what the next change of the resource
-// replaced, or the item.
+// bolt has no empty keys. The version that a change led to is not stored again: it is the version that the next change
+// of the resource replaced, or the item.
 //
 // The first part of each line is the name of a bucket. Buckets are not nested, because each level is another page that
-// every write has to store. For the same reason the last changes have a bucket of their own: it is small, and so it is
-// stored with the root, or is one page, where the history is two.
+// every write has to store. For the same reason the last changes have a bucket of their own. It is small, so it is stored
+// with the root or takes one page; the history takes two.
 var (
 	bucketMeta = []byte("meta")
 	bucketKind = []byte("kind/")
 	keyEpoch   = []byte("epoch")
 
-	// The places that values are sealed to.
+	// The places that sealed values are bound to.
 	placeItems   = []byte("items")
 	placeHistory = []byte("history")
 )
@@ -50,7 +50,7 @@ func bucketOf(kind []byte, suffix byte) []byte {
 	return slices.Concat(bucketKind, kind, []byte{suffix})
 }
 
-// kindOfBucket returns the kind of a bucket; false for a bucket that is of none.
+// kindOfBucket returns the kind of a bucket; false for a bucket that does not belong to a kind.
 func kindOfBucket(name []byte) (kind []byte, ok bool) {
 	kind, ok = bytes.CutPrefix(name, bucketKind)
 	if !ok || len(kind) == 0 {
@@ -91,7 +91,7 @@ func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) 
 
 // Check implements memory.Journal.
 func (f *file) Check(kind resource.Kind, id string) error {
-	// Bytes of a key: what bolt takes, and what idKey, or kindKey and bucketOf, add at most.
+	// Bytes of a key: the limit of bolt, minus the most that idKey, or kindKey and bucketOf, add.
 	const most = bbolt.MaxKeySize - binary.MaxVarintLen64
 
 	if n := len(kind.Namespace) + len(kind.Type); n > most {
@@ -125,7 +125,7 @@ func (f *file) Commit(changes []memory.Change) error {
 
 var verbs = map[state.EventType]string{state.Created: "create", state.Updated: "update", state.Destroyed: "destroy"}
 
-// put stores a change. One of many at once is put into the history, and not into its tail first.
+// put stores a change. With many changes at once, it goes straight into the history and not into the tail first.
 func (f *file) put(tx *bbolt.Tx, c *memory.Change, many bool) error {
 	name, id, number := kindKey(c.Kind), idKey(c.ID), seqKey(c.Seq)
 
@@ -160,7 +160,7 @@ func (f *file) replaced(items *bbolt.Bucket, c *memory.Change, name, id []byte) 
 		return nil, nil
 	}
 
-	// It need not be encoded again if it is what is stored.
+	// The stored bytes are reused if they are of that version.
 	value, err := f.seal.open(items.Get(id), name, placeItems, id)
 	if err == nil && len(value) > seqSize && seqOf(value) == c.OldSeq {
 		return value[seqSize:], nil

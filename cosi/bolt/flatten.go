@@ -8,15 +8,15 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The file as it was first, whose buckets were nested: kinds/<kind>/items and kinds/<kind>/history.
+// The first form of the file had nested buckets: kinds/<kind>/items and kinds/<kind>/history.
 var (
 	bucketNested  = []byte("kinds")
 	nestedItems   = []byte("items")
 	nestedHistory = []byte("history")
 )
 
-// flatten moves what a file of the first form holds to where it is stored now. Values are sealed to the same places in
-// both.
+// flatten moves the contents of a file of the first form to the flat buckets. Sealed values are bound to the same places
+// in both forms.
 func flatten(tx *bbolt.Tx) error {
 	nested := tx.Bucket(bucketNested)
 	if nested == nil {

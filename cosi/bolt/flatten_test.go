@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// nest gives a file its first form.
+// nest converts a file to its first form.
 func nest(t *testing.T, path string) {
 	t.Helper()
 
@@ -58,8 +58,7 @@ func nest(t *testing.T, path string) {
 	ok(t, db.Close())
 }
 
-// TestFirstForm opens a file that was made before its buckets were flat: contents and bookmarks are there, and it stays
-// readable.
+// TestFirstForm opens a file with nested buckets: contents and bookmarks are valid, and the file stays readable.
 func TestFirstForm(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 

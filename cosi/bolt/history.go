@@ -9,19 +9,18 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// tailLength is how many changes the tail of a history has at most: so many small ones are stored with the root.
+// tailLength is the limit of changes in the tail of a history. That many small changes are stored with the root.
 const tailLength = 8
 
-// trimEvery is how often changes are forgotten while many come at once: with each change one, another page would be written
-// each time.
+// trimEvery is how often old changes are deleted while many changes come at once. Deleting one with each change would write
+// another page each time.
 const trimEvery = 64
 
-// history is the changes of a kind. The last of them are in the tail; what is before them is looked for only when it is
-// needed.
+// history is the changes of a kind. The last of them are in the tail; the bucket of the others is opened only when needed.
 type history struct{ whole, tail *bbolt.Bucket }
 
-// addChange adds the change with the next number, and forgets now and then those beyond the limit. One of many at once is
-// put where it will end anyhow.
+// addChange adds the change with the next number, and now and then deletes those beyond the limit. With many changes at
+// once it skips the tail.
 func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64) error {
 	var (
 		h   history
@@ -46,7 +45,7 @@ func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64
 		return err
 	}
 
-	// Numbers only grow: pages are filled to the brim.
+	// Numbers only grow, so pages can be filled completely.
 	h.whole.FillPercent = 1
 
 	if err := h.fold(); err != nil {
@@ -62,7 +61,7 @@ func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64
 	return h.trim(seqOf(number), limit)
 }
 
-// fold moves the tail to the rest.
+// fold moves the tail into the history.
 func (h history) fold() error {
 	for c := h.tail.Cursor(); ; {
 		number, value := c.First()
@@ -80,8 +79,8 @@ func (h history) fold() error {
 	}
 }
 
-// trim forgets the changes that are too far behind the last. Those that are left beyond the limit are forgotten when the
-// file is read.
+// trim deletes the changes that are too far behind the last. Changes beyond the limit that remain are ignored when the file
+// is read.
 func (h history) trim(last, limit uint64) error {
 	for c := h.whole.Cursor(); ; {
 		number, _ := c.First()

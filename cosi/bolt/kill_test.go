@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
-// victimPath tells this binary, run by TestKill, to be the process that is killed.
+// victimPath is the environment variable with which TestKill runs this binary as the process to kill.
 const victimPath = "BOLT_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-// victim writes as fast as it can, several writers at once, and reports each acknowledged write. It does not end.
+// victim writes as fast as possible with several writers, and reports each acknowledged write. It does not return.
 func victim(path string) {
 	err := resource.Register[conformance.ItemSpec]() // before the store is read
 
@@ -77,7 +77,8 @@ func victim(path string) {
 	wg.Wait()
 }
 
-// TestKill kills a process under load: every acknowledged write is there, none half. BOLT_TEST_KILLS sets how often.
+// TestKill kills a process under load: every acknowledged write is stored, and no partial one. BOLT_TEST_KILLS sets the
+// number of kills.
 func TestKill(t *testing.T) {
 	kills, _ := strconv.Atoi(os.Getenv("BOLT_TEST_KILLS"))
 	kills = max(kills, 5)
@@ -87,7 +88,7 @@ func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	acknowledged := map[string]int{}
 
-	// On a busy computer it may be killed each time before its first write.
+	// On a busy machine the process may be killed each time before its first write.
 	for i := 0; i < kills || len(acknowledged) == 0 && i < 20*kills; i++ {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), victimPath+"="+path)
@@ -116,7 +117,7 @@ func TestKill(t *testing.T) {
 		}
 
 		if err := cmd.Wait(); cmd.ProcessState.Exited() {
-			t.Fatalf("the victim ended by itself: %v\n%s", err, stderr.String())
+			t.Fatalf("the victim ended before it was killed: %v\n%s", err, stderr.String())
 		}
 
 		check(t, path, acknowledged)
@@ -145,7 +146,7 @@ func check(t *testing.T, path string, acknowledged map[string]int) {
 		}
 
 		if r.Metadata().Version() != uint64(n) || spec.Parts[0] != strings.Repeat(spec.Value+" ", 50) {
-			t.Errorf("%s: half a write: %s %v", id, r.Metadata(), spec)
+			t.Errorf("%s: partial write: %s %v", id, r.Metadata(), spec)
 		}
 	}
 

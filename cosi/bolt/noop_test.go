@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestTheSameAfterARestart sets what has been set before the store was closed: that is no change.
+// TestTheSameAfterARestart sets the same specs again after the store was closed and opened: that is not a change.
 func TestTheSameAfterARestart(t *testing.T) {
 	if err := resource.Register[conformance.ItemSpec](); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestTheSameAfterARestart(t *testing.T) {
 		}
 
 		if v := r.Metadata().Version(); v != 1 {
-			t.Errorf("start %d: the same Set made version %d", start, v)
+			t.Errorf("start %d: the same Set stored version %d", start, v)
 		}
 
 		if err := st.Close(); err != nil {

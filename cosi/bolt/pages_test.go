@@ -9,8 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/conformance"
 )
 
-// TestPagesOfAWrite: what a write costs is the pages that it has to store. A change of one resource writes the root, often
-// the tail of the history, and the page that makes the rest valid; now and then it writes the history.
+// TestPagesOfAWrite: the cost of a write is the number of pages that it stores. A change of one resource writes the root,
+// often the tail of the history, and the meta page; now and then it writes the history.
 func TestPagesOfAWrite(t *testing.T) {
 	const (
 		writes = 100 * tailLength
@@ -37,7 +37,7 @@ func TestPagesOfAWrite(t *testing.T) {
 		}
 	}
 
-	write() // until some of the history is forgotten
+	write() // until parts of the history are deleted
 
 	stats := st.db.Stats()
 	before := stats.TxStats.GetWrite()

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// read returns what the file holds; a new file gets the epoch.
+// read returns the contents of the file. A new file gets the epoch fresh.
 func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 	contents := memory.Contents{Epoch: fresh, Kinds: map[resource.Kind]*memory.KindContents{}}
 
@@ -43,7 +43,7 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 				return err
 			}
 
-			// Each of its buckets is seen, and it is read at the first.
+			// A kind has several buckets; it is read at the first of them.
 			if contents.Kinds[kind] != nil {
 				return nil
 			}
@@ -64,7 +64,7 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 	return contents, err
 }
 
-// readEpoch also tells whether the key is right.
+// readEpoch also checks the key: it fails with a wrong one.
 func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) error {
 	stored := meta.Get(keyEpoch)
 	if stored == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// FuzzRecord reads whatever bytes as stored values.
+// FuzzRecord reads arbitrary bytes as stored values.
 func FuzzRecord(f *testing.F) {
 	if err := resource.Register[conformance.ItemSpec](); err != nil {
 		f.Fatal(err)

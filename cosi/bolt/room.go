@@ -11,18 +11,18 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// room is how much of the disk a file has from the beginning. A page that the file system has to find a place for costs it a
-// journal entry, for which the write waits, and on a busy disk much longer than for the page itself.
+// room is the initial size of a file. When a page needs a new block, the file system writes a journal entry. The write waits
+// for it, on a busy disk much longer than for the page itself.
 const room = 1 << 20
 
-// openRoomy opens a file, made if there is none, that has room.
+// openRoomy opens a file with room; a missing file is created.
 func openRoomy(path string) (*bbolt.DB, error) {
 	db, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
 
-	// The library takes note of the size when it opens the file, and keeps others away while it has it open.
+	// The library reads the size when it opens the file, and locks the file while it is open.
 	added, err := addRoom(path)
 	if err == nil && !added {
 		return db, nil
@@ -44,7 +44,7 @@ func openFile(path string) (*bbolt.DB, error) {
 	return db, err
 }
 
-// addRoom writes zeros behind the end of a file that is small.
+// addRoom appends zeros to a small file.
 func addRoom(path string) (added bool, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -58,7 +58,7 @@ func addRoom(path string) (added bool, err error) {
 		return false, err
 	}
 
-	// On a full disk there is no room, and what is stored can be read all the same.
+	// On a full disk this fails; the contents can be read all the same.
 	f.WriteAt(make([]byte, room-info.Size()), info.Size())
 
 	return true, f.Sync()

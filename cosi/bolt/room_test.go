@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/conformance"
 )
 
-// TestRoom: the file system finds no place for what is written to a new file: it has one.
+// TestRoom: writes to a new file need no new blocks of the file system.
 func TestRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 

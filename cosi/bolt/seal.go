@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// sealer encrypts values with AES-256-GCM. The place of a value is authenticated with it, so that values can not be
-// exchanged; the first byte of a stored value tells whether it is encrypted.
+// sealer encrypts values with AES-256-GCM. The place of a value is authenticated too, so values cannot be swapped. The first
+// byte of a stored value says whether it is encrypted.
 type sealer struct{ aead cipher.AEAD } // nil without a key
 
 const (
@@ -61,7 +61,7 @@ func (s *sealer) seal(value []byte, where ...[]byte) []byte {
 var (
 	errNoKey     = errors.New("it is encrypted: a key is needed")
 	errNeedless  = errors.New("it is not encrypted, but a key was given")
-	errDamaged   = errors.New("it is damaged, or the key is not the one that it was made with")
+	errDamaged   = errors.New("it is damaged, or was encrypted with another key")
 	errEmptyItem = errors.New("it is empty")
 )
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bolt is a state in memory that is also in a file: reads and watches are those of package memory, a write is
-// durable before anyone sees it.
+// Package bolt is a state in memory that is also stored in a file. Reads and watches are those of package memory. A write is
+// durable before any reader sees it.
 //
 //	st, err := bolt.Open("resources.db")
 //	defer st.Close()
 //
-// Writes that come at once share one disk write. Histories are kept too, so a bookmark is good across a restart. With
-// a key, all specs and metadata but the address are encrypted, each bound to its place.
+// Concurrent writes share one disk write. Histories are stored too, so a bookmark stays valid across a restart. With
+// a key, all specs and all metadata except the address are encrypted, each bound to its place.
 //
-// Resources are decoded when the file is opened, so types are registered before that (resource.Register). One whose type
-// becomes known later stays undecoded in the store: package typed decodes it at each read, all else sees a *resource.Opaque.
+// Resources are decoded when the file is opened, so register types before that (resource.Register). A resource whose type
+// is registered later stays undecoded in the store: package typed decodes it at each read, other readers get a
+// *resource.Opaque.
 package bolt
 
 import (
@@ -39,15 +40,15 @@ type options struct {
 	memory  []memory.Option
 }
 
-// WithKey encrypts what is stored with a key of 32 bytes. A file is opened with the key that it was made with.
+// WithKey encrypts the file with a key of 32 bytes. A file must be opened with the key that it was created with.
 func WithKey(key []byte) Option { return func(o *options) { o.key = key } }
 
-// WithHistory sets how many changes of a kind are kept at most.
+// WithHistory limits the number of changes of a kind that are kept.
 func WithHistory(events int) Option {
 	return func(o *options) { o.history, o.memory = max(events, 1), []memory.Option{memory.WithHistory(events)} }
 }
 
-// Open opens the store in a file, made if there is none. A file serves one process at a time.
+// Open opens the store in a file; a missing file is created. One process at a time can open a file.
 func Open(path string, opts ...Option) (*Store, error) {
 	o := options{history: memory.DefaultHistory}
 	for _, opt := range opts {
@@ -85,7 +86,7 @@ func load(f *file, o options) (*memory.State, error) {
 	return memory.Restore(f, contents, o.memory...)
 }
 
-// Close waits for the writes under way and closes the file.
+// Close waits for pending writes and closes the file.
 func (s *Store) Close() error {
 	s.State.Close()
 

@@ -66,7 +66,7 @@ func set(t testing.TB, st state.State, id, value string) resource.Resource {
 	return r
 }
 
-// TestReopen: contents, histories and bookmarks are there after a restart, and so is what no history reaches back to.
+// TestReopen: contents, histories and bookmarks are valid after a restart, also resources older than the history.
 func TestReopen(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -85,7 +85,7 @@ func TestReopen(t *testing.T) {
 
 			ok(t, st.AddFinalizer(t.Context(), resource.PointerOf[conformance.ItemSpec](ns, "1"), "f"))
 			ok(t, st.Destroy(t.Context(), resource.PointerOf[conformance.ItemSpec](ns, "2"), state.WithOwner("me")))
-			set(t, st, "2", "anew")
+			set(t, st, "2", "again")
 
 			var events []state.Event
 			for range 23 {
@@ -164,7 +164,7 @@ func TestKeys(t *testing.T) {
 		opts       []bolt.Option
 	}{
 		{sealed, "a key is needed", nil},
-		{sealed, "not the one", []bolt.Option{bolt.WithKey(bytes.Repeat([]byte{8}, 32))}},
+		{sealed, "another key", []bolt.Option{bolt.WithKey(bytes.Repeat([]byte{8}, 32))}},
 		{sealed, "31 bytes", []bolt.Option{bolt.WithKey(key[:31])}},
 		{plain, "not encrypted", []bolt.Option{bolt.WithKey(key)}},
 		{dir, "directory", nil},
@@ -181,7 +181,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestDamage changes, cuts off and swaps stored values: an error that names the place, or the store as it was.
+// TestDamage changes, truncates and swaps stored values: opening fails with an error that names the place, or the contents are
+// the same as before.
 func TestDamage(t *testing.T) {
 	for name, opts := range map[string][]bolt.Option{"plain": nil, "encrypted": {bolt.WithKey(key)}} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestClosed(t *testing.T) {
 		wg.Go(func() {
 			err := st.Create(t.Context(), conformance.NewItem(ns, fmt.Sprint(i), ""))
 
-			// Acknowledged, then it is there; refused, then it is not.
+			// An acknowledged write is stored, a refused one is not.
 			if _, getErr := st.Get(t.Context(), resource.PointerOf[conformance.ItemSpec](ns, fmt.Sprint(i))); (err == nil) != (getErr == nil) {
 				t.Errorf("create: %v, get: %v", err, getErr)
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestUnfit: what can never be stored is refused, by itself, while others write at once.
+// TestUnfit: a resource that can never be stored is refused, and concurrent writes succeed.
 func TestUnfit(t *testing.T) {
 	long := strings.Repeat("x", bbolt.MaxKeySize)
 
@@ -63,7 +63,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// TestLongest: what Check takes is stored.
+// TestLongest: the longest address that Check accepts can be stored.
 func TestLongest(t *testing.T) {
 	const most = bbolt.MaxKeySize - 10
 
@@ -81,7 +81,7 @@ func TestLongest(t *testing.T) {
 	open(t, path)
 }
 
-// laterSpec is registered by nobody before it is used.
+// laterSpec is not registered before it is used.
 type laterSpec struct {
 	Text  string   `yaml:"text"            protobuf:"1"`
 	Names []string `yaml:"names,omitempty" protobuf:"2"`
@@ -91,7 +91,7 @@ var laterDefinition = &resource.Definition{Type: "Laters.example.org", DefaultNa
 
 func (laterSpec) Definition() *resource.Definition { return laterDefinition }
 
-// TestSecondStart starts a program twice that registers no types: it finds what it wrote, and changes it.
+// TestSecondStart starts a program twice that registers no types: it reads and changes the resources that it wrote.
 func TestSecondStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	ptr := resource.PointerOf[laterSpec]("", "a")
@@ -125,14 +125,14 @@ func TestSecondStart(t *testing.T) {
 		ok(t, err)
 
 		if len(namespaces) != 1 || namespaces[0].Metadata().Version() != 1 {
-			t.Errorf("start %d: got namespaces %v, want one that nothing has changed", start, namespaces)
+			t.Errorf("start %d: got namespaces %v, want one unchanged namespace", start, namespaces)
 		}
 
 		ok(t, st.Close())
 	}
 }
 
-// TestSecondStartOfWatch: events of what came before its type was known can be read too.
+// TestSecondStartOfWatch: events of resources that were stored before their type was registered can be decoded too.
 func TestSecondStartOfWatch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	st := open(t, path)

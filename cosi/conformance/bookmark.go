@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// happen makes seven changes, of which four are of a.
+// happen makes seven changes; four of them are changes of a.
 func (b *bench) happen() {
 	b.Helper()
 	b.create("a")
@@ -28,7 +28,7 @@ func sameEvent(a, b state.Event) bool {
 		(a.Old == nil) == (b.Old == nil) && (a.Old == nil || resource.Equal(a.Old, b.Old))
 }
 
-// wantAll expects the very events.
+// wantAll expects exactly these events.
 func (s *stream) wantAll(what string, want []state.Event) {
 	s.b.Helper()
 
@@ -62,7 +62,7 @@ var bookmarkTests = []test{
 			again := watch(state.WithKindStartFromBookmark(mark))
 			again.wantAll("resumed", events[i:])
 
-			// And on into the present.
+			// The resumed watch also sees new changes.
 			if i == 0 || i == len(marks)-1 {
 				b.create("next")
 				again.live(state.Created, "next", 1)
@@ -132,7 +132,7 @@ var tailTests = []test{
 			watch(state.WithKindTailEvents(n)).wantAll("tail", events[happenings-n:])
 		}
 
-		// More than there is, is what there is.
+		// A tail longer than the history is the whole history.
 		all := watch(state.WithKindTailEvents(10_000))
 		for first := all.next(); !sameEvent(first, events[0]); first = all.next() {
 		}

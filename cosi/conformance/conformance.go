@@ -6,8 +6,8 @@
 //		conformance.Run(t, func(t *testing.T) state.State { return memory.New() })
 //	}
 //
-// Open is called for each test, and returns an empty state that keeps a history of at least 192 events a kind. What
-// a driver needs to shut down it gives to t.Cleanup. No goroutine may be left at the end.
+// Open is called for each test and returns an empty state that keeps a history of at least 192 events a kind. A driver
+// shuts down in t.Cleanup. No goroutine may be left at the end.
 package conformance
 
 import (
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -80,7 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) state.State) {
 	}
 }
 
-// patience is how long a test waits for what must come.
+// patience is the time after which a test fails if an expected event is missing.
 const patience = 20 * time.Second
 
 const ns = "conformance"
@@ -97,7 +99,7 @@ func (b *bench) ok(err error) {
 	}
 }
 
-// create makes an item and returns it as the caller has it afterwards.
+// create creates an item and returns the caller's resource, as it is afterwards.
 func (b *bench) create(id string, opts ...state.WriteOption) Item {
 	b.Helper()
 
@@ -127,18 +129,35 @@ func (b *bench) item(r resource.Resource) Item {
 	return i
 }
 
-// set changes the value of an item.
-func (b *bench) set(id, value string) Item {
+// edit changes an existing item.
+func (b *bench) edit(id string, fn func(Item)) Item {
 	b.Helper()
 
 	r, err := b.UpdateWithConflicts(b.ctx, ptr(id), func(r resource.Resource) error {
-		b.item(r).TypedSpec().Value = value
+		fn(b.item(r))
 
 		return nil
 	})
 	b.ok(err)
 
 	return b.item(r)
+}
+
+// set changes the value of an item.
+func (b *bench) set(id, value string) Item {
+	b.Helper()
+
+	return b.edit(id, func(i Item) { i.TypedSpec().Value = value })
+}
+
+// teardown tears an item down, and reports whether it has no finalizers.
+func (b *bench) teardown(id string) bool {
+	b.Helper()
+
+	ready, err := b.Teardown(b.ctx, ptr(id))
+	b.ok(err)
+
+	return ready
 }
 
 func (b *bench) list(opts ...state.ListOption) string {
@@ -155,6 +174,17 @@ func (b *bench) list(opts ...state.ListOption) string {
 	return strings.Join(ids, " ")
 }
 
+func equal[T any](b *bench, what string, got, want T) {
+	b.Helper()
+
+	if !cmp.Equal(got, want) {
+		b.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// errOf returns the error of a call with two results.
+func errOf[T any](_ T, err error) error { return err }
+
 func (b *bench) wantClass(what string, err error, want state.Class) {
 	b.Helper()
 
@@ -163,7 +193,7 @@ func (b *bench) wantClass(what string, err error, want state.Class) {
 	}
 }
 
-// wantConflict accepts any conflict: over the wire their sorts are told apart less finely.
+// wantConflict accepts any conflict: the wire distinguishes fewer classes of them.
 func (b *bench) wantConflict(what string, err error) {
 	b.Helper()
 

@@ -7,33 +7,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
 var crudTests = []test{
-	{"what is missing", func(b *bench) {
-		_, err := b.Get(b.ctx, ptr("none"))
-		b.wantClass("get", err, state.NotFound)
-
+	{"missing resource", func(b *bench) {
+		b.wantClass("get", errOf(b.Get(b.ctx, ptr("none"))), state.NotFound)
 		b.wantClass("update", b.Update(b.ctx, NewItem(ns, "none", "")), state.NotFound)
 		b.wantClass("destroy", b.Destroy(b.ctx, ptr("none")), state.NotFound)
-
-		_, err = b.Teardown(b.ctx, ptr("none"))
-		b.wantClass("teardown", err, state.NotFound)
-
+		b.wantClass("teardown", errOf(b.Teardown(b.ctx, ptr("none"))), state.NotFound)
 		b.wantClass("teardown and destroy", b.TeardownAndDestroy(b.ctx, ptr("none")), state.NotFound)
 		b.wantClass("add finalizer", b.AddFinalizer(b.ctx, ptr("none"), "f"), state.NotFound)
 		b.wantClass("remove finalizer", b.RemoveFinalizer(b.ctx, ptr("none"), "f"), state.NotFound)
+		b.wantClass("update with conflicts", errOf(b.UpdateWithConflicts(b.ctx, ptr("none"), func(resource.Resource) error { return nil })), state.NotFound)
 
-		_, err = b.UpdateWithConflicts(b.ctx, ptr("none"), func(resource.Resource) error { return nil })
-		b.wantClass("update with conflicts", err, state.NotFound)
-
-		if got := b.list(); got != "" {
-			b.Errorf("list: got %q, want nothing", got)
-		}
+		equal(b, "list", b.list(), "")
 	}},
 
 	{"create", func(b *bench) {
@@ -51,16 +40,12 @@ var crudTests = []test{
 			b.Errorf("created: got %s, want now", c)
 		}
 
-		if got, want := stored.TypedSpec().Value, "of a"; got != want {
-			b.Errorf("spec: got %q, want %q", got, want)
-		}
+		equal(b, "spec", stored.TypedSpec().Value, "of a")
 
 		b.wantClass("again", b.Create(b.ctx, NewItem(ns, "a", "other")), state.AlreadyExists)
 		b.ok(b.Create(b.ctx, NewItem(ns+"-other", "a", "other")))
 
-		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
-			b.Errorf("spec after a refused create: got %q, want %q", got, want)
-		}
+		equal(b, "spec after a refused create", b.get("a").TypedSpec().Value, "of a")
 	}},
 
 	{"the state keeps a copy", func(b *bench) {
@@ -73,15 +58,13 @@ var crudTests = []test{
 		r.Metadata().SetLabel("k", "2")
 
 		got := b.get("a")
-		if diff := cmp.Diff([]string{"x", "y"}, got.TypedSpec().Parts); diff != "" {
-			b.Errorf("parts (-want +got):\n%s", diff)
-		}
+		equal(b, "parts", got.TypedSpec().Parts, []string{"x", "y"})
 
 		if v, _ := got.Metadata().Labels().Get("k"); v != "1" {
 			b.Errorf("label: got %q, want 1", v)
 		}
 
-		// A copy of what was read is free to change, and does not change what was read.
+		// A copy may be changed, and the original stays as it was.
 		c := b.item(got.DeepCopy())
 		c.TypedSpec().Parts[0] = "changed"
 		c.Metadata().AddFinalizer("f")
@@ -91,7 +74,7 @@ var crudTests = []test{
 		}
 	}},
 
-	{"everything of a resource is kept", func(b *bench) {
+	{"all parts of a resource are kept", func(b *bench) {
 		r := NewItem(ns, "id/with:odd chars\t☃", "v")
 		md := r.Metadata()
 		md.SetLabel("l1", "a")
@@ -109,17 +92,13 @@ var crudTests = []test{
 			b.Errorf("got %v, want %v", got.Metadata(), md)
 		}
 
-		if diff := cmp.Diff([]string{"f2", "f1"}, got.Metadata().Finalizers()); diff != "" {
-			b.Errorf("finalizers (-want +got):\n%s", diff)
-		}
+		equal(b, "finalizers", got.Metadata().Finalizers(), []string{"f2", "f1"})
 	}},
 
 	{"empty id", func(b *bench) {
 		b.create("")
 
-		if got := b.get("").Metadata().ID(); got != "" {
-			b.Errorf("got %q, want an empty id", got)
-		}
+		equal(b, "id", b.get("").Metadata().ID(), "")
 	}},
 
 	{"update", func(b *bench) {
@@ -129,9 +108,7 @@ var crudTests = []test{
 		r.TypedSpec().Value = "2"
 		b.ok(b.Update(b.ctx, r))
 
-		if got := r.Metadata().Version(); got != 2 {
-			b.Errorf("the caller's version: got %d, want 2", got)
-		}
+		equal(b, "the caller's version", r.Metadata().Version(), 2)
 
 		got := b.get("a")
 		if got.TypedSpec().Value != "2" || got.Metadata().Version() != 2 {
@@ -142,11 +119,9 @@ var crudTests = []test{
 			b.Errorf("created: got %s, want %s", got.Metadata().Created(), created)
 		}
 
-		b.ok(b.Update(b.ctx, r)) // the same contents: a version all the same
+		b.ok(b.Update(b.ctx, r)) // the same contents are a new version too
 
-		if got := b.get("a").Metadata().Version(); got != 3 {
-			b.Errorf("version: got %d, want 3", got)
-		}
+		equal(b, "version", b.get("a").Metadata().Version(), 3)
 	}},
 
 	{"update of another version", func(b *bench) {
@@ -160,9 +135,7 @@ var crudTests = []test{
 		b.wantConflict("future", b.Update(b.ctx, future))
 		b.wantConflict("undefined", b.Update(b.ctx, NewItem(ns, "a", "")))
 
-		if got := b.get("a").Metadata().Version(); got != 2 {
-			b.Errorf("version: got %d, want 2", got)
-		}
+		equal(b, "version", b.get("a").Metadata().Version(), 2)
 	}},
 
 	{"update of an earlier life", func(b *bench) {
@@ -174,15 +147,13 @@ var crudTests = []test{
 
 		b.wantConflict("earlier", b.Update(b.ctx, earlier))
 
-		if got := b.get("a").Metadata().Version(); got != 1 {
-			b.Errorf("version: got %d, want 1", got)
-		}
+		equal(b, "version", b.get("a").Metadata().Version(), 1)
 	}},
 
-	{"create of a time, and the same again", func(b *bench) {
+	{"create with a time, then create again", func(b *bench) {
 		at := time.Unix(1e9, 5)
 
-		// As clients of another make do over the wire: they go on with what they have made.
+		// Clients of the reference implementation do so over the wire: they update the resource that they created.
 		r := b.create("a", state.WithCreated(at))
 		b.ok(b.Update(b.ctx, r))
 
@@ -221,8 +192,7 @@ var crudTests = []test{
 		b.set("a", "2")
 		b.ok(b.Destroy(b.ctx, ptr("a")))
 
-		_, err := b.Get(b.ctx, ptr("a"))
-		b.wantClass("get", err, state.NotFound)
+		b.wantClass("get", errOf(b.Get(b.ctx, ptr("a"))), state.NotFound)
 		b.wantClass("destroy", b.Destroy(b.ctx, ptr("a")), state.NotFound)
 
 		if r := b.create("a"); r.Metadata().Version() != 1 {
@@ -263,9 +233,7 @@ var crudTests = []test{
 			want += fmt.Sprintf("%02d ", i)
 		}
 
-		if got := b.list() + " "; got != want {
-			b.Errorf("got %s, want %s", got, want)
-		}
+		equal(b, "list", b.list()+" ", want)
 	}},
 
 	{"destroy at once", func(b *bench) {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestMyStore is how a store of one's own is held to the contract: the suite gets a new, empty one for each of its tests.
+// TestMyStore shows how to test another store against the contract: the suite gets a new, empty store for each of its tests.
 func TestMyStore(t *testing.T) {
 	conformance.Run(t, func(*testing.T) state.State { return memory.New() })
 }

@@ -12,16 +12,13 @@ import (
 func (b *bench) label(id, key, value string) {
 	b.Helper()
 
-	_, err := b.UpdateWithConflicts(b.ctx, ptr(id), func(r resource.Resource) error {
+	b.edit(id, func(i Item) {
 		if value == "" {
-			r.Metadata().DeleteLabel(key)
+			i.Metadata().DeleteLabel(key)
 		} else {
-			r.Metadata().SetLabel(key, value)
+			i.Metadata().SetLabel(key, value)
 		}
-
-		return nil
 	})
-	b.ok(err)
 }
 
 var filterTests = []test{
@@ -33,22 +30,22 @@ var filterTests = []test{
 		s.want(state.Created, "in", 1)
 		s.marker(state.Bootstrapped)
 
-		b.set("out", "2")       // neither
-		b.label("in", "k", "v") // both
+		b.set("out", "2")       // matches neither query
+		b.label("in", "k", "v") // matches both
 		s.live(state.Updated, "in", 2)
-		b.label("in", "app", "y") // leaves
+		b.label("in", "app", "y") // matches no longer
 
 		if ev := s.want(state.Destroyed, "in", 3); len(ev.Bookmark) == 0 || b.item(ev.Resource).TypedSpec().Value != "in" {
 			b.Errorf("%s has no bookmark, or not the new version", describe(ev))
 		}
 
-		b.label("out", "also", "true") // comes
+		b.label("out", "also", "true") // matches from now on
 		s.live(state.Created, "out", 3)
-		b.label("in", "app", "") // neither
+		b.label("in", "app", "") // matches neither query
 		b.labelled("new", map[string]string{"app": "z"})
 		b.labelled("newer", map[string]string{"app": "x"})
 		s.live(state.Created, "newer", 1)
-		b.ok(b.Destroy(b.ctx, ptr("in"))) // not in
+		b.ok(b.Destroy(b.ctx, ptr("in"))) // did not match
 		b.ok(b.Destroy(b.ctx, ptr("out")))
 		s.live(state.Destroyed, "out", 3)
 	})},

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// model is a state so simple that it can not be wrong: one writer, one map.
+// model is a state that is too simple to be wrong: one writer, one map.
 type model map[string]*entry
 
 type entry struct {
@@ -38,7 +38,7 @@ var historyTests = []test{
 		var (
 			wg  sync.WaitGroup
 			mu  sync.Mutex
-			log = map[string][]uint64{} // by id, versions whose writing was acknowledged
+			log = map[string][]uint64{} // acknowledged versions by id
 		)
 
 		ack := func(id string, version uint64) {
@@ -81,7 +81,7 @@ var historyTests = []test{
 
 		wg.Wait()
 
-		// Every acknowledged write is one event, versions without gap: a watch is the exact history.
+		// Every acknowledged write is one event, and versions have no gaps: a watch is the exact history.
 		total := 0
 		for _, versions := range log {
 			total += len(versions)
@@ -108,15 +108,13 @@ var historyTests = []test{
 				}
 			}
 
-			if got := b.get(id).Metadata().Version(); got != seen[id] {
-				b.Errorf("%s: stored version %d, the watch saw %d", id, got, seen[id])
-			}
+			equal(b, "version of "+id, b.get(id).Metadata().Version(), seen[id])
 		}
 	}},
 }
 
-// RandomHistory runs random operations on the state and on a model and compares every answer, the contents, and what
-// watches of several sorts saw. The state must keep a history of at least 64 events.
+// RandomHistory runs random operations on the state and on a model. It compares every result, the contents, and the events
+// of several kinds of watches. The state must keep a history of at least 64 events.
 func RandomHistory(t testingT, st state.State, seed uint64, steps int) {
 	t.Helper()
 

@@ -31,9 +31,7 @@ var listTests = []test{
 
 		b.ok(b.Create(b.ctx, NewItem(ns+"-other", "x", "")))
 
-		if got, want := b.list(), "B a a/b aa b c ~ é"; got != want {
-			b.Errorf("got %q, want %q", got, want)
-		}
+		equal(b, "list", b.list(), "B a a/b aa b c ~ é")
 
 		b.ok(b.Destroy(b.ctx, ptr("aa")))
 		b.create("ab")
@@ -42,16 +40,12 @@ var listTests = []test{
 		items, err := b.List(b.ctx, kind())
 		b.ok(err)
 
-		if got, want := b.list(), "B a a/b ab b c ~ é"; got != want {
-			b.Errorf("got %q, want %q", got, want)
-		}
+		equal(b, "list", b.list(), "B a a/b ab b c ~ é")
 
-		if got := b.item(items[5]).TypedSpec().Value; got != "changed" {
-			b.Errorf("got %q, want changed", got)
-		}
+		equal(b, "spec", b.item(items[5]).TypedSpec().Value, "changed")
 	}},
 
-	{"a list is the caller's", func(b *bench) {
+	{"a list belongs to the caller", func(b *bench) {
 		b.create("a")
 		b.create("b")
 
@@ -74,7 +68,7 @@ var listTests = []test{
 		b.labelled("4", nil)
 
 		not := resource.Not
-		exists, equal, in := resource.LabelExists, resource.LabelEqual, resource.LabelIn
+		exists, is, in := resource.LabelExists, resource.LabelEqual, resource.LabelIn
 
 		for _, tt := range []struct {
 			name    string
@@ -85,12 +79,12 @@ var listTests = []test{
 			{"no term", [][]resource.LabelTerm{{}}, "1 2 3 4"},
 			{"exists", [][]resource.LabelTerm{{term(exists, "env")}}, "1 2"},
 			{"not exists", [][]resource.LabelTerm{{not(term(exists, "env"))}}, "3 4"},
-			{"equal", [][]resource.LabelTerm{{term(equal, "app", "app1")}}, "1"},
-			{"not equal, also missing", [][]resource.LabelTerm{{not(term(equal, "env", "dev"))}}, "2 3 4"},
+			{"equal", [][]resource.LabelTerm{{term(is, "app", "app1")}}, "1"},
+			{"not equal, also missing", [][]resource.LabelTerm{{not(term(is, "env", "dev"))}}, "2 3 4"},
 			{"in", [][]resource.LabelTerm{{term(in, "app", "app1", "app3", "x")}}, "1 3"},
 			{"not in", [][]resource.LabelTerm{{not(term(in, "app", "app1", "app3"))}}, "2 4"},
-			{"and", [][]resource.LabelTerm{{term(exists, "env"), term(equal, "app", "app2")}}, "2"},
-			{"or", [][]resource.LabelTerm{{term(equal, "app", "app3")}, {term(equal, "env", "dev")}}, "1 3"},
+			{"and", [][]resource.LabelTerm{{term(exists, "env"), term(is, "app", "app2")}}, "2"},
+			{"or", [][]resource.LabelTerm{{term(is, "app", "app3")}, {term(is, "env", "dev")}}, "1 3"},
 			{"less", [][]resource.LabelTerm{{term(resource.LabelLT, "app", "app2")}}, "1"},
 			{"less or equal", [][]resource.LabelTerm{{term(resource.LabelLTE, "app", "app2")}}, "1 2"},
 			{"not less, not missing", [][]resource.LabelTerm{{not(term(resource.LabelLT, "app", "app2"))}}, "2 3"},
@@ -108,42 +102,29 @@ var listTests = []test{
 				opts = append(opts, state.WithLabelQuery(q...))
 			}
 
-			// Twice, because a state may answer from what it kept.
+			// Twice, because a state may answer from a cache.
 			for range 2 {
-				if got := b.list(opts...); got != tt.want {
-					b.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-				}
+				equal(b, tt.name, b.list(opts...), tt.want)
 			}
 		}
 	}},
 
-	{"labels that change", func(b *bench) {
+	{"changed labels", func(b *bench) {
 		b.labelled("1", map[string]string{"k": "a"})
 		b.labelled("2", map[string]string{"k": "b"})
 
 		is := func(v string) state.ListOption { return state.WithLabelQuery(resource.LabelIs("k", v)) }
 
-		if got := b.list(is("a")); got != "1" {
-			b.Errorf("got %q, want 1", got)
-		}
+		equal(b, "list", b.list(is("a")), "1")
 
-		_, err := b.UpdateWithConflicts(b.ctx, ptr("2"), func(r resource.Resource) error {
-			r.Metadata().SetLabel("k", "a")
+		b.label("2", "k", "a")
 
-			return nil
-		})
-		b.ok(err)
-
-		if got := b.list(is("a")) + "|" + b.list(is("b")); got != "1 2|" {
-			b.Errorf("got %q, want both as a", got)
-		}
+		equal(b, "list", b.list(is("a"))+"|"+b.list(is("b")), "1 2|")
 
 		b.ok(b.Destroy(b.ctx, ptr("1")))
 		b.labelled("0", map[string]string{"k": "a"})
 
-		if got := b.list(is("a")); got != "0 2" {
-			b.Errorf("got %q, want 0 2", got)
-		}
+		equal(b, "list", b.list(is("a")), "0 2")
 	}},
 
 	{"id query", func(b *bench) {
@@ -152,9 +133,7 @@ var listTests = []test{
 		}
 
 		for expr, want := range map[string]string{"^eth": "eth0 eth1", "0": "bond0 eth0", "": "bond0 eth0 eth1 lo", "^$": ""} {
-			if got := b.list(state.WithIDQuery(regexp.MustCompile(expr))); got != want {
-				b.Errorf("%q: got %q, want %q", expr, got, want)
-			}
+			equal(b, expr, b.list(state.WithIDQuery(regexp.MustCompile(expr))), want)
 		}
 	}},
 }
@@ -168,10 +147,7 @@ var waitTests = []test{
 		}{
 			{"created", []state.Condition{state.EventTypeIs(state.Created)}, func() { b.create("a") }},
 			{"no finalizers", []state.Condition{state.FinalizersEmpty()}, func() {}},
-			{"phase", []state.Condition{state.PhaseIs(resource.PhaseTearingDown)}, func() {
-				_, err := b.Teardown(b.ctx, ptr("a"))
-				b.ok(err)
-			}},
+			{"phase", []state.Condition{state.PhaseIs(resource.PhaseTearingDown)}, func() { b.teardown("a") }},
 			{"both", []state.Condition{state.PhaseIs(resource.PhaseTearingDown), state.ResourceIs(func(r resource.Resource) bool {
 				return r.Metadata().HasFinalizer("f")
 			})}, func() { b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) }},
@@ -198,7 +174,7 @@ var waitTests = []test{
 					b.Errorf("%s: got %v, %v", tt.name, got.r, got.err)
 				}
 			case <-time.After(patience):
-				b.Fatalf("%s: nothing came", tt.name)
+				b.Fatalf("%s: timed out", tt.name)
 			}
 		}
 	}},

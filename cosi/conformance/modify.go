@@ -3,7 +3,6 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"strconv"
 	"sync"
@@ -11,8 +10,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
-
-func contextOf(b *bench) (context.Context, context.CancelFunc) { return context.WithCancel(b.ctx) }
 
 func (b *bench) modify(id, value string, opts ...state.WriteOption) (resource.Resource, error) {
 	return b.Modify(b.ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
@@ -38,44 +35,32 @@ var modifyTests = []test{
 			b.Errorf("got %s %v, want version 2 with 2", md, r.Spec())
 		}
 
-		_, err = b.modify("a", "3")
-		b.wantClass("by nobody", err, state.OwnerConflict)
+		b.wantClass("without an owner", errOf(b.modify("a", "3")), state.OwnerConflict)
 	}},
 
-	{"modify of nothing", func(b *bench) {
-		_, err := b.modify("a", "1")
-		b.ok(err)
+	{"modify without a change", func(b *bench) {
+		b.ok(errOf(b.modify("a", "1")))
 
 		ch := b.watchKind()
 
 		r, err := b.modify("a", "1")
 		b.ok(err)
 
-		if got := r.Metadata().Version(); got != 1 {
-			b.Errorf("version: got %d, want 1", got)
-		}
+		equal(b, "version", r.Metadata().Version(), 1)
 
-		// Its event would come first.
+		// An event of the modify would come first.
 		b.create("next")
 		ch.want(state.Created, "next", 1)
 	}},
 
 	{"modify in a phase", func(b *bench) {
 		b.create("a")
-		_, err := b.Teardown(b.ctx, ptr("a"))
-		b.ok(err)
+		b.teardown("a")
 
-		_, err = b.modify("a", "1")
-		b.wantClass("running by default", err, state.PhaseConflict)
-
-		_, err = b.modify("a", "of a") // changes nothing
-		b.wantClass("even of nothing", err, state.PhaseConflict)
-
-		_, err = b.modify("a", "1", state.WithAnyPhase())
-		b.ok(err)
-
-		_, err = b.modify("a", "2", state.WithExpectedPhase(resource.PhaseTearingDown))
-		b.ok(err)
+		b.wantClass("running by default", errOf(b.modify("a", "1")), state.PhaseConflict)
+		b.wantClass("even without a change", errOf(b.modify("a", "of a")), state.PhaseConflict)
+		b.ok(errOf(b.modify("a", "1", state.WithAnyPhase())))
+		b.ok(errOf(b.modify("a", "2", state.WithExpectedPhase(resource.PhaseTearingDown))))
 	}},
 
 	{"modify that fails", func(b *bench) {
@@ -98,11 +83,9 @@ var modifyTests = []test{
 			b.Errorf("update: got %v, want %v", err, failure)
 		}
 
-		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
-			b.Errorf("got %q, want %q", got, want)
-		}
+		equal(b, "spec", b.get("a").TypedSpec().Value, "of a")
 
-		// A not-found of fn's own is passed on, and does not make it a creation.
+		// A NotFound error of fn is passed on, and does not lead to a creation.
 		_, err = b.Modify(b.ctx, NewItem(ns, "a", ""), func(resource.Resource) error {
 			_, err := b.Get(b.ctx, ptr("none"))
 
@@ -111,22 +94,19 @@ var modifyTests = []test{
 		b.wantClass("not found within", err, state.NotFound)
 	}},
 
-	{"modify gives a copy", func(b *bench) {
+	{"modify passes a copy", func(b *bench) {
 		r := b.create("a")
 
-		got, err := b.UpdateWithConflicts(b.ctx, r.Metadata().Pointer(), func(r resource.Resource) error {
-			r.Metadata().SetLabel("k", "v")
-			b.item(r).TypedSpec().Parts = []string{"x"}
-
-			return nil
+		got := b.edit("a", func(i Item) {
+			i.Metadata().SetLabel("k", "v")
+			i.TypedSpec().Parts = []string{"x"}
 		})
-		b.ok(err)
 
 		if len(r.TypedSpec().Parts) != 0 || r.Metadata().Labels().Len() != 0 {
 			b.Error("the caller's resource changed")
 		}
 
-		if v, _ := got.Metadata().Labels().Get("k"); v != "v" || len(b.item(got).TypedSpec().Parts) != 1 {
+		if v, _ := got.Metadata().Labels().Get("k"); v != "v" || len(got.TypedSpec().Parts) != 1 {
 			b.Errorf("got %v, want the change", got)
 		}
 	}},
@@ -142,9 +122,7 @@ var modifyTests = []test{
 			b.Error("a resource changed its id")
 		}
 
-		if got := b.list(); got != "" {
-			b.Errorf("got %q, want nothing", got)
-		}
+		equal(b, "list", b.list(), "")
 	}},
 
 	{"modify at once", func(b *bench) {
@@ -171,12 +149,8 @@ var modifyTests = []test{
 		wg.Wait()
 
 		r := b.get("counter")
-		if got, want := r.TypedSpec().Value, strconv.Itoa(workers*each); got != want {
-			b.Errorf("got %s, want %s", got, want)
-		}
+		equal(b, "spec", r.TypedSpec().Value, strconv.Itoa(workers*each))
 
-		if got, want := r.Metadata().Version(), uint64(workers*each); got != want {
-			b.Errorf("version: got %d, want %d", got, want)
-		}
+		equal(b, "version", r.Metadata().Version(), uint64(workers*each))
 	}},
 }

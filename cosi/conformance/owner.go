@@ -3,7 +3,7 @@
 package conformance
 
 import (
-	"github.com/google/go-cmp/cmp"
+	"context"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -14,15 +14,11 @@ var ownerTests = []test{
 		me, other := state.WithOwner("me"), state.WithOwner("other")
 
 		r := b.create("a", me)
-		if got := r.Metadata().Owner(); got != "me" {
-			b.Errorf("the caller's owner: got %q, want me", got)
-		}
+		equal(b, "the caller's owner", r.Metadata().Owner(), "me")
 
-		if got := b.get("a").Metadata().Owner(); got != "me" {
-			b.Errorf("the stored owner: got %q, want me", got)
-		}
+		equal(b, "the stored owner", b.get("a").Metadata().Owner(), "me")
 
-		for what, opts := range map[string][]state.WriteOption{"nobody": nil, "other": {other}} {
+		for what, opts := range map[string][]state.WriteOption{"no owner": nil, "other": {other}} {
 			b.wantClass("update by "+what, b.Update(b.ctx, r, opts...), state.OwnerConflict)
 			b.wantClass("destroy by "+what, b.Destroy(b.ctx, ptr("a"), opts...), state.OwnerConflict)
 
@@ -39,18 +35,16 @@ var ownerTests = []test{
 		}
 
 		b.ok(b.Update(b.ctx, r, me))
-		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) // whoever owns it
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) // without being the owner
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "f"))
 
-		_, err := b.Teardown(b.ctx, ptr("a"), me)
-		b.ok(err)
+		b.ok(errOf(b.Teardown(b.ctx, ptr("a"), me)))
 
-		_, err = b.Teardown(b.ctx, ptr("a"), other)
-		b.wantClass("second teardown by other", err, state.OwnerConflict)
+		b.wantClass("second teardown by other", errOf(b.Teardown(b.ctx, ptr("a"), other)), state.OwnerConflict)
 		b.ok(b.Destroy(b.ctx, ptr("a"), me))
 	}},
 
-	{"the owner of nobody's", func(b *bench) {
+	{"owner of a resource without an owner", func(b *bench) {
 		r := b.create("a")
 		b.wantClass("update", b.Update(b.ctx, r, state.WithOwner("me")), state.OwnerConflict)
 		b.wantClass("destroy", b.Destroy(b.ctx, ptr("a"), state.WithOwner("me")), state.OwnerConflict)
@@ -65,7 +59,7 @@ var ownerTests = []test{
 		}
 
 		if err := b.Create(b.ctx, r); err == nil {
-			b.Error("create as nobody of a resource of me succeeded")
+			b.Error("create without an owner of a resource of me succeeded")
 		}
 
 		b.ok(b.Create(b.ctx, r, state.WithOwner("me")))
@@ -76,9 +70,7 @@ var ownerTests = []test{
 		r.Metadata().SetOwner("other")
 		b.ok(b.Update(b.ctx, r, state.WithOwner("me")))
 
-		if got := b.get("a").Metadata().Owner(); got != "me" {
-			b.Errorf("got %q, want me", got)
-		}
+		equal(b, "owner", b.get("a").Metadata().Owner(), "me")
 	}},
 }
 
@@ -88,36 +80,25 @@ var finalizerTests = []test{
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x", "y"))
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "y", "z"))
 
-		if diff := cmp.Diff([]string{"x", "y", "z"}, b.get("a").Metadata().Finalizers()); diff != "" {
-			b.Errorf("finalizers (-want +got):\n%s", diff)
-		}
+		equal(b, "finalizers", b.get("a").Metadata().Finalizers(), []string{"x", "y", "z"})
 
 		version := b.get("a").Metadata().Version()
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "none"))
 
-		if got := b.get("a").Metadata().Version(); got != version {
-			b.Errorf("version after nothing changed: got %d, want %d", got, version)
-		}
+		equal(b, "version after nothing changed", b.get("a").Metadata().Version(), version)
 
 		b.wantConflict("destroy", b.Destroy(b.ctx, ptr("a")))
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x", "z"))
 
-		if diff := cmp.Diff([]string{"y"}, b.get("a").Metadata().Finalizers()); diff != "" {
-			b.Errorf("finalizers (-want +got):\n%s", diff)
-		}
+		equal(b, "finalizers", b.get("a").Metadata().Finalizers(), []string{"y"})
 
-		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
-			b.Errorf("spec: got %q, want %q", got, want)
-		}
+		equal(b, "spec", b.get("a").TypedSpec().Value, "of a")
 	}},
 
 	{"finalizers at once", func(b *bench) {
 		r := NewItem(ns, "a", "")
-		for _, f := range []string{"A", "B", "C"} {
-			r.Metadata().AddFinalizer(f)
-		}
-
+		r.Metadata().AddFinalizer("A", "B", "C")
 		b.ok(b.Create(b.ctx, r))
 
 		errs := make(chan error, 11)
@@ -151,10 +132,7 @@ var finalizerTests = []test{
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
 
 		for range 2 {
-			ready, err := b.Teardown(b.ctx, ptr("a"))
-			b.ok(err)
-
-			if ready {
+			if b.teardown("a") {
 				b.Error("ready with a finalizer")
 			}
 		}
@@ -166,10 +144,7 @@ var finalizerTests = []test{
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "y")) // also now
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x", "y"))
 
-		ready, err := b.Teardown(b.ctx, ptr("a"))
-		b.ok(err)
-
-		if !ready {
+		if !b.teardown("a") {
 			b.Error("not ready without finalizers")
 		}
 
@@ -198,17 +173,14 @@ var finalizerTests = []test{
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x"))
 		b.ok(<-done)
 
-		_, err := b.Get(b.ctx, ptr("a"))
-		b.wantClass("get", err, state.NotFound)
+		b.wantClass("get", errOf(b.Get(b.ctx, ptr("a"))), state.NotFound)
 	}},
 
 	{"teardown and destroy without finalizers", func(b *bench) {
 		b.create("a", state.WithOwner("me"))
 		b.ok(b.TeardownAndDestroy(b.ctx, ptr("a"), state.WithOwner("me")))
 
-		if got := b.list(); got != "" {
-			b.Errorf("got %q, want nothing", got)
-		}
+		equal(b, "list", b.list(), "")
 	}},
 
 	{"teardown and destroy at once", func(b *bench) {
@@ -220,8 +192,7 @@ var finalizerTests = []test{
 			go func() { errs <- b.TeardownAndDestroy(b.ctx, ptr("a")) }()
 		}
 
-		_, err := b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))
-		b.ok(err)
+		b.ok(errOf(b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))))
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x"))
 
 		for range 10 {
@@ -235,13 +206,12 @@ var finalizerTests = []test{
 		b.create("a")
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
 
-		ctx, cancel := contextOf(b)
+		ctx, cancel := context.WithCancel(b.ctx)
 		done := make(chan error, 1)
 
 		go func() { done <- b.TeardownAndDestroy(ctx, ptr("a")) }()
 
-		_, err := b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))
-		b.ok(err)
+		b.ok(errOf(b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))))
 		cancel()
 
 		if err := <-done; err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// testingT is what a random history needs of a test, benchmark or fuzz target.
+// testingT is the part of a test, benchmark or fuzz target that a random history needs.
 type testingT interface {
 	Helper()
 	Context() context.Context
@@ -21,7 +21,7 @@ type testingT interface {
 	Fatalf(format string, args ...any)
 }
 
-// change is what a watch must see.
+// change is a change that a watch must deliver.
 type change struct {
 	typ     state.EventType
 	id      string
@@ -37,8 +37,8 @@ type history struct {
 
 	kindCh chan []state.Event
 	oneCh  chan state.Event
-	due    []change // of the kind, not yet seen
-	dueOne []change // of the watched one
+	due    []change // changes of the kind, not yet seen
+	dueOne []change // changes of the watched resource, not yet seen
 	last   state.Bookmark
 }
 
@@ -79,13 +79,13 @@ func (h *history) happened(typ state.EventType, id string, e *entry) {
 	}
 }
 
-// write is what any change of an existing entry does to the model.
+// write applies a change of an existing entry to the model.
 func (h *history) write(id string, e *entry) {
 	e.version++
 	h.happened(state.Updated, id, e)
 }
 
-// compare compares the contents with the model's, and the watches with what happened.
+// compare compares the contents with the model, and the events of the watches with the changes.
 func (h *history) compare() {
 	h.Helper()
 
@@ -127,7 +127,7 @@ func (h *history) compareOne(r resource.Resource, id string) {
 func (h *history) drain() {
 	h.Helper()
 
-	// Sometimes what is due is read through a watch resumed at the last bookmark, as well.
+	// Sometimes the due events are also read from a watch that resumes at the last bookmark.
 	if len(h.due) > 0 && h.r.IntN(4) == 0 {
 		ctx, cancel := context.WithCancel(h.Context())
 		defer cancel()
@@ -174,7 +174,7 @@ func receive[T any](h *history, ch <-chan T) T {
 	case x := <-ch:
 		return x
 	case <-time.After(patience):
-		h.Fatalf("watch: no event came, %d are due: %+v", len(h.due)+len(h.dueOne), h.due)
+		h.Fatalf("watch: no event, %d are due: %+v", len(h.due)+len(h.dueOne), h.due)
 
 		panic("unreachable")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// fill is a function for Modify that puts parts into the spec, as they are.
+// fill returns a function for Modify that puts parts into the spec without a copy.
 func fill(parts []string) func(resource.Resource) error {
 	return func(r resource.Resource) error {
 		r.(Item).TypedSpec().Parts = parts // the tests' own
@@ -19,7 +19,7 @@ func fill(parts []string) func(resource.Resource) error {
 }
 
 var sharingTests = []test{
-	{"what a writer keeps is the writer's", func(b *bench) {
+	{"a writer may keep and change its spec", func(b *bench) {
 		var kept *ItemSpec
 
 		for _, tt := range []struct {
@@ -36,21 +36,18 @@ var sharingTests = []test{
 				r.TypedSpec().Parts = parts
 				b.ok(b.Update(b.ctx, r))
 			}},
-			{"modify of nothing", func(id string, parts []string) {
-				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
-				b.ok(err)
+			{"modify of a missing resource", func(id string, parts []string) {
+				b.ok(errOf(b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))))
 			}},
 			{"modify", func(id string, parts []string) {
 				b.create(id)
 
-				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
-				b.ok(err)
+				b.ok(errOf(b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))))
 			}},
 			{"update with conflicts", func(id string, parts []string) {
 				b.create(id)
 
-				_, err := b.UpdateWithConflicts(b.ctx, ptr(id), fill(parts))
-				b.ok(err)
+				b.ok(errOf(b.UpdateWithConflicts(b.ctx, ptr(id), fill(parts))))
 			}},
 			{"the spec itself", func(id string, parts []string) {
 				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
@@ -73,17 +70,15 @@ var sharingTests = []test{
 				b.Errorf("%s: the stored parts became %q without a write", tt.name, got)
 			}
 
-			// The same change by a write is one.
+			// The same change by a write is a change.
 			r, err := b.UpdateWithConflicts(b.ctx, ptr(tt.name), fill(parts))
 			b.ok(err)
 
-			if got, want := r.Metadata().Version(), stored.Metadata().Version()+1; got != want {
-				b.Errorf("%s: the next write made version %d, want %d", tt.name, got, want)
-			}
+			equal(b, tt.name+": version of the next write", r.Metadata().Version(), stored.Metadata().Version()+1)
 		}
 	}},
 
-	{"a spec that says the same is no change", func(b *bench) {
+	{"an equal spec changes nothing", func(b *bench) {
 		at := time.Now().In(time.FixedZone("somewhere", 3600))
 
 		for _, tt := range []struct {
@@ -103,14 +98,12 @@ var sharingTests = []test{
 				})
 				b.ok(err)
 
-				if v := r.Metadata().Version(); v != 1 {
-					b.Errorf("%s: the same again made version %d", tt.name, v)
-				}
+				equal(b, tt.name+": version of the same again", r.Metadata().Version(), 1)
 			}
 		}
 	}},
 
-	{"text that can not be sent is refused", func(b *bench) {
+	{"text that is not UTF-8 is refused", func(b *bench) {
 		const bad = "\xff"
 
 		b.create("good")
@@ -130,7 +123,7 @@ var sharingTests = []test{
 
 				return b.Create(b.ctx, r)
 			}},
-			{"modify of nothing", func() error {
+			{"modify of a missing resource", func() error {
 				_, err := b.Modify(b.ctx, NewItem(ns, "bad", ""), fill([]string{bad}))
 
 				return err
@@ -162,12 +155,8 @@ var sharingTests = []test{
 			}
 		}
 
-		if got := b.list(); got != "good" {
-			b.Errorf("got %q, want only the good one", got)
-		}
+		equal(b, "list", b.list(), "good")
 
-		if v := b.get("good").Metadata().Version(); v != 1 {
-			b.Errorf("the good one has version %d, want 1", v)
-		}
+		equal(b, "version of the good one", b.get("good").Metadata().Version(), 1)
 	}},
 }

@@ -15,10 +15,10 @@ type try struct {
 	*history
 
 	id, owner, value, finalizer string
-	e                           *entry // of the id in the model; nil for none
+	e                           *entry // the entry of the id in the model; nil for none
 }
 
-// step does one operation on both and compares the outcomes.
+// step does one operation on the state and on the model, and compares the results.
 func (h *history) step() {
 	h.Helper()
 
@@ -48,7 +48,7 @@ func (t *try) check(op string, err error, want bool) {
 	}
 }
 
-// created is what a creation does to the model.
+// created applies a creation to the model.
 func (t *try) created() {
 	t.model[t.id] = &entry{version: 1, value: t.value, owner: t.owner}
 	t.happened(state.Created, t.id, t.model[t.id])
@@ -71,11 +71,7 @@ func (t *try) update() {
 
 	if t.e != nil {
 		r.Metadata().SetVersion(t.e.version - uint64(t.r.IntN(2)))
-
-		for _, f := range t.e.finalizers {
-			r.Metadata().AddFinalizer(f)
-		}
-
+		r.Metadata().AddFinalizer(t.e.finalizers...)
 		r.Metadata().SetPhase(t.e.phase())
 	}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// stream reads a watch of any sort one event at a time.
+// stream reads a watch of any kind one event at a time.
 type stream struct {
 	b    *bench
 	one  chan state.Event
@@ -44,11 +44,11 @@ func (b *bench) watchAggregated(opts ...state.WatchKindOption) *stream {
 	return s
 }
 
-// bothWays runs fn with the watch of a kind that sends one by one, and with the aggregated one.
+// bothWays runs fn with a watch of a kind that sends single events, and with an aggregated one.
 func bothWays(fn func(b *bench, watch func(opts ...state.WatchKindOption) *stream)) func(b *bench) {
 	return func(b *bench) {
 		for i, name := range []string{"one", "many"} {
-			// Both see the same contents: the tests clean up after themselves.
+			// Both start with no contents: clear runs after each.
 			watch := b.watchKind
 			if i == 1 {
 				watch = b.watchAggregated
@@ -94,13 +94,13 @@ func (s *stream) next() state.Event {
 
 		return s.next()
 	case <-time.After(patience):
-		s.b.Fatal("no event came")
+		s.b.Fatal("no event")
 
 		return state.Event{}
 	}
 }
 
-// want expects one event and returns it. An old version is expected of Updated only.
+// want expects one event and returns it. Only Updated must have an old version.
 func (s *stream) want(typ state.EventType, id string, version uint64) state.Event {
 	s.b.Helper()
 
@@ -127,7 +127,7 @@ func describe(ev state.Event) string {
 	return s
 }
 
-// live expects an event of a change as it happens: with a bookmark, and with the version before.
+// live expects the event of a new change: with a bookmark, and with the previous version.
 func (s *stream) live(typ state.EventType, id string, version uint64) state.Event {
 	s.b.Helper()
 

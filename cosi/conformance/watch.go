@@ -12,7 +12,7 @@ import (
 )
 
 var watchTests = []test{
-	{"watch of one", func(b *bench) {
+	{"watch of one resource", func(b *bench) {
 		s := b.watch("a")
 
 		first := s.want(state.Destroyed, "a", 0)
@@ -35,8 +35,7 @@ var watchTests = []test{
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f"))
 		s.live(state.Updated, "a", 3)
 
-		_, err := b.Teardown(b.ctx, ptr("a"))
-		b.ok(err)
+		b.teardown("a")
 
 		ev = s.live(state.Updated, "a", 4)
 		if now, old := ev.Resource.Metadata().Phase(), ev.Old.Metadata().Phase(); now != resource.PhaseTearingDown || old != resource.PhaseRunning {
@@ -55,7 +54,7 @@ var watchTests = []test{
 		s.live(state.Created, "a", 1)
 	}},
 
-	{"watch of one that is there", func(b *bench) {
+	{"watch of an existing resource", func(b *bench) {
 		b.create("a")
 		b.set("a", "2")
 
@@ -89,16 +88,16 @@ var watchTests = []test{
 		}
 	}},
 
-	{"a watch does not start in an ended context", func(b *bench) {
+	{"a watch does not start with an ended context", func(b *bench) {
 		ctx, cancel := context.WithCancel(b.ctx)
 		cancel()
 
 		if err := b.Watch(ctx, ptr("a"), make(chan state.Event)); err == nil {
-			b.Error("it did")
+			b.Error("got no error")
 		}
 	}},
 
-	{"a reader that is late sees all", func(b *bench) {
+	{"a late reader sees all events", func(b *bench) {
 		one, kindWatch := b.watch("a"), b.watchKind()
 		b.create("a")
 
@@ -157,7 +156,7 @@ var watchKindTests = []test{
 		s.live(state.Updated, "000", 2)
 	})},
 
-	{"bootstrap of nothing", bothWays(func(b *bench, watch func(...state.WatchKindOption) *stream) {
+	{"bootstrap of an empty kind", bothWays(func(b *bench, watch func(...state.WatchKindOption) *stream) {
 		s := watch(state.WithBootstrapContents(), state.WithBootstrapBookmark())
 		s.marker(state.Bootstrapped)
 		s.marker(state.Noop)
@@ -207,7 +206,7 @@ var watchKindTests = []test{
 			ev := s.next()
 			md := ev.Resource.Metadata()
 
-			switch ev.Type { // the rest is wrong
+			switch ev.Type { // other types are wrong
 			case state.Created:
 				seen[md.ID()] = md.Version()
 			case state.Bootstrapped:

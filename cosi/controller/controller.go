@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the contract between controllers and the runtime that drives them (package
-// runtime): a controller declares what it reads and what it owns, and the runtime wakes it when an input
-// changes, refuses any access that was not declared, and restarts it with backoff when it fails.
+// Package controller is the contract between controllers and the runtime that runs them (package runtime). A controller
+// declares what it reads and what it owns. The runtime wakes it when an input changes, refuses any access that was not
+// declared, and restarts it with backoff when it fails.
 package controller
 
 import (
@@ -14,34 +14,34 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Controller is a long-running loop over its inputs. Most are written as a Reconciler or with package
-// transform; Run is for those that also watch the kernel, a file or a process.
+// Controller is a long-running loop over its inputs. Most controllers are a Reconciler or use package transform. A Run of
+// its own is for a controller that also watches the kernel, a file or a process.
 type Controller interface {
 	// Name is unique, domain.NameController; it is the owner of what the controller writes.
 	Name() string
 	Inputs() []Input
 	Outputs() []Output
-	// Run returns when its context ends. An error or a panic restarts it with backoff; nil before that finishes it for
-	// good, so one with inputs, which is to act again when they change, does not return nil.
+	// Run returns when its context ends. After an error or a panic the runtime runs it again with backoff. When it returns
+	// nil before the context ends, it never runs again; a controller with inputs must not do that.
 	Run(ctx context.Context, rt Runtime, log *slog.Logger) error
 }
 
-// InputKind says which changes wake the controller and whether it may hold finalizers.
+// InputKind selects the changes that wake the controller, and whether it may add finalizers.
 type InputKind uint8
 
-// The input kinds; numbers are those of the dependency graph's.
+// The input kinds.
 const (
 	// Weak wakes on any change.
 	Weak InputKind = iota
-	// Strong wakes on any change and lets the controller hold finalizers.
+	// Strong wakes on any change and lets the controller add its finalizer.
 	Strong
-	// DestroyReady wakes when a resource is tearing down and without finalizers.
+	// DestroyReady wakes when a resource is tearing down and has no finalizers.
 	DestroyReady
-	// Primary is of queue controllers: the resource itself is queued; its finalizers may be held.
+	// Primary is for queue controllers: the resource itself is queued. The controller may add its finalizer.
 	Primary
-	// Mapped is of queue controllers: the resource is mapped to primary ones; its finalizers may be held.
+	// Mapped is for queue controllers: the resource is mapped to primary ones. The controller may add its finalizer.
 	Mapped
-	// MappedDestroyReady is Mapped when a resource is tearing down and without finalizers.
+	// MappedDestroyReady is Mapped for a resource that is tearing down and has no finalizers.
 	MappedDestroyReady
 )
 
@@ -53,7 +53,7 @@ type Input struct {
 	Kind      InputKind
 }
 
-// OutputKind says whether other controllers may write the same type.
+// OutputKind decides whether other controllers may write the same type.
 type OutputKind uint8
 
 // The output kinds.
@@ -69,38 +69,38 @@ type Output struct {
 	Namespace string
 }
 
-// Access is the state as one controller may use it. Reads need a matching input or output, writes an output,
-// finalizers a strong input; the owner of all writes is the controller.
+// Access is the state as one controller may use it. A read needs a matching input or output, a write needs an output, and
+// a change of finalizers needs a strong input. The controller is the owner in all writes.
 type Access interface {
 	state.Reader
 
 	Create(ctx context.Context, r resource.Resource) error
 	Update(ctx context.Context, r resource.Resource) error
-	// Modify creates or updates. An output that is being torn down and free of finalizers is destroyed and
-	// created again; one that is not yet free is a phase conflict, and the controller is woken when it is free.
+	// Modify creates or updates. An output that is tearing down and has no finalizers is destroyed and created again. If
+	// it still has finalizers, Modify returns a phase conflict, and the controller is woken when they are removed.
 	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
 	Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (ready bool, err error)
 	Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error
 	AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
 	// RemoveFinalizer of a missing resource succeeds.
 	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
-	// ContextWithTeardown returns a context that ends, with the cause ErrTeardown, when the resource is torn down or is
-	// gone. It is for long work on a resource that somebody may want to go meanwhile. The caller cancels it at the end.
+	// ContextWithTeardown returns a context that ends, with the cause ErrTeardown, when the resource is torn down or
+	// destroyed. It is for long work on a resource that may be torn down during the work. The caller cancels it at the end.
 	ContextWithTeardown(ctx context.Context, ptr resource.Pointer) (context.Context, context.CancelFunc, error)
 }
 
 // ErrTeardown is the cause of the end of a context of ContextWithTeardown.
 var ErrTeardown = errors.New("torn down")
 
-// Runtime is what a running controller sees.
+// Runtime is the interface of a running controller to its runtime.
 type Runtime interface {
 	Access
 
-	// Events delivers a wake-up, coalesced, when an input changed or a reconcile was queued. The first
-	// one comes at start.
+	// Events delivers a wake-up when an input changed or a reconcile was queued. Several may be merged into one. The first
+	// one comes at the start.
 	Events() <-chan struct{}
-	// Observe runs one round of the controller's work before the observers of the runtime, which measure and trace it.
-	// A Reconciler does so by itself.
+	// Observe runs one round of the controller's work and reports it to the observers of the runtime, which measure and
+	// trace it. A Reconciler does so by itself.
 	Observe(ctx context.Context, round func(ctx context.Context) error) error
 	// QueueReconcile wakes the controller itself.
 	QueueReconcile()
@@ -109,11 +109,11 @@ type Runtime interface {
 	// ResetRestartBackoff reports that the controller is healthy.
 	ResetRestartBackoff()
 
-	// StartTrackingOutputs begins to note every output written.
+	// StartTrackingOutputs begins to record the outputs that are written.
 	StartTrackingOutputs()
-	// CleanupOutputs tears down and destroys own resources of the kinds that were not written since
-	// StartTrackingOutputs; one still held by finalizers is destroyed when they are gone (the runtime
-	// wakes the controller then).
+	// CleanupOutputs tears down and destroys the controller's resources of the kinds that were not written since
+	// StartTrackingOutputs. One with finalizers is destroyed after they are removed: the runtime wakes the controller
+	// then.
 	CleanupOutputs(ctx context.Context, kinds ...resource.Kind) error
 }
 

@@ -15,17 +15,17 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// SiteSpec is a site that somebody wants to have a number of servers.
+// SiteSpec is a site with the requested number of servers.
 type SiteSpec struct {
 	Servers int `yaml:"servers" protobuf:"1"`
 }
 
-// ServerSpec is one of them.
+// ServerSpec is one server of a site.
 type ServerSpec struct {
 	Up bool `yaml:"up" protobuf:"1"`
 }
 
-// SiteStatusSpec is how a site does.
+// SiteStatusSpec is the status of a site.
 type SiteStatusSpec struct {
 	Up int `yaml:"up" protobuf:"1"`
 }
@@ -51,7 +51,7 @@ func check(err error) {
 	}
 }
 
-// run has the controllers run while fn does.
+// run runs the controllers until fn returns.
 func run(fn func(ctx context.Context, st state.State), register func(rt *runtime.Runtime) error) {
 	st := memory.New()
 	rt := runtime.New(st, slog.New(slog.DiscardHandler))
@@ -67,7 +67,7 @@ func run(fn func(ctx context.Context, st state.State), register func(rt *runtime
 	check(<-done)
 }
 
-// A controller that goes through all of its inputs at each change. What it does not write any more is destroyed.
+// A controller that visits all of its inputs at each change. Outputs that it no longer writes are destroyed.
 func ExampleReconciler() {
 	c := &controller.Reconciler{
 		ControllerName: "ServerController",
@@ -110,7 +110,7 @@ func ExampleReconciler() {
 	// one server less
 }
 
-// A controller that works on one site at a time, when the site or one of its servers changes: the servers have a label
+// A controller that reconciles one site at a time, when the site or one of its servers changes. The servers have a label
 // with the id of their site.
 func ExampleQueueReconciler() {
 	const site = "site"

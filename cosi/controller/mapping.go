@@ -9,11 +9,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// MappedInput is an input of a queue controller besides its primary one, with the ids of the primary resources that a
-// change of it concerns.
+// MappedInput is an input of a queue controller besides its primary one, with a function that maps a change to the ids of
+// primary resources.
 type MappedInput struct {
 	Input
-	// To must work with what Changed tells, since the resource may be gone.
+	// To must use only what is in changed, because the resource may no longer exist.
 	To func(ctx context.Context, r state.Reader, changed Changed) ([]string, error)
 }
 
@@ -27,9 +27,9 @@ func SameID(_ context.Context, _ state.Reader, changed Changed) ([]string, error
 	return []string{changed.ID}, nil
 }
 
-// ByLabel maps a resource to the primary one whose id is the value of a label, and one without the label to none. It is
-// how children lead to their parent: the parent's controller sets the label on all that it makes for the parent, and
-// has their kind as a mapped input.
+// ByLabel maps a resource to the primary one whose id is the value of a label, and a resource without the label to none.
+// It maps children to their parent: the parent's controller sets the label on each resource that it creates for the
+// parent, and has their kind as a mapped input.
 func ByLabel(key string) func(ctx context.Context, r state.Reader, changed Changed) ([]string, error) {
 	return func(_ context.Context, _ state.Reader, changed Changed) ([]string, error) {
 		if id, ok := changed.Labels.Get(key); ok {
@@ -40,7 +40,7 @@ func ByLabel(key string) func(ctx context.Context, r state.Reader, changed Chang
 	}
 }
 
-// MapInputs returns what a change of any of the inputs concerns, as pointers to the primary kind.
+// MapInputs maps a change of any of the inputs to primary resources.
 func MapInputs(ctx context.Context, r state.Reader, inputs []MappedInput, primary resource.Kind, changed Changed) ([]resource.Pointer, error) {
 	var out []resource.Pointer
 
@@ -55,7 +55,7 @@ func MapInputs(ctx context.Context, r state.Reader, inputs []MappedInput, primar
 		}
 
 		for _, id := range ids {
-			out = append(out, resource.Pointer{Namespace: primary.Namespace, Type: primary.Type, ID: id})
+			out = append(out, primary.Pointer(id))
 		}
 	}
 

@@ -12,25 +12,25 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// QueueController works on one resource at a time, out of a queue without duplicates. It scales to many resources,
-// where a Controller that goes through all of them at each change does not: one resource is never in work twice at
-// once, a failing one waits alone, and several are worked on at a time.
+// QueueController works on one resource at a time, from a queue without duplicates. It scales to many resources; a
+// Controller, which visits all of them at each change, does not. Several resources are in work at a time, but never the
+// same one twice, and a failing one delays no other.
 type QueueController interface {
 	// Name is unique, domain.NameController; it is the owner of what the controller writes.
 	Name() string
 	// Settings is called once, at registration.
 	Settings() QueueSettings
-	// Reconcile brings in line what depends on one resource of a Primary input, which may be gone by now. An error
-	// puts it back into the queue after a delay that grows; see also Requeue and ErrSkip.
+	// Reconcile updates everything that depends on one resource of a Primary input. The resource may have been destroyed
+	// already. An error puts it back into the queue after a growing delay; see also Requeue and ErrSkip.
 	//
-	// It is called again when a resource changes, and once more when it is gone, also where that was not seen because
-	// the watch of a remote state was broken.
+	// It is called again when the resource changes, and once more after it was destroyed, even if a broken watch of a
+	// remote state missed that.
 	Reconcile(ctx context.Context, rt Access, log *slog.Logger, ptr resource.Pointer) error
 }
 
-// Mapper is what a QueueController with inputs of the kinds Mapped and MappedDestroyReady is besides.
+// Mapper is implemented by a QueueController with inputs of the kinds Mapped and MappedDestroyReady.
 type Mapper interface {
-	// MapInput returns the resources of Primary inputs that a change of a resource of a Mapped input concerns.
+	// MapInput maps a change of a resource of a Mapped input to resources of Primary inputs.
 	MapInput(ctx context.Context, rt Access, log *slog.Logger, changed Changed) ([]resource.Pointer, error)
 }
 
@@ -41,13 +41,13 @@ type QueueSettings struct {
 	Outputs []Output
 	// Concurrency is how many resources are worked on at a time; zero is one.
 	Concurrency int
-	// RunHook runs beside the queue, and again after a delay when it fails, until it returns nil.
+	// RunHook runs in parallel to the queue. When it fails, it runs again after a delay, until it returns nil.
 	RunHook func(ctx context.Context, rt Access, log *slog.Logger) error
-	// ShutdownHook runs when all work has ended. Its context is not the one that has ended.
+	// ShutdownHook runs when all work has ended. Its context is still active.
 	ShutdownHook func(ctx context.Context, rt Access, log *slog.Logger) error
 }
 
-// Changed is what is known of a changed resource without reading it.
+// Changed describes a changed resource without a read.
 type Changed struct {
 	resource.Pointer
 
@@ -56,13 +56,13 @@ type Changed struct {
 	Labels          resource.KeyValues
 }
 
-// ChangedOf returns what is passed on of a resource.
+// ChangedOf returns the description of a resource.
 func ChangedOf(md *resource.Metadata) Changed {
 	return Changed{Pointer: md.Pointer(), Phase: md.Phase(), FinalizersEmpty: len(md.Finalizers()) == 0, Labels: md.Labels()}
 }
 
-// ErrSkip says that a resource is not worked on for a reason that is no failure: what was made of it stays as it is, it is
-// logged and counted, and the next change tries again. Wrap it to say why.
+// ErrSkip means that the controller skips a resource for a reason that is not a failure. Its outputs stay as they are, the
+// skip is logged and counted, and the next change of the resource tries again. Wrap it to give the reason.
 var ErrSkip = errors.New("skipped")
 
 // RequeueError puts the resource back into the queue after a given time.
@@ -71,10 +71,10 @@ type RequeueError struct {
 	After time.Duration
 }
 
-// Requeue returns an error that is no failure, but has the resource worked on again.
+// Requeue returns an error that is not a failure; the resource is reconciled again after the delay.
 func Requeue(after time.Duration) error { return &RequeueError{After: after} }
 
-// RequeueWith returns a failure whose delay is given.
+// RequeueWith returns a failure with a given delay instead of a growing one.
 func RequeueWith(err error, after time.Duration) error { return &RequeueError{Err: err, After: after} }
 
 // Error implements error.
@@ -86,5 +86,5 @@ func (e *RequeueError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns what failed.
+// Unwrap returns the failure.
 func (e *RequeueError) Unwrap() error { return e.Err }

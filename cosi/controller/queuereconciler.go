@@ -10,11 +10,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// QueueReconciler is the usual queue controller: functions that are called with one resource of the primary input at a
-// time.
+// QueueReconciler is the usual queue controller: functions that are called for one resource of the primary input at a time.
 type QueueReconciler[S resource.Spec] struct {
 	ControllerName string
-	// Namespace of the primary input, and its one ID if it is not the whole kind. An empty namespace means that of the
+	// Namespace of the primary input, and its ID if it is a single resource. An empty namespace means that of the
 	// definition.
 	Namespace, ID string
 	// Mapped are the other inputs.
@@ -22,10 +21,10 @@ type QueueReconciler[S resource.Spec] struct {
 	Writes []Output
 	// Concurrency is how many resources are worked on at a time; zero is one.
 	Concurrency int
-	// Reconcile brings in line what depends on a resource; see QueueController for its errors.
+	// Reconcile updates everything that depends on a resource; see QueueController for its errors.
 	Reconcile func(ctx context.Context, rt Access, log *slog.Logger, r *resource.Typed[S]) error
-	// Gone is called when a resource is gone, if set. A controller that must clean up after a resource holds a finalizer
-	// on it, so that it sees the resource torn down first.
+	// Gone, if set, is called when a resource does not exist any more. A controller that must clean up after a resource adds
+	// a finalizer to it, and then sees the resource torn down first.
 	Gone func(ctx context.Context, rt Access, log *slog.Logger, id string) error
 }
 

@@ -14,9 +14,9 @@ type Reconciler struct {
 	ControllerName string
 	Reads          []Input
 	Writes         []Output
-	// Cleanup names the kinds of which every resource that a reconcile did not write is destroyed.
+	// Cleanup names kinds of outputs. Resources of these kinds that a reconcile did not write are destroyed.
 	Cleanup []resource.Kind
-	// Reconcile brings outputs in line with inputs. An error makes the runtime run it again after a backoff.
+	// Reconcile updates the outputs to match the inputs. After an error the runtime runs it again, with backoff.
 	Reconcile func(ctx context.Context, rt Runtime, log *slog.Logger) error
 }
 

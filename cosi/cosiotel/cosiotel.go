@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cosiotel traces controllers with OpenTelemetry: each round is a span, and what the controller does with its
-// context, such as calls over gRPC, is below it.
+// Package cosiotel traces controllers with OpenTelemetry: each round is a span. Calls that the controller makes with its
+// context, over gRPC for example, are children of that span.
 //
 //	rt := runtime.New(st, log, runtime.WithObserver(cosiotel.Tracer(provider)))
 //
@@ -22,9 +22,9 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/seed-59268b81/talos/cosi/runtime"
 
-// Tracer returns an observer that makes a span of each round: "Name reconcile", or "Name map" for mapped inputs, with the
-// attributes cosi.controller, cosi.outcome, and cosi.resource of a queue controller. The span of a failed round has the
-// error.
+// Tracer returns an observer that creates a span for each round: "Name reconcile", or "Name map" for mapped inputs. The
+// attributes are cosi.controller, cosi.outcome and, for a queue controller, cosi.resource. The span of a failed round has
+// the error.
 func Tracer(provider trace.TracerProvider) runtime.Observer {
 	tracer := provider.Tracer(scope)
 

@@ -87,7 +87,7 @@ func TestTracer(t *testing.T) {
 
 		synctest.Wait()
 
-		if err := typed.Set(ctx, st, "", "b", siteSpec{}); err != nil { // of no host
+		if err := typed.Set(ctx, st, "", "b", siteSpec{}); err != nil { // no host has this id
 			t.Fatal(err)
 		}
 

@@ -7,8 +7,8 @@
 //	metrics.Follow(rt)
 //	registry.MustRegister(metrics)
 //
-// The core of the library does not depend on it. Counters are read when they are asked for; only rounds are timed as
-// they happen.
+// The core of the library does not depend on it. Counters are read when Prometheus collects them; only rounds are measured
+// as they happen.
 package cosiprom
 
 import (
@@ -30,21 +30,22 @@ type Metrics struct {
 
 	mu       sync.Mutex
 	runtimes []*runtime.Runtime
-	types    map[string]bool // that were asked for
+	types    map[string]bool // seen in requests
 }
 
-// mostTypes are told apart. Clients of a server may ask for what there is not, and metrics are for ever.
+// mostTypes limits the values of the label type. Clients of a server may request types that do not exist, and a metric is
+// never removed.
 const mostTypes = 1000
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New returns metrics of nothing yet.
+// New returns metrics without runtimes and stores.
 func New() *Metrics {
 	return &Metrics{
 		types: map[string]bool{},
 		rounds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "cosi_controller_round_duration_seconds",
-			Help:    "Time of one round of a controller, by what came of it; mapping is true of MapInput, false of Reconcile.",
+			Help:    "Time of one round of a controller, by outcome; mapping is true for MapInput, false for Reconcile.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // 100 µs to 26 s
 		}, []string{"controller", "mapping", "outcome"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -76,7 +77,7 @@ func (m *Metrics) Observe(ctx context.Context, r runtime.Round) (context.Context
 	}
 }
 
-// State returns the store with its calls counted.
+// State returns a state that counts the calls of st.
 func (m *Metrics) State(st state.State) state.State {
 	return access.New(st, func(_ context.Context, a access.Attempt) error {
 		m.requests.WithLabelValues(a.Verb.String(), m.label(a.Type)).Inc()
@@ -85,7 +86,7 @@ func (m *Metrics) State(st state.State) state.State {
 	})
 }
 
-// label is the type, or "other" when there are too many.
+// label returns the type, or "other" when there are too many types.
 func (m *Metrics) label(typ string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +103,7 @@ func (m *Metrics) label(typ string) string {
 	return typ
 }
 
-// metric is one number of each controller.
+// metric is one value of each controller.
 type metric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -121,17 +122,17 @@ var ofControllers = []metric{
 	counter("wakeups_total", "Wake-ups of a controller.", func(m runtime.Metrics) uint64 { return m.Wakeups }),
 	counter("crashes_total", "Errors and panics of a controller.", func(m runtime.Metrics) uint64 { return m.Crashes }),
 	counter("reads_total", "Reads by a controller.", func(m runtime.Metrics) uint64 { return m.Reads }),
-	counter("writes_total", "Writes by a controller, also of what was no change.", func(m runtime.Metrics) uint64 { return m.Writes }),
-	counter("processed_total", "Resources that a queue controller has worked on.", func(m runtime.Metrics) uint64 { return m.Processed }),
+	counter("writes_total", "Writes by a controller, including those that changed nothing.", func(m runtime.Metrics) uint64 { return m.Writes }),
+	counter("processed_total", "Resources that a queue controller has processed.", func(m runtime.Metrics) uint64 { return m.Processed }),
 	counter("requeues_total", "Resources that a queue controller has put back.", func(m runtime.Metrics) uint64 { return m.Requeues }),
 	counter("skips_total", "Resources that a queue controller has skipped.", func(m runtime.Metrics) uint64 { return m.Skips }),
 	counter("mapped_total", "Resources that a queue controller has mapped.", func(m runtime.Metrics) uint64 { return m.Mapped }),
 	{
-		describe("queue_length", "Resources in the queue of a controller, those to come later included."), prometheus.GaugeValue,
+		describe("queue_length", "Resources in the queue of a controller, including delayed ones."), prometheus.GaugeValue,
 		func(m runtime.Metrics) float64 { return float64(m.QueueLength) },
 	},
 	{
-		describe("finished", "1 when the controller has ended for good."), prometheus.GaugeValue,
+		describe("finished", "1 when the controller has ended and will not run again."), prometheus.GaugeValue,
 		func(m runtime.Metrics) float64 {
 			if m.Finished {
 				return 1

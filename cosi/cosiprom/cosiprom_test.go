@@ -32,7 +32,7 @@ var hostDefinition = &resource.Definition{Type: "Hosts.example.org", DefaultName
 
 func (hostSpec) Definition() *resource.Definition { return hostDefinition }
 
-// values are all metrics, by name and labels; of a histogram the number of observations.
+// values returns all metrics by name and labels; for a histogram the number of observations.
 func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 
@@ -52,7 +52,7 @@ func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 
 			var v float64
 
-			switch f.GetType() { // there are no others
+			switch f.GetType() { // there are no other types
 			case dto.MetricType_COUNTER:
 				v = m.GetCounter().GetValue()
 			case dto.MetricType_GAUGE:
@@ -79,7 +79,7 @@ func testMetrics(t *testing.T) {
 
 	st := metrics.State(memory.New())
 	if _, ok := st.(state.Notifier); !ok {
-		t.Error("the store can not notify any more")
+		t.Error("the store cannot notify any more")
 	}
 
 	rt := runtime.New(st, slog.New(slog.DiscardHandler), runtime.WithObserver(metrics.Observe))
@@ -125,7 +125,7 @@ func testMetrics(t *testing.T) {
 	want := map[string]float64{
 		"cosi_controller_crashes_total{controller=Hosts}":   2,
 		"cosi_controller_processed_total{controller=Hosts}": 4,
-		"cosi_controller_queue_length{controller=Hosts}":    2, // what failed is to be tried again
+		"cosi_controller_queue_length{controller=Hosts}":    2, // failed ones wait for another attempt
 		"cosi_controller_reads_total{controller=Hosts}":     4,
 		"cosi_controller_skips_total{controller=Hosts}":     1,
 	}
@@ -143,7 +143,7 @@ func testMetrics(t *testing.T) {
 	}
 }
 
-// TestManyTypes: whoever asks for ever new types does not fill the memory.
+// TestManyTypes: requests for ever new types do not fill the memory.
 func TestManyTypes(t *testing.T) {
 	const most, asked = 1000, 1500
 

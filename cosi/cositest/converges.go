@@ -19,19 +19,18 @@ import (
 )
 
 const (
-	// rest is for how long nothing may change, and longer than any backoff.
+	// rest is how long nothing may change at the end; it is longer than any backoff.
 	rest = 2 * time.Minute
 	// longPatience is how long a wait lasts while calls fail.
 	longPatience = time.Hour
 )
 
-// Converges holds controllers to what they are for: they end in the same state, whatever goes wrong on the way. It runs
-// them once undisturbed, and then with each of the seeds 1 to runs, by which calls take their time, fail before or after
-// they have done what they were to do, panic, and watches break. Act plays the others, meanwhile, undisturbed itself;
-// after it the faults end. All runs must come to rest with the same resources.
+// Converges checks that controllers reach the same state whatever faults occur. It runs them once without faults, and then
+// once for each of the seeds 1 to runs. In these runs calls are slow, fail before or after they took effect, or panic, and
+// watches break. Act plays the other clients at the same time, without faults; after it the faults end. All runs must come
+// to rest with the same resources.
 //
-// Each run is in a bubble of testing/synctest of its own, so act may sleep. The controllers
-// are created for each.
+// Each run is in its own bubble of testing/synctest, so act may sleep. The controllers are created for each run.
 func Converges(t *testing.T, runs int, controllers func() []Named, act func(e *Environment)) {
 	t.Helper()
 
@@ -46,23 +45,23 @@ func Converges(t *testing.T, runs int, controllers func() []Named, act func(e *E
 		case seed == 0:
 			want = got
 		case got != want:
-			t.Fatalf("seed %d: the controllers end in another state.\nundisturbed:\n%s\nwith faults:\n%s", seed, want, got)
+			t.Fatalf("seed %d: the controllers reach another state.\nwithout faults:\n%s\nwith faults:\n%s", seed, want, got)
 		}
 	}
 }
 
-// converge returns what there is in the end of one run. Seed 0 has no faults.
+// converge does one run and returns the resources at its end. Seed 0 has no faults.
 func converge(t *testing.T, seed int, controllers func() []Named, act func(e *Environment)) (end string) {
 	t.Helper()
 
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory.New()
-		f := &faulty{State: mem, rng: rand.New(rand.NewPCG(uint64(seed), 0))} // it is to be the same each time
+		f := newFaulty(mem, rand.New(rand.NewPCG(uint64(seed), 0))) // the same faults each time
 
 		e := StartOn(t, f, controllers()...)
 		e.State, e.patience = mem, longPatience
 
-		synctest.Wait() // a runtime that does not start is not what this is about
+		synctest.Wait() // the start of the runtime is not tested here
 		f.on.Store(seed > 0)
 		act(e)
 		time.Sleep(time.Second)
@@ -76,7 +75,7 @@ func converge(t *testing.T, seed int, controllers func() []Named, act func(e *En
 	return end
 }
 
-// contents is what the controllers read and write, without what depends on how it came about.
+// contents returns the resources that the controllers read and write, without versions and times, which depend on the run.
 func (e *Environment) contents() string {
 	e.t.Helper()
 

@@ -48,7 +48,7 @@ func toLine(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Type
 	return nil
 }
 
-// counting writes how many lines there are. One that is wrong counts those that it sees come instead.
+// counting writes the number of lines. With wrong set, it counts the new lines that it sees instead.
 func counting(count func(before, lines int) int) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "Count",
@@ -69,7 +69,7 @@ func counting(count func(before, lines int) int) controller.Controller {
 	}
 }
 
-// write is what a writer does who is not sure of the words.
+// write writes a line and changes it several times.
 func write(e *Environment) {
 	for i := range 20 {
 		Set(e, fmt.Sprint("w", i%7), wordSpec{fmt.Sprint("word", i)})
@@ -101,7 +101,7 @@ func TestConverges(t *testing.T) {
 	}
 }
 
-// TestConvergesNot: a controller that adds up what happens, where it should look at what there is, is found out.
+// TestConvergesNot: Converges detects a controller that counts changes instead of existing resources.
 func TestConvergesNot(t *testing.T) {
 	all := func() []Named {
 		return []Named{

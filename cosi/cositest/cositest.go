@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cositest tests controllers. It runs them on a state in memory as a program does, plays the parts of others by
-// setting resources, and waits for what the controllers make of them:
+// Package cositest tests controllers. It runs them on a state in memory as a program does. The test plays the other clients
+// by setting resources, and waits for the outputs of the controllers:
 //
 //	func TestGreeting(t *testing.T) {
 //		e := cositest.Start(t, GreetingController())
@@ -9,14 +9,14 @@
 //		cositest.Set(e, "web", HostSpec{Name: "www"})
 //		got := cositest.Wait(e, "web", func(g GreetingSpec) bool { return g.Text != "" })
 //		...
-//		e.Quiet(100 * time.Millisecond) // and then nothing is written any more
+//		e.Quiet(100 * time.Millisecond) // fails if the controllers continue to write
 //	}
 //
-// A wait that times out lists the controllers that fail, and why. In a bubble of testing/synctest time is virtual, and a
-// wait costs none.
+// A wait that times out lists the failing controllers with their errors. In a bubble of testing/synctest time is virtual,
+// and waiting takes no real time.
 //
-// Converges runs controllers again and again while calls fail and watches break, and wants them to end in the same state
-// always. Access is for tests that call a single function of a controller, without a runtime.
+// Converges runs controllers again and again while calls fail and watches break, and checks that they always reach the same
+// state. Access is for tests that call a single function of a controller, without a runtime.
 package cositest
 
 import (
@@ -60,7 +60,8 @@ func Start(t testing.TB, controllers ...Named) *Environment {
 	return StartOn(t, memory.New(), controllers...)
 }
 
-// StartOn runs the controllers on a state, until the test ends. A controller that writes into what it has read fails the test.
+// StartOn runs the controllers on a state, until the test ends. A controller that writes into a resource it has read fails the
+// test.
 func StartOn(t testing.TB, st state.State, controllers ...Named) *Environment {
 	t.Helper()
 
@@ -100,7 +101,7 @@ func (e *Environment) Register(c Named) {
 	case controller.QueueController:
 		err = e.Runtime.RegisterQueueController(c)
 	default:
-		err = fmt.Errorf("register %q: a %T is no controller", c.Name(), c)
+		err = fmt.Errorf("register %q: a %T is not a controller", c.Name(), c)
 	}
 
 	if err != nil {
@@ -108,7 +109,7 @@ func (e *Environment) Register(c Named) {
 	}
 }
 
-// Access returns the state as the controller may use it: what it has not declared is refused.
+// Access returns the state as the controller may use it: access that the controller has not declared is refused.
 func Access(t testing.TB, st state.State, c Named) controller.Access {
 	t.Helper()
 
@@ -124,7 +125,7 @@ func Access(t testing.TB, st state.State, c Named) controller.Access {
 		s := c.Settings()
 		inputs, outputs = s.Inputs, s.Outputs
 	default:
-		t.Fatalf("access of %q: a %T is no controller", c.Name(), c)
+		t.Fatalf("access of %q: a %T is not a controller", c.Name(), c)
 	}
 
 	a, err := runtime.NewAccess(st, c.Name(), inputs, outputs)
@@ -135,11 +136,11 @@ func Access(t testing.TB, st state.State, c Named) controller.Access {
 	return a
 }
 
-// failing lists the controllers that fail, for the message of a wait that timed out.
+// failing lists the failing controllers, for the message of a wait that timed out.
 func (e *Environment) failing() string {
 	statuses, err := typed.List[meta.ControllerStatusSpec](context.Background(), e.State, meta.NamespaceName)
 	if err != nil {
-		return fmt.Sprintf("\nwhich controllers fail is not known: %v", err)
+		return fmt.Sprintf("\nthe failing controllers are not known: %v", err)
 	}
 
 	var b strings.Builder

@@ -55,7 +55,7 @@ func controllers() map[string]cositest.Named {
 	}
 }
 
-// TestEnvironment is a test of a controller as another project would write it.
+// TestEnvironment is a test of a controller, as another project would write it.
 func TestEnvironment(t *testing.T) {
 	for name, c := range controllers() {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// recording is a test that may fail without this one doing so.
+// recording is a test whose failures are recorded.
 type recording struct {
 	testing.TB
 
@@ -130,7 +130,7 @@ func (r *recording) stop(message string) {
 	panic(stopped{})
 }
 
-// TestMessages: a test that fails says what is there instead, and why.
+// TestMessages: the message of a failed wait has the current resource and the failing controllers.
 func TestMessages(t *testing.T) {
 	restless := &controller.Reconciler{
 		ControllerName: "Restless", Writes: []controller.Output{controller.Out[greetingSpec](controller.Exclusive)},
@@ -159,9 +159,9 @@ func TestMessages(t *testing.T) {
 			cositest.Set(e, "web", hostSpec{"www"})
 			cositest.WaitGone[hostSpec](e, "web")
 		}, []string{"name: www"}},
-		"quiet":            {restless, func(e *cositest.Environment) { e.Quiet(5 * time.Second) }, []string{"still change", "default/now) goes from version"}},
+		"quiet":            {restless, func(e *cositest.Environment) { e.Quiet(5 * time.Second) }, []string{"resources still change", "default/now) changed from version"}},
 		"version":          {restless, func(e *cositest.Environment) { cositest.Version[hostSpec](e, "none") }, []string{"does not exist"}},
-		"no controller":    {restless, func(e *cositest.Environment) { e.Register(nobody{}) }, []string{"is no controller"}},
+		"no controller":    {restless, func(e *cositest.Environment) { e.Register(unknown{}) }, []string{"is not a controller"}},
 		"registered twice": {restless, func(e *cositest.Environment) { e.Register(restless) }, []string{"the name is taken"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,6 +189,6 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-type nobody struct{}
+type unknown struct{}
 
-func (nobody) Name() string { return "Nobody" }
+func (unknown) Name() string { return "Unknown" }

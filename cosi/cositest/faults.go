@@ -10,16 +10,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-59268b81/talos/cosi/access"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// errFault is what a fault looks like to a controller.
+// errFault is the error of a fault.
 var errFault = errors.New("a fault of the test")
 
-// faulty is a state, as if far away, on which calls take their time and fail: before anything was done, or after it was
-// done, as when the answer is lost. Watches break. What is random is so by the seed, in a bubble of testing/synctest.
+// faulty is a state that behaves like one on another machine: calls are slow, and fail before or after they took effect (as
+// when the answer is lost), and watches break. The seed determines the faults in a bubble of testing/synctest.
 type faulty struct {
 	state.State
 
@@ -29,7 +30,24 @@ type faulty struct {
 	rng *rand.Rand
 }
 
-// faults are one in so many.
+func newFaulty(st state.State, rng *rand.Rand) *faulty {
+	f := &faulty{rng: rng}
+	f.State = access.Route(func(_ context.Context, a access.Attempt) (state.State, error) {
+		if a.Verb == access.Get || a.Verb == access.List {
+			f.wait()
+
+			if f.oneIn(failedBefore) {
+				return nil, errFault
+			}
+		}
+
+		return st, nil
+	})
+
+	return f
+}
+
+// Each fault happens once in so many calls.
 const (
 	failedBefore = 6
 	failedAfter  = 6
@@ -60,7 +78,7 @@ func (f *faulty) wait() {
 	time.Sleep(d)
 }
 
-// write makes a call that may fail. A panic is for controllers: what the runtime writes itself only fails.
+// write makes a call that may fail. Only calls of controllers panic: those of the runtime itself just fail.
 func (f *faulty) write(ptr resource.Pointer, call func() error) error {
 	f.wait()
 
@@ -87,69 +105,17 @@ func (f *faulty) write(ptr resource.Pointer, call func() error) error {
 	}
 }
 
-// Get implements state.State.
-func (f *faulty) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	f.wait()
-
-	if f.oneIn(failedBefore) {
-		return nil, errFault
-	}
-
-	return f.State.Get(ctx, ptr, opts...)
-}
-
-// List implements state.State.
-func (f *faulty) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	f.wait()
-
-	if f.oneIn(failedBefore) {
-		return nil, errFault
-	}
-
-	return f.State.List(ctx, kind, opts...)
-}
-
 // WatchKindAggregated implements state.State.
 func (f *faulty) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	watch, cancel := context.WithCancel(ctx)
-	events := make(chan []state.Event, 1)
-
-	if err := f.State.WatchKindAggregated(watch, kind, events, opts...); err != nil {
-		cancel()
-
-		return err
-	}
-
-	go func() {
-		defer cancel()
-
-		for {
-			var list []state.Event
-
-			select {
-			case <-ctx.Done():
-				return
-			case list = <-events:
-			}
-
-			broken := f.oneIn(brokenWatch)
-			if broken {
-				list = []state.Event{{Type: state.Errored, Error: errFault}}
-			}
-
-			select {
-			case <-ctx.Done():
-				return
-			case ch <- list:
-			}
-
-			if broken {
-				return
-			}
+	return state.Relay(ctx, ch, func(list []state.Event) (next []state.Event, last bool) {
+		if f.oneIn(brokenWatch) {
+			return []state.Event{{Type: state.Errored, Error: errFault}}, true
 		}
-	}()
 
-	return nil
+		return list, false
+	}, func(ctx context.Context, events chan<- []state.Event) error {
+		return f.State.WatchKindAggregated(ctx, kind, events, opts...)
+	})
 }
 
 // Create implements state.State.

@@ -13,14 +13,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// life is one version of a resource, in one life of it.
+// life identifies a version of a resource. After a resource is destroyed and created again, versions repeat.
 type life struct {
 	version uint64
 	created time.Time
 }
 
-// Quiet waits until nothing that the controllers read or write has changed for a while, and fails when it never comes to
-// that: controllers that have done their work do not write any more.
+// Quiet waits until the resources that the controllers read or write have not changed for a while. It fails if they never
+// stop changing: controllers whose work is done must not write.
 func (e *Environment) Quiet(while time.Duration) {
 	e.t.Helper()
 
@@ -35,14 +35,14 @@ func (e *Environment) Quiet(while time.Duration) {
 		}
 
 		if time.Now().After(deadline) {
-			e.t.Fatalf("after %s the controllers still change:%s%s", e.patience, changes(last, next), e.failing())
+			e.t.Fatalf("after %s resources still change:%s%s", e.patience, changes(last, next), e.failing())
 		}
 
 		last = next
 	}
 }
 
-// snapshot is the versions of all resources that the controllers read or write.
+// snapshot returns the versions of all resources that the controllers read or write.
 func (e *Environment) snapshot() map[resource.Pointer]life {
 	e.t.Helper()
 
@@ -58,7 +58,7 @@ func (e *Environment) snapshot() map[resource.Pointer]life {
 	for _, edge := range edges {
 		ptr := resource.Pointer{Namespace: edge.Namespace, Type: edge.Type, ID: edge.ID}
 
-		if r, err := e.Get(ctx, ptr); err == nil { // else it is gone meanwhile, which the next one shows
+		if r, err := e.Get(ctx, ptr); err == nil { // else it was destroyed: the next snapshot shows that
 			out[ptr] = life{version: r.Metadata().Version(), created: r.Metadata().Created()}
 		}
 	}
@@ -66,22 +66,22 @@ func (e *Environment) snapshot() map[resource.Pointer]life {
 	return out
 }
 
-// changes lists what differs, a line for each resource.
+// changes lists the differences, one line for each resource.
 func changes(before, after map[resource.Pointer]life) string {
 	var lines []string
 
 	for ptr, now := range after {
 		switch was, ok := before[ptr]; {
 		case !ok:
-			lines = append(lines, fmt.Sprintf("\n%s is made", ptr))
+			lines = append(lines, fmt.Sprintf("\n%s was created", ptr))
 		case was != now:
-			lines = append(lines, fmt.Sprintf("\n%s goes from version %d to %d", ptr, was.version, now.version))
+			lines = append(lines, fmt.Sprintf("\n%s changed from version %d to %d", ptr, was.version, now.version))
 		}
 	}
 
 	for ptr := range before {
 		if _, ok := after[ptr]; !ok {
-			lines = append(lines, fmt.Sprintf("\n%s goes", ptr))
+			lines = append(lines, fmt.Sprintf("\n%s was destroyed", ptr))
 		}
 	}
 

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// Set writes a resource, in the namespace of its definition, that no controller owns.
+// Set writes a resource without an owner in the namespace of its definition.
 func Set[S resource.Spec](e *Environment, id string, spec S) {
 	e.t.Helper()
 
@@ -19,53 +19,57 @@ func Set[S resource.Spec](e *Environment, id string, spec S) {
 	}
 }
 
-// Wait returns the spec of a resource once it is there and satisfies the condition; nil means at once.
+// Wait waits until a resource exists and satisfies the condition, and returns its spec. A nil condition is always satisfied.
 func Wait[S resource.Spec](e *Environment, id string, condition func(S) bool) S {
 	e.t.Helper()
 
 	return *WaitResource(e, id, func(r *resource.Typed[S]) bool { return condition == nil || condition(*r.TypedSpec()) }).TypedSpec()
 }
 
-// WaitResource is Wait for the resource with its metadata.
-func WaitResource[S resource.Spec](e *Environment, id string, condition func(*resource.Typed[S]) bool) *resource.Typed[S] {
+// WaitResource is Wait, and returns the whole resource.
+func WaitResource[S resource.Spec](e *Environment, id string, condition func(*resource.Typed[S]) bool) (r *resource.Typed[S]) {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
-	defer cancel()
+	await[S](e, id, func(ctx context.Context) (err error) {
+		r, err = typed.WatchFor(ctx, e.State, "", id, condition)
 
-	r, err := typed.WatchFor(ctx, e.State, "", id, condition)
-	if err != nil {
-		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
-	}
+		return err
+	})
 
 	return r
 }
 
-// WaitGone waits until there is no such resource.
+// WaitGone waits until the resource does not exist.
 func WaitGone[S resource.Spec](e *Environment, id string) {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
-	defer cancel()
+	await[S](e, id, func(ctx context.Context) error {
+		_, err := e.WatchFor(ctx, resource.PointerOf[S]("", id), state.EventTypeIs(state.Destroyed))
 
-	if _, err := e.WatchFor(ctx, resource.PointerOf[S]("", id), state.EventTypeIs(state.Destroyed)); err != nil {
-		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
-	}
+		return err
+	})
 }
 
-// Teardown has a resource torn down and destroyed, which takes until nobody holds it.
+// Teardown tears a resource down, waits until it has no finalizers, and destroys it.
 func Teardown[S resource.Spec](e *Environment, id string) {
+	e.t.Helper()
+
+	await[S](e, id, func(ctx context.Context) error { return e.TeardownAndDestroy(ctx, resource.PointerOf[S]("", id)) })
+}
+
+// await calls fn. If fn fails or takes too long, the test fails with a message that shows the resource.
+func await[S resource.Spec](e *Environment, id string, fn func(context.Context) error) {
 	e.t.Helper()
 
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	defer cancel()
 
-	if err := e.TeardownAndDestroy(ctx, resource.PointerOf[S]("", id)); err != nil {
+	if err := fn(ctx); err != nil {
 		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
 	}
 }
 
-// Version is the present version of a resource.
+// Version returns the current version of a resource.
 func Version[S resource.Spec](e *Environment, id string) uint64 {
 	e.t.Helper()
 
@@ -77,7 +81,7 @@ func Version[S resource.Spec](e *Environment, id string) uint64 {
 	return r.Metadata().Version()
 }
 
-// describe is the resource as it is now.
+// describe returns the resource as YAML, or why there is none.
 func describe[S resource.Spec](e *Environment, id string) string {
 	r, err := e.Get(context.Background(), resource.PointerOf[S]("", id))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -29,8 +29,8 @@ func orPanic(err error) {
 	}
 }
 
-// A store that processes on many machines share. (It needs an etcd, so it is compiled here and not run; the tests of this
-// package do the same with a real one.)
+// A store that processes on many machines share. (It needs an etcd, so the example is compiled but not run; the tests of
+// this package do the same with a real etcd.)
 func ExampleOpen() {
 	ctx := context.Background()
 

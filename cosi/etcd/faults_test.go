@@ -22,19 +22,19 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// world is an etcd that is killed, stopped and restored, and two processes, as it were, that use it over connections that
-// are cut and that hang.
+// world is an etcd that is killed, stopped and restored, and two simulated processes that use it over connections that are
+// cut or hang.
 type world struct {
 	testing.TB
 
 	dir    string
 	server *server
-	direct *clientv3.Client // past the faults
+	direct *clientv3.Client // without faults
 	ways   [2]*proxy
 	stores [2]*etcd.Store
 
 	life   atomic.Int32 // 1 until etcd is restored, then 2
-	number atomic.Int64 // of operations begun
+	number atomic.Int64 // of started operations
 	last   int64
 
 	mu     sync.Mutex
@@ -42,8 +42,8 @@ type world struct {
 	faults map[string]int
 }
 
-// TestFaults has two processes do random operations, with faults and one restore from a snapshot. Then it compares what they
-// were told with the history that etcd itself has. ETCD_TEST_OPERATIONS sets how many operations.
+// TestFaults runs random operations in two processes, with faults and one restore from a snapshot. Then it compares their
+// results and events with the history in etcd. ETCD_TEST_OPERATIONS sets the number of operations.
 func TestFaults(t *testing.T) {
 	missing(t, "etcd", "etcdutl")
 	ok(t, resource.Register[conformance.ItemSpec]())
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 	close(done)
 	failing.Wait()
 
-	// All have read it when they have read this.
+	// A reader that has this event has all events.
 	retry(t, func() error { return w.stores[0].Create(t.Context(), conformance.NewItem(ns, "last", "")) })
 
 	for _, r := range readers {
@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 	w.check(readers)
 }
 
-// now is a moment after all that has been answered.
+// now returns a moment after all answered operations.
 func (w *world) now() moment {
 	for {
 		life := w.life.Load()
@@ -142,7 +142,7 @@ func (w *world) note(fault string) {
 	w.faults[fault]++
 }
 
-// fail cuts connections, lets them hang, and stops etcd for a while.
+// fail cuts connections, makes them hang, and stops etcd for a while.
 func (w *world) fail(done <-chan struct{}) {
 	for r := rand.New(rand.NewPCG(2, 2)); ; {
 		select {
@@ -224,7 +224,7 @@ func (w *world) check(readers []*reader) {
 		err   error
 	)
 
-	w.now() // it answers
+	w.now() // waits until it answers
 	lives[1], err = readTruth(ctx, w.direct, "/p")
 	ok(w, err)
 
@@ -248,7 +248,7 @@ func (w *world) check(readers []*reader) {
 
 		if n := lost(r.told, lives[0], lives[1]); n > 0 {
 			lostEvents += n
-			w.Errorf("the reader at store %d, every %s, was told %d events, and lost %d", r.at, r.every, len(r.told), n)
+			w.Errorf("the reader at store %d, every %s, received %d events, and missed %d", r.at, r.every, len(r.told), n)
 		}
 	}
 

@@ -14,7 +14,7 @@ const (
 	mostDelay  = time.Second
 )
 
-// follow applies what the stream tells, and what further ones tell when it breaks, until the context ends.
+// follow applies the events of the stream until the context ends. When the stream breaks, it starts another one.
 func (s *Store) follow(ctx context.Context, st *stream) {
 	defer close(s.done)
 
@@ -40,7 +40,7 @@ func (s *Store) follow(ctx context.Context, st *stream) {
 	}
 }
 
-// receive applies what the stream tells until it breaks.
+// receive applies the events of the stream until it breaks.
 func (s *Store) receive(st *stream) error {
 	s.setStream(st)
 
@@ -52,7 +52,7 @@ func (s *Store) receive(st *stream) error {
 	return st.receive(s.applyAll, s.advance)
 }
 
-// applyAll applies the events of whole revisions: etcd does not split one.
+// applyAll applies the events of whole revisions: etcd does not split a revision.
 func (s *Store) applyAll(events []*mvccpb.Event) {
 	place := 0
 
@@ -87,8 +87,8 @@ func (s *Store) apply(ev *mvccpb.Event, mark uint64) {
 	}
 }
 
-// put makes a stored value current. One that can not be read changes nothing for readers: it is there, and another
-// version of the program may know what it means.
+// put makes a stored value current. A value that cannot be decoded changes nothing for readers: the resource exists, and
+// another version of the program may be able to decode it.
 func (s *Store) put(kv *mvccpb.KeyValue, mark uint64) {
 	key := string(kv.Key)
 

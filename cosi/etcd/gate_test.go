@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// gate holds up what a watch receives, while requests pass.
+// gate delays the messages of a watch, but not of requests.
 type gate struct{ mu sync.RWMutex }
 
 func (g *gate) close() (open func()) {

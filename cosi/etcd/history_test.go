@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// cutter cancels the watch, as etcd does without a leader, right after the first large batch.
+// cutter cancels the watch right after the first large batch, as etcd does without a leader.
 type cutter struct {
 	grpc.ClientStream
 	cuts *atomic.Int32
@@ -30,7 +30,7 @@ func (c *cutter) RecvMsg(m any) error {
 	if c.next != nil {
 		time.Sleep(60 * time.Millisecond)
 
-		res := m.(*pb.WatchResponse) // next was one
+		res := m.(*pb.WatchResponse) // it is a watch
 		res.Header, res.WatchId, res.Canceled, res.CancelReason = c.next.Header, c.next.WatchId, true, "etcdserver: no leader"
 		c.next = nil
 
@@ -48,8 +48,8 @@ func (c *cutter) RecvMsg(m any) error {
 	return nil
 }
 
-// TestFarBehind opens a store more than a thousand revisions behind, which is more than etcd sends at once, with a watch
-// that goes well and with one that ends after the first thousand: the copy is never older than etcd was.
+// TestFarBehind opens a store more than a thousand revisions behind, which is more than etcd sends at once. One watch works,
+// another one ends after the first thousand revisions. The copy is never older than etcd was at the call.
 func TestFarBehind(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -100,7 +100,7 @@ func TestFarBehind(t *testing.T) {
 	}
 }
 
-// TestOneTransaction destroys many resources in one revision: who resumes after any of the events gets the rest.
+// TestOneTransaction destroys many resources in one revision: a watch that resumes after any of the events gets the rest.
 func TestOneTransaction(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -151,7 +151,7 @@ func next(t testing.TB, ch <-chan state.Event) state.Event {
 	}
 }
 
-// TestCompacted lets etcd throw out what a store that is cut off has not seen: it is told what differs.
+// TestCompacted compacts etcd while a store is cut off: the store's readers receive the differences.
 func TestCompacted(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -204,6 +204,6 @@ func TestCompacted(t *testing.T) {
 	}
 
 	if err := behind.WatchKind(t.Context(), kind(), ch, state.WithKindStartFromBookmark(mark)); !state.IsInvalidBookmark(err) {
-		t.Errorf("resumed before what is not known: %v, want an invalid bookmark", err)
+		t.Errorf("resumed before an unknown change: %v, want an invalid bookmark", err)
 	}
 }

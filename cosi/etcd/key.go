@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// The key of a resource is prefix/namespace/type/id with each part escaped as in a URL, so that no part has a slash. That
-// of the era is prefix.era, which comes before all of them, so that one watch serves both.
+// The key of a resource is prefix/namespace/type/id. Each part is escaped as in a URL and contains no slash. The key of the
+// era is prefix.era, which sorts before all of them: one watch covers both.
 
 func (s *Store) key(ptr resource.Pointer) string {
 	return s.o.prefix + "/" + url.PathEscape(ptr.Namespace) + "/" + url.PathEscape(ptr.Type) + "/" + url.PathEscape(ptr.ID)
@@ -22,9 +22,9 @@ func (s *Store) eraKey() string { return s.o.prefix + ".era" }
 // firstKey and endKey are the range of all keys of the store.
 func (s *Store) firstKey() string { return s.eraKey() }
 
-func (s *Store) endKey() string { return s.o.prefix + "0" } // what follows the slash
+func (s *Store) endKey() string { return s.o.prefix + "0" } // the byte after the slash
 
-// pointerOf reads a key.
+// pointerOf returns the address in a key.
 func (s *Store) pointerOf(key string) (ptr resource.Pointer, err error) {
 	rest, found := strings.CutPrefix(key, s.o.prefix+"/")
 

@@ -12,29 +12,29 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// DefaultLease is how long nobody leads, at most, after a leader was cut off.
+// DefaultLease is the longest time without a leader after a leader was cut off.
 const DefaultLease = 15 * time.Second
 
-// ErrNotLeading is the cause of the end of a leader's context when it may not be the leader much longer.
+// ErrNotLeading is the cause of a leader's context that ends because its lease is about to expire.
 var ErrNotLeading = errors.New("the lease was not renewed in time")
 
 // LeadOption is an option of Lead.
 type LeadOption func(*leadership)
 
-// WithLease sets how long nobody leads, at most, after a leader was cut off: whole seconds, two at least.
+// WithLease sets the longest time without a leader after a leader was cut off: whole seconds, at least two.
 func WithLease(d time.Duration) LeadOption { return func(l *leadership) { l.lease = d } }
 
-// Lead runs fn in one process at a time, of all that call it with the same key. It waits for its turn, in the order of the
-// calls, and returns what fn returns:
+// Lead runs fn in one process at a time, of all processes that call it with the same key. It waits for its turn, in the
+// order of the calls, and returns the error of fn:
 //
 //	for ctx.Err() == nil {
 //		err := etcd.Lead(ctx, client, "/cosi-leader", rt.Run)
 //		log.Warn("not leading any more", "error", err)
 //	}
 //
-// The key is outside the prefix of a store. The context of fn ends with the cause ErrNotLeading when the lease could not be
-// renewed for two thirds of its time: fn has the last third to end before another leads. Writes need no fence beyond that if
-// they go to a Store, since each is a transaction on what it was decided on.
+// The key must be outside the prefix of a store. The context of fn ends with the cause ErrNotLeading when the lease could not
+// be renewed for two thirds of its time. fn then has the last third to return before another process leads. Writes to a Store
+// need no further fence, because each is a transaction on the version that it was decided on.
 func Lead(ctx context.Context, client *clientv3.Client, key string, fn func(context.Context) error, opts ...LeadOption) error {
 	l := &leadership{client: client, key: key, lease: DefaultLease}
 	for _, opt := range opts {
@@ -54,7 +54,7 @@ func Lead(ctx context.Context, client *clientv3.Client, key string, fn func(cont
 	l.id = grant.ID
 	defer l.revoke(ctx)
 
-	// The time counts from before the request: the lease lasts longer.
+	// The time counts from before the request, so the lease lasts longer than that.
 	limit := time.AfterFunc(time.Until(l.end(asked)), func() { cancel(ErrNotLeading) })
 	defer limit.Stop()
 
@@ -74,7 +74,7 @@ type leadership struct {
 	id     clientv3.LeaseID
 }
 
-// end is when a lease that was asked for at a time is no longer relied on.
+// end returns the time until which a lease requested at asked is relied on.
 func (l *leadership) end(asked time.Time) time.Time { return asked.Add(l.lease * 2 / 3) }
 
 // renew renews the lease until the context ends, and moves the limit.
@@ -96,11 +96,11 @@ func (l *leadership) renew(ctx context.Context, limit *time.Timer) {
 	}
 }
 
-// win queues this process up, and waits until all before it have gone.
+// win puts this process into the queue, and waits until all processes before it have left.
 func (l *leadership) win(ctx context.Context) error {
 	own := fmt.Sprintf("%s/%x", l.key, l.id)
 
-	// An attempt of which the answer was lost may have succeeded, and the client tries again.
+	// The client repeats an attempt whose answer was lost, though it may have succeeded.
 	res, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(own), "=", 0)).
 		Then(clientv3.OpPut(own, "", clientv3.WithLease(l.id))).
 		Else(clientv3.OpGet(own)).Commit()
@@ -125,7 +125,7 @@ func (l *leadership) win(ctx context.Context) error {
 	}
 }
 
-// deleted waits until the key is deleted at the revision or later, or that can not be told.
+// deleted waits until the key is deleted at the revision or later, or the watch ends.
 func (l *leadership) deleted(ctx context.Context, key string, revision int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -141,7 +141,7 @@ func (l *leadership) deleted(ctx context.Context, key string, revision int64) er
 	return ctx.Err()
 }
 
-// revoke lets the next one lead at once. If it does not succeed, the lease runs out.
+// revoke lets the next process lead at once. If it fails, the lease expires.
 func (l *leadership) revoke(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lease/3)
 	defer cancel()

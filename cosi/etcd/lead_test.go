@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/etcd"
 )
 
-// candidate calls Lead again and again, and tells when it leads and why it ceases to.
+// candidate calls Lead again and again, and reports when it leads and why it stops.
 type candidate struct {
 	began, ended chan struct{}
 	cause        chan error
@@ -33,9 +33,9 @@ func run(t *testing.T, ctx context.Context, client *clientv3.Client, leaders *at
 		defer close(c.ended)
 
 		for ctx.Err() == nil {
-			etcd.Lead(ctx, client, "/leader", func(ctx context.Context) error { // it is tried again
+			etcd.Lead(ctx, client, "/leader", func(ctx context.Context) error { // the loop tries again
 				if n := leaders.Add(1); n > 1 {
-					t.Errorf("%d lead at once", n)
+					t.Errorf("%d leaders at the same time", n)
 				}
 
 				c.began <- struct{}{}
@@ -68,7 +68,7 @@ func within[T any](t *testing.T, what string, limit time.Duration, ch <-chan T) 
 	return x
 }
 
-// TestLead: one leads at a time, the next one when it resigns, ends or is cut off.
+// TestLead: one process leads at a time. When it resigns, ends or is cut off, the next one leads.
 func TestLead(t *testing.T) {
 	const patience = 30 * time.Second
 
@@ -86,7 +86,7 @@ func TestLead(t *testing.T) {
 
 	select {
 	case <-second.began:
-		t.Fatal("the second leads beside the first")
+		t.Fatal("the second process leads while the first one leads")
 	case <-time.After(4 * time.Second): // longer than the lease
 	}
 
@@ -112,8 +112,8 @@ func TestLead(t *testing.T) {
 
 	go way.hang(20 * time.Second)
 
-	if cause := within(t, "the first, cut off, ceases", patience, first.cause); !errors.Is(cause, etcd.ErrNotLeading) {
-		t.Errorf("it ceased because of %v, want %v", cause, etcd.ErrNotLeading)
+	if cause := within(t, "the end of the first leader, which is cut off", patience, first.cause); !errors.Is(cause, etcd.ErrNotLeading) {
+		t.Errorf("the cause of its end is %v, want %v", cause, etcd.ErrNotLeading)
 	}
 
 	within(t, "the second leads after the first was cut off", patience, second.began)

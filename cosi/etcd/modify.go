@@ -28,9 +28,7 @@ func (s *Store) Modify(ctx context.Context, empty resource.Resource, fn func(res
 			return decision{}, err
 		}
 
-		created(next, state.WriteOptions{Owner: o.Owner})
-
-		return decision{next: next}, nil
+		return created(next, state.WriteOptions{Owner: o.Owner}), nil
 	})
 }
 
@@ -47,48 +45,24 @@ func (s *Store) UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, f
 	})
 }
 
-// modified decides what fn makes of the current version.
+// modified decides a change of the current version by fn.
 func modified(cur resource.Resource, fn func(resource.Resource) error, o state.WriteOptions) (decision, error) {
-	if err := state.CheckOwner("modify", cur, o.Owner); err != nil {
+	next, err := state.Edit(cur, fn, o)
+	if err != nil || resource.Equal(cur, next) {
 		return decision{}, err
 	}
 
-	if err := state.CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
-		return decision{}, err
-	}
-
-	next := cur.DeepCopy()
-	if err := state.Change(cur.Metadata().Pointer(), next, fn); err != nil || resource.Equal(cur, next) {
-		return decision{}, err
-	}
-
-	succeed(cur, next)
-
-	return decision{next: next}, nil
+	return succeed(cur, next), nil
 }
 
 // AddFinalizer implements state.State.
 func (s *Store) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	return s.edit(ctx, "add finalizer", ptr, func(md *resource.Metadata) bool {
-		changed := false
-		for _, f := range finalizers {
-			changed = md.AddFinalizer(f) || changed
-		}
-
-		return changed
-	})
+	return s.edit(ctx, "add finalizer", ptr, func(md *resource.Metadata) bool { return md.AddFinalizer(finalizers...) })
 }
 
 // RemoveFinalizer implements state.State.
 func (s *Store) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	return s.edit(ctx, "remove finalizer", ptr, func(md *resource.Metadata) bool {
-		changed := false
-		for _, f := range finalizers {
-			changed = md.RemoveFinalizer(f) || changed
-		}
-
-		return changed
-	})
+	return s.edit(ctx, "remove finalizer", ptr, func(md *resource.Metadata) bool { return md.RemoveFinalizer(finalizers...) })
 }
 
 // edit changes only the metadata.

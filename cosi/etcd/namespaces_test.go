@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/transform"
 )
 
-// machine is the state of one of several machines: what is its own in memory, what is shared in etcd.
+// machine is the state of one of several machines: local resources in memory, shared ones in etcd.
 func machine(t *testing.T, prefix string) state.State {
 	t.Helper()
 
@@ -49,8 +49,8 @@ func TestMixedConformance(t *testing.T) {
 	})
 }
 
-// TestMixedControllers: a controller of one machine publishes what is local there in the shared namespace, and one of the
-// other machine makes something local of it.
+// TestMixedControllers: a controller of one machine publishes local resources in the shared namespace, and a controller of
+// the other machine creates local resources from them.
 func TestMixedControllers(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -94,7 +94,7 @@ func TestMixedControllers(t *testing.T) {
 		t.Errorf("got %q, want hello!!", got)
 	}
 
-	// And it goes the same way.
+	// The removal is passed on too.
 	ok(t, one.TeardownAndDestroy(t.Context(), ptr))
 
 	_, err = two.WatchFor(t.Context(), ptr, state.EventTypeIs(state.Destroyed))

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/memory"
 )
 
-// open reads the contents as of some revisions ago, if etcd still has them, and follows from there: so the last
-// changes are in the history, and bookmarks from before are good.
+// open reads the contents as of some revisions ago, if etcd still has them, and follows from there. So the last changes are
+// in the history, and bookmarks from before the start are valid.
 func (s *Store) open(ctx context.Context) error {
 	now, err := s.client.Get(ctx, s.firstKey(), clientv3.WithRange(s.endKey()), clientv3.WithCountOnly())
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) open(ctx context.Context) error {
 	return nil
 }
 
-// catchUp waits until the copy has the revision, whatever eras begin on the way.
+// catchUp waits until the copy has the revision, also when new eras begin in between.
 func (s *Store) catchUp(ctx context.Context, revision int64) error {
 	for {
 		at := s.position()
@@ -64,7 +64,7 @@ func (s *Store) catchUp(ctx context.Context, revision int64) error {
 	}
 }
 
-// readFrom starts a watch after the revision, and then reads what there was at it.
+// readFrom starts a watch after the revision, and then reads the contents at the revision.
 func (s *Store) readFrom(ctx, follow context.Context, base int64) (*stream, *clientv3.GetResponse, int64, error) {
 	st, err := s.watch(follow, base+1)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) list(ctx context.Context, opts ...clientv3.OpOption) (*clientv3.
 	return s.client.Get(ctx, s.firstKey(), append(opts, clientv3.WithRange(s.endKey()))...)
 }
 
-// load puts in what there was at the revision. Nobody else has the store yet.
+// load fills the copy with the contents at the revision. No other goroutine uses the store yet.
 func (s *Store) load(contents *clientv3.GetResponse, base int64) {
 	s.cluster = contents.Header.ClusterId
 	s.at = position{applied: base}
@@ -112,7 +112,7 @@ func (s *Store) load(contents *clientv3.GetResponse, base int64) {
 	}
 }
 
-// epoch tells bookmarks of this store from those of another cluster or prefix.
+// epoch identifies bookmarks of this cluster and prefix.
 func (s *Store) epoch(cluster uint64) (epoch [memory.EpochSize]byte) {
 	h := fnv.New64a()
 	h.Write(binary.BigEndian.AppendUint64([]byte(s.o.prefix), cluster))

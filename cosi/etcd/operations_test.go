@@ -12,24 +12,24 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// moment is a place in the history of etcd: the life and the revision.
+// moment is a place in the history of etcd: life (before or after the restore) and revision.
 type moment struct {
 	life     int
 	revision int64
 }
 
-// claim is what a store said to one who called it: that something is so. It was called at one moment and answered by another.
+// claim is the statement in the result of a call. The call was made at one moment and answered at another.
 type claim struct {
 	what     string
 	id       string
 	from, to moment
 
-	// One of these two: what must have been so at some revision between, or a change that must have happened.
+	// One of these two: a condition that must have held at some revision in between, or a change that must have happened.
 	was      func(resource.Resource) bool
 	happened func(change) bool
 }
 
-// holds tells whether the claim is true in one of the lives that it may be about.
+// holds reports whether the claim is true in one of the lives that it may be about.
 func (c *claim) holds(lives [2]truth) bool {
 	for life := c.from.life; life <= c.to.life; life++ {
 		from, to := c.from.revision, c.to.revision
@@ -61,7 +61,7 @@ func exists(r resource.Resource) bool { return r != nil }
 
 func missingOne(r resource.Resource) bool { return r == nil }
 
-// operate does one random thing to one of the resources, and returns what was claimed, nil if nothing was.
+// operate does one random operation on one of the resources, and returns the claim of the result, nil if there is none.
 func operate(ctx context.Context, st state.State, r *rand.Rand, number int) *claim {
 	id := fmt.Sprint("r", r.IntN(12))
 	ptr := resource.PointerOf[conformance.ItemSpec](ns, id)
@@ -78,7 +78,7 @@ func operate(ctx context.Context, st state.State, r *rand.Rand, number int) *cla
 	case 2:
 		cur, getErr := st.Get(ctx, ptr)
 		if getErr != nil {
-			return nil // of a copy, which may be old
+			return nil // a read of the copy, which may be old
 		}
 
 		next := cur.DeepCopy()
@@ -91,7 +91,7 @@ func operate(ctx context.Context, st state.State, r *rand.Rand, number int) *cla
 	case 3, 4, 5:
 		want := unique
 		if r.IntN(2) == 0 {
-			want = "again" // often, it is so already
+			want = "again" // often no change
 		}
 
 		c.what, c.was = "set", func(r resource.Resource) bool { return r != nil && value(r) == want }
@@ -118,7 +118,7 @@ func operate(ctx context.Context, st state.State, r *rand.Rand, number int) *cla
 		err = st.Destroy(ctx, ptr)
 	}
 
-	// A refusal says something too; what failed on the way says nothing.
+	// A refusal is a claim too; a failed connection is not.
 	switch class := state.ClassOf(err); {
 	case err == nil:
 		return c

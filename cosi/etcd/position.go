@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// position is how far the copy is.
+// position is the place in the history that the copy has reached.
 type position struct {
 	era     uint64
 	applied int64 // revision that the copy has reached
 }
 
-// errRestored says that etcd was restored from a snapshot, so that its history is not the one that was followed.
+// errRestored means that etcd was restored from a snapshot: its history is no longer the one that the copy followed.
 var errRestored = errors.New("etcd was restored from a snapshot")
 
 func (s *Store) position() position {
@@ -24,14 +24,14 @@ func (s *Store) position() position {
 	return s.at
 }
 
-// move sets the position, and wakes those who wait for it. The lock is held.
+// move sets the position and wakes the goroutines that wait for it. The lock is held.
 func (s *Store) move(to position) {
 	s.at = to
 	close(s.moved)
 	s.moved = make(chan struct{})
 }
 
-// advance notes that everything up to the revision is in the copy.
+// advance records that the copy has everything up to the revision.
 func (s *Store) advance(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Store) advance(revision int64) {
 	}
 }
 
-// enter begins an era after the revision: bookmarks from before are no good any more.
+// enter begins an era after the revision: earlier bookmarks are no longer valid.
 func (s *Store) enter(era uint64, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Store) setStream(st *stream) {
 	s.stream = st
 }
 
-// restart has the watch started again, and with it the history compared with that of etcd.
+// restart breaks the watch. It is then started again, and the history is compared with that of etcd.
 func (s *Store) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Store) askProgress() {
 	s.mu.Unlock()
 
 	if st != nil {
-		st.askProgress() // the stream has broken, and another one will tell
+		st.askProgress() // if it fails, the stream has broken, and the next one reports progress
 	}
 }
 
@@ -86,9 +86,8 @@ const (
 	mostAsk  = time.Second
 )
 
-// reach waits until the copy has the revision, which etcd has told after the copy was at a position. There may be no
-// event of the revision. It returns errRestored when the history that the revision is of may not be the one of the
-// position.
+// reach waits until the copy has the revision. etcd reported the revision after the copy was at the position since. There
+// may be no event of the revision. It returns errRestored if the revision may belong to another history than the position.
 func (s *Store) reach(ctx context.Context, revision int64, since position) error {
 	asked := time.NewTimer(firstAsk)
 	defer asked.Stop()
@@ -101,7 +100,7 @@ func (s *Store) reach(ctx context.Context, revision int64, since position) error
 		switch {
 		case at.era != since.era:
 			return errRestored
-		case revision < since.applied: // it went back
+		case revision < since.applied: // etcd was restored
 			s.restart()
 		case at.applied >= revision:
 			return nil

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// proxy passes connections on to a server, and can cut them or let them hang.
+// proxy passes connections on to a server, and can cut them or make them hang.
 type proxy struct {
 	listener net.Listener
 	target   string
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
-	hung  chan struct{} // closed when bytes pass
+	hung  chan struct{} // closed when bytes pass again
 }
 
 func newProxy(t testing.TB, target string) *proxy {
@@ -51,7 +51,7 @@ func (p *proxy) endpoint() string { return p.listener.Addr().String() }
 func (p *proxy) serve(from net.Conn) {
 	to, err := net.Dial("tcp", p.target)
 	if err != nil {
-		from.Close() // it is refused
+		from.Close() // the server refuses the connection
 
 		return
 	}
@@ -104,7 +104,7 @@ func (p *proxy) cut() {
 	}
 }
 
-// hang lets nothing pass for a time, and cuts then, so that what was on its way is lost.
+// hang lets nothing pass for a time and then cuts the connections, so data in transit is lost.
 func (p *proxy) hang(d time.Duration) {
 	through := make(chan struct{})
 

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// reader notes what a watch tells. One that moves ends its watch every now and then, and resumes it at the other store.
+// reader records the events of a watch. A reader that moves ends its watch now and then, and resumes it at the other store.
 type reader struct {
 	w       *world
 	at      int
-	every   time.Duration // 0 for one that does not move
+	every   time.Duration // 0 for a reader that does not move
 	resumed int
 
 	told []change
@@ -38,7 +38,7 @@ func (w *world) read(at int, every time.Duration) *reader {
 	return r
 }
 
-// watch reads until it is time to move, and returns true at the end of all.
+// watch reads until it is time to move, or returns true at the end of the test.
 func (r *reader) watch(ctx context.Context) (end bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,7 +62,7 @@ func (r *reader) watch(ctx context.Context) (end bool) {
 		r.resumed++
 	case err != nil:
 		if state.IsInvalidBookmark(err) {
-			r.mark = nil // it is started anew
+			r.mark = nil // it starts again
 		}
 
 		time.Sleep(10 * time.Millisecond)
@@ -70,7 +70,7 @@ func (r *reader) watch(ctx context.Context) (end bool) {
 		return ctx.Err() != nil
 	}
 
-	there := contents{} // what a watch that starts anew tells first
+	there := contents{} // the contents at the start of a watch
 
 	for bootstrapping := r.mark == nil; ; {
 		select {
@@ -115,7 +115,7 @@ func (r *reader) tell(typ state.EventType, res resource.Resource) {
 	r.told = append(r.told, c)
 }
 
-// differ tells what differs from what was told before.
+// differ records the differences to the events before.
 func (r *reader) differ(there contents) {
 	for id, res := range there {
 		if r.has[id] == nil {
@@ -138,6 +138,6 @@ func (r *reader) finish(t testing.TB) {
 	select {
 	case <-r.done:
 	case <-time.After(time.Minute):
-		t.Fatalf("a reader at store %d, of %d events, has not seen the last one", r.at, len(r.told))
+		t.Fatalf("a reader at store %d has not received the last event, after %d events", r.at, len(r.told))
 	}
 }

@@ -40,14 +40,14 @@ func saveSnapshot(ctx context.Context, client *clientv3.Client, path string) err
 	return err
 }
 
-// TestRestored restores etcd from a snapshot while two processes have the store open, so that its revision goes back. In
-// one case others write before the processes are let in again, so that it has grown beyond what they know, and the revision
-// at which they know a resource has been given to another change of the same one.
+// TestRestored restores etcd from a snapshot while two processes have the store open, so its revision decreases. In one case
+// other clients write before the processes can connect again. Then the revision is higher than the processes know, and the
+// revision of a known version belongs to another change of the same resource.
 func TestRestored(t *testing.T) {
 	missing(t, "etcd", "etcdutl")
 	ok(t, resource.Register[conformance.ItemSpec]())
 
-	for name, grown := range map[string]bool{"revision goes back": false, "revision has grown": true} {
+	for name, grown := range map[string]bool{"revision decreases": false, "revision has grown": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := ownServer(t, filepath.Join(dir, "one"))
@@ -112,12 +112,12 @@ func TestRestored(t *testing.T) {
 			<-hung
 			time.AfterFunc(100*time.Millisecond, open)
 
-			// What the copy has is not written over what there is: the old version is of a history that is no more.
+			// A write that was decided on the old copy does not replace the restored version.
 			retry(t, func() error { return a.AddFinalizer(ctx, later, "after") })
 			ok(t, a.Create(ctx, conformance.NewItem(ns, "new", "")))
 
 			if _, err := a.Get(ctx, resource.PointerOf[conformance.ItemSpec](ns, "new")); err != nil {
-				t.Errorf("what was just created: %v", err)
+				t.Errorf("get of a resource just created: %v", err)
 			}
 
 			_, err = b.WatchFor(ctx, resource.PointerOf[conformance.ItemSpec](ns, "new"), state.EventTypeIs(state.Created))
@@ -146,11 +146,11 @@ func TestRestored(t *testing.T) {
 				}
 
 				if err := st.WatchKind(ctx, kind(), make(chan state.Event), state.WithKindStartFromBookmark(mark)); !state.IsInvalidBookmark(err) {
-					t.Errorf("%s takes a bookmark from before: %v", name, err)
+					t.Errorf("%s accepts an earlier bookmark: %v", name, err)
 				}
 			}
 
-			// The watch was told all that differs.
+			// The watch received all differences.
 			has := map[string]bool{"kept": true, "updated later": true}
 			for i := range 10 {
 				has[fmt.Sprint("created later ", i)] = true
@@ -167,7 +167,7 @@ func TestRestored(t *testing.T) {
 				}
 			}
 
-			// Bookmarks from after are good for both, and for who opens the store now.
+			// Later bookmarks are valid for both stores, and for a store that is opened now.
 			fresh := make(chan state.Event, 10)
 			ok(t, a.WatchKind(ctx, kind(), fresh, state.WithBootstrapBookmark()))
 

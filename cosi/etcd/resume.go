@@ -17,15 +17,15 @@ import (
 
 const readTimeout = time.Minute
 
-// resume starts a watch where the copy is. If etcd does not have the history any more that the copy was made from, the
-// copy is corrected first.
+// resume starts a watch at the position of the copy. If etcd no longer has the history of the copy, resume first corrects
+// the copy.
 func (s *Store) resume(ctx context.Context) (*stream, error) {
 	short, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 
 	at := s.position()
 
-	// The watch comes first: from here on it would break if etcd were restored.
+	// The watch comes first: it breaks if etcd is restored from here on.
 	st, err := s.watch(ctx, at.applied+1)
 	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return nil, err
@@ -41,11 +41,11 @@ func (s *Store) resume(ctx context.Context) (*stream, error) {
 
 	switch {
 	case errors.Is(err, errRestored):
-		s.log.Warn("etcd was restored from a snapshot, reading it anew")
+		s.log.Warn("etcd was restored from a snapshot, reading it again")
 
 		err = s.replace(short, true)
 	case errors.Is(err, rpctypes.ErrCompacted):
-		s.log.Warn("etcd has thrown out what the watch has not seen, reading it anew")
+		s.log.Warn("etcd compacted changes that the watch has not seen, reading it again")
 
 		err = s.replace(short, false)
 	}
@@ -57,9 +57,9 @@ func (s *Store) resume(ctx context.Context) (*stream, error) {
 	return s.resume(ctx)
 }
 
-// verify compares the copy with what etcd had at the position. A value has the time of its change in it, so another
-// history that led to the same values is not to be expected. A cluster keeps its identity when it is restored under the same
-// names, and its revision may have grown beyond ours since, so nothing less tells.
+// verify compares the copy with the contents of etcd at the position. Each value contains the time of its change, so another
+// history does not lead to equal values. A weaker check would not do: a cluster that is restored under the same names keeps
+// its identity, and its revision may have grown beyond ours since.
 func (s *Store) verify(ctx context.Context, at position) error {
 	contents, err := s.list(ctx, clientv3.WithRev(at.applied))
 	if errors.Is(err, rpctypes.ErrFutureRev) {
@@ -98,8 +98,8 @@ func (s *Store) verify(ctx context.Context, at position) error {
 	return nil
 }
 
-// replace reads everything, and makes the copy equal to it. Readers are told what differs, but not how it came to be:
-// their bookmarks from before and from in between are no good.
+// replace reads everything and corrects the copy. Readers receive the differences, but not the changes that led to them:
+// their earlier bookmarks, and those of the corrections, are not valid.
 func (s *Store) replace(ctx context.Context, restored bool) error {
 	contents, err := s.list(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Store) replace(ctx context.Context, restored bool) error {
 	return nil
 }
 
-// writeEra tells all processes that etcd was restored. When another one has done so meanwhile, that is as good.
+// writeEra notifies all processes that etcd was restored. It does nothing if another process has written an era.
 func (s *Store) writeEra(ctx context.Context, stored, era uint64) error {
 	unchanged := clientv3.Compare(clientv3.ModRevision(s.eraKey()), "=", 0)
 	if stored > 0 {
@@ -164,7 +164,7 @@ func (s *Store) writeEra(ctx context.Context, stored, era uint64) error {
 	return nil
 }
 
-// changedFrom returns the keys of which etcd has something else than the copy, in order.
+// changedFrom returns the keys whose values in etcd differ from the copy, sorted.
 func (s *Store) changedFrom(there map[string]*mvccpb.KeyValue) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

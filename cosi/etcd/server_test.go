@@ -24,7 +24,7 @@ type server struct {
 	cmd                *exec.Cmd
 }
 
-// binary finds a program of etcd: in the directory of ETCD, as built by this project, or installed.
+// binary finds a program of etcd: in the directory of $ETCD, built by this project, or installed.
 func binary(name string) string {
 	named := ""
 	if etcd := os.Getenv("ETCD"); etcd != "" {
@@ -66,7 +66,7 @@ func (s *server) start(data string) error {
 	return s.cmd.Start()
 }
 
-// ownServer starts a server for a test that does to it what others would not survive.
+// ownServer starts a server for a test that would break a shared one.
 func ownServer(t testing.TB, data string) *server {
 	t.Helper()
 	missing(t, "etcd")
@@ -83,7 +83,7 @@ func (s *server) kill() {
 	s.cmd.Wait()
 }
 
-// restore makes a directory from a snapshot. The cluster keeps its identity, which makes it hard to see.
+// restore creates a directory from a snapshot. The cluster keeps its identity, which makes the restore hard to notice.
 func (s *server) restore(snapshot, data string) error {
 	//program:built what binary found
 	out, err := exec.Command(binary("etcdutl"), "snapshot", "restore", snapshot, "--data-dir", data,
@@ -103,9 +103,9 @@ func missing(t testing.TB, names ...string) {
 		switch {
 		case binary(name) != "":
 		case os.Getenv("TALOS_E2E") != "": // make test has built them
-			t.Fatalf("there is no %s", name)
+			t.Fatalf("%s: not found", name)
 		default:
-			t.Skipf("there is no %s: run make build, or set ETCD to an etcd beside it", name)
+			t.Skipf("%s: not found: run make build, or set ETCD to an etcd in the same directory", name)
 		}
 	}
 }

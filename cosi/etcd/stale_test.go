@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestOldCopy has one process write while the watch of another, whose requests pass, is held up. What the other one is told
-// of its writes is true all the same, also where its old copy would have it that there is nothing to do.
+// TestOldCopy writes in one process while the watch of another process is delayed, but not its requests. The results of the
+// other process are correct all the same, also where its old copy would suggest that there is nothing to do.
 func TestOldCopy(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -39,39 +39,39 @@ func TestOldCopy(t *testing.T) {
 	}
 
 	for name, tt := range map[string]struct {
-		before, meanwhile, then func(st *etcd.Store) error
-		want                    func(r resource.Resource) bool // of what is there in the end
+		before, between, then func(st *etcd.Store) error
+		want                  func(r resource.Resource) bool // at the end
 	}{
 		"add a finalizer": {
-			before:    func(st *etcd.Store) error { return st.AddFinalizer(t.Context(), ptr("a"), "f") },
-			meanwhile: func(st *etcd.Store) error { return st.RemoveFinalizer(t.Context(), ptr("a"), "f") },
-			then:      func(st *etcd.Store) error { return st.AddFinalizer(t.Context(), ptr("a"), "f") },
-			want:      func(r resource.Resource) bool { return r.Metadata().HasFinalizer("f") },
+			before:  func(st *etcd.Store) error { return st.AddFinalizer(t.Context(), ptr("a"), "f") },
+			between: func(st *etcd.Store) error { return st.RemoveFinalizer(t.Context(), ptr("a"), "f") },
+			then:    func(st *etcd.Store) error { return st.AddFinalizer(t.Context(), ptr("a"), "f") },
+			want:    func(r resource.Resource) bool { return r.Metadata().HasFinalizer("f") },
 		},
 		"remove a finalizer": {
-			meanwhile: func(st *etcd.Store) error { return st.AddFinalizer(t.Context(), ptr("a"), "f") },
-			then:      func(st *etcd.Store) error { return st.RemoveFinalizer(t.Context(), ptr("a"), "f") },
-			want:      func(r resource.Resource) bool { return !r.Metadata().HasFinalizer("f") },
+			between: func(st *etcd.Store) error { return st.AddFinalizer(t.Context(), ptr("a"), "f") },
+			then:    func(st *etcd.Store) error { return st.RemoveFinalizer(t.Context(), ptr("a"), "f") },
+			want:    func(r resource.Resource) bool { return !r.Metadata().HasFinalizer("f") },
 		},
 		"set": {
-			before:    func(st *etcd.Store) error { return set(st, "a", "1") },
-			meanwhile: func(st *etcd.Store) error { return set(st, "a", "2") },
-			then:      func(st *etcd.Store) error { return set(st, "a", "1") },
-			want:      func(r resource.Resource) bool { return value(r) == "1" },
+			before:  func(st *etcd.Store) error { return set(st, "a", "1") },
+			between: func(st *etcd.Store) error { return set(st, "a", "2") },
+			then:    func(st *etcd.Store) error { return set(st, "a", "1") },
+			want:    func(r resource.Resource) bool { return value(r) == "1" },
 		},
-		"set what was destroyed": {
-			before:    func(st *etcd.Store) error { return set(st, "a", "1") },
-			meanwhile: func(st *etcd.Store) error { return st.Destroy(t.Context(), ptr("a")) },
-			then:      func(st *etcd.Store) error { return set(st, "a", "1") },
-			want:      func(r resource.Resource) bool { return r != nil && value(r) == "1" },
+		"set a destroyed resource": {
+			before:  func(st *etcd.Store) error { return set(st, "a", "1") },
+			between: func(st *etcd.Store) error { return st.Destroy(t.Context(), ptr("a")) },
+			then:    func(st *etcd.Store) error { return set(st, "a", "1") },
+			want:    func(r resource.Resource) bool { return r != nil && value(r) == "1" },
 		},
-		"tear down what was created again": {
+		"tear down a resource that was created again": {
 			before: func(st *etcd.Store) error {
 				_, err := st.Teardown(t.Context(), ptr("a"))
 
 				return err
 			},
-			meanwhile: func(st *etcd.Store) error {
+			between: func(st *etcd.Store) error {
 				if err := st.Destroy(t.Context(), ptr("a")); err != nil {
 					return err
 				}
@@ -86,7 +86,7 @@ func TestOldCopy(t *testing.T) {
 			want: func(r resource.Resource) bool { return r.Metadata().Phase() == resource.PhaseTearingDown },
 		},
 		"get": {
-			meanwhile: func(st *etcd.Store) error { return set(st, "a", "new") },
+			between: func(st *etcd.Store) error { return set(st, "a", "new") },
 			then: func(st *etcd.Store) error {
 				r, err := st.Get(t.Context(), ptr("a"), state.WithCurrent())
 				if err == nil && value(r) != "new" {
@@ -113,7 +113,7 @@ func TestOldCopy(t *testing.T) {
 		ok(t, err)
 
 		open := slow.close()
-		ok(t, tt.meanwhile(st))
+		ok(t, tt.between(st))
 
 		time.AfterFunc(50*time.Millisecond, open)
 
@@ -121,7 +121,7 @@ func TestOldCopy(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 
-		// The copy is not behind what its own process was told.
+		// The copy is not behind the results that its own process got.
 		if r := get(old, "a"); !tt.want(r) {
 			t.Errorf("%s: its own process reads %v", name, r)
 		}

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd is a state in etcd, shared by all who open it with the same prefix:
+// Package etcd is a state in etcd, shared by all processes that open it with the same prefix:
 //
 //	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:2379"}})
 //	st, err := etcd.Open(ctx, client, etcd.WithPrefix("/cosi"))
 //
-// Each process follows the prefix with one watch and keeps a copy in memory, from which it reads and watches, at the
-// speed of package memory; the copy may be some milliseconds behind what another process has written, and never behind
-// what this one has. A write is one transaction of etcd that holds only if the resource is as it was decided on, so
-// that writes of all processes to a resource follow one another: one that was decided on an old copy is decided again.
-// What turns out to change nothing, or is refused, costs a read of etcd, so that this is not decided on an old copy either.
+// Each process follows the prefix with one watch and keeps a copy in memory. Reads and watches use the copy, at the speed of
+// package memory. The copy may be some milliseconds behind the writes of other processes, but never behind those of its own
+// process. A write is one transaction of etcd that succeeds only if the resource is still the version that the write was
+// decided on. A write that was decided on an old copy is decided again, so the writes of all processes to a resource follow
+// one another. A write that would change nothing, or would be refused, reads etcd first, so this is not decided on an old
+// copy either.
 //
-// Bookmarks are places in the history of etcd. They are good for every process, and across restarts, as far back as
-// etcd's history and WithHistory reach.
+// Bookmarks are places in the history of etcd. They are valid in every process and across restarts, as far back as etcd's
+// history and WithHistory reach.
 //
-// When etcd is restored from a snapshot under an open store, the store sees it: readers are told what differs, and bookmarks
-// from before are refused. A restore while no process has the store open is seen only if the cluster has another
-// identity then, or when its revision was bumped (etcdutl snapshot restore --bump-revision --mark-compacted), which
+// When etcd is restored from a snapshot under an open store, the store notices: readers receive the differences, and earlier
+// bookmarks are refused. A restore while no process has the store open is noticed only if the cluster gets another
+// identity, or if its revision is bumped (etcdutl snapshot restore --bump-revision --mark-compacted), which
 // the etcd project recommends in any case.
 //
-// A value that can not be read, such as one of a later version of the program, stays what it is: a resource whose spec
-// is unknown passes through undecoded, and what is no resource at all is left out. Values are decoded when they arrive,
-// so types are registered before the store is opened; package typed decodes what came before.
+// A value that cannot be decoded, such as one of a later version of the program, stays as it is. A resource with an unknown
+// spec passes through undecoded; a value that is not a resource is left out. Values are decoded when they arrive, so register
+// types before the store is opened. Package typed decodes resources that arrived before.
 package etcd
 
 import (
@@ -41,7 +42,7 @@ import (
 
 // Store is a state in etcd.
 type Store struct {
-	copy *memory.State // follows
+	copy *memory.State // follows etcd
 	feed *memory.Feed
 
 	client *clientv3.Client
@@ -49,10 +50,10 @@ type Store struct {
 	o      options
 
 	mu      sync.Mutex
-	known   map[string]version // by key: what etcd had when the copy was where it is
+	known   map[string]version // by key: the values of etcd at the position of the copy
 	at      position
 	moved   chan struct{} // closed when at changes
-	stream  *stream       // nil while there is none
+	stream  *stream       // nil between two streams
 	cluster uint64
 
 	stop context.CancelFunc
@@ -75,22 +76,22 @@ type options struct {
 	log     *slog.Logger
 }
 
-// WithPrefix sets what all keys begin with; the default is /cosi.
+// WithPrefix sets the prefix of all keys; the default is /cosi.
 func WithPrefix(prefix string) Option {
 	return func(o *options) { o.prefix = strings.TrimSuffix(prefix, "/") }
 }
 
-// WithHistory sets how many changes of a kind are kept in memory at most, and how many revisions back they are read
+// WithHistory limits the number of changes of a kind that are kept in memory, and sets how many revisions back they are read
 // when the store is opened.
 func WithHistory(events int) Option {
 	return func(o *options) { o.history, o.memory = max(events, 1), []memory.Option{memory.WithHistory(events)} }
 }
 
-// WithSilence sets how long etcd, which is asked regularly, may say nothing before its connection is taken for dead; the
-// default is half a minute.
+// WithSilence sets the time without an answer of etcd, which is asked regularly, after which its connection counts as dead.
+// The default is 30 s.
 func WithSilence(d time.Duration) Option { return func(o *options) { o.silence = d } }
 
-// WithLog sets where lost watches and values that can not be read are reported; the default is slog's.
+// WithLog sets the log for broken watches and values that cannot be decoded; the default is slog's.
 func WithLog(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 
 // Open reads the store and begins to follow it. The context is for opening only.
@@ -120,7 +121,7 @@ func (s *Store) Close() {
 
 // Get implements state.State.
 func (s *Store) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	if !state.NewGetOptions(opts...).Current {
+	if !state.Apply(opts).Current {
 		return s.copy.Get(ctx, ptr)
 	}
 
@@ -153,8 +154,8 @@ func (s *Store) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch 
 	return s.caughtUp(ctx, func() error { return s.copy.WatchKindAggregated(ctx, kind, ch, opts...) })
 }
 
-// caughtUp starts a watch. A bookmark of another process may be of a change that this one has not seen yet, so one that is
-// refused is tried again when the copy has what etcd has.
+// caughtUp starts a watch. A bookmark of another process may be of a change that this process has not seen yet. So after a
+// refused bookmark it waits until the copy has caught up with etcd, and tries again.
 func (s *Store) caughtUp(ctx context.Context, watch func() error) error {
 	err := watch()
 	if !state.IsInvalidBookmark(err) {

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
-// endpoint is the etcd server of the tests, started once; why is the reason when there is none.
+// endpoint is the etcd server of the tests, started once; why is the reason if there is none.
 var endpoint, why string
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 func startEtcd() (stop func()) {
 	s := newServer()
 	if s.path == "" {
-		why = "there is no etcd: run make build, or set ETCD to one"
+		why = "etcd not found: run make build, or set ETCD to its path"
 
 		return func() {}
 	}
@@ -83,7 +83,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// retry does what may fail because a connection was just cut.
+// retry repeats an operation that may fail because a connection was just cut.
 func retry(t testing.TB, fn func() error) {
 	t.Helper()
 
@@ -137,7 +137,7 @@ func kind() resource.Kind { return resource.KindOf[conformance.ItemSpec](ns) }
 
 func value(r resource.Resource) string { return r.(conformance.Item).TypedSpec().Value } // all are
 
-// TestShared has several processes, as it were, write the same resources: no write is lost, and all see the same.
+// TestShared writes the same resources in several simulated processes: no write is lost, and all see the same versions.
 func TestShared(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -234,7 +234,7 @@ func TestBookmarks(t *testing.T) {
 		}
 	}
 
-	// With no history read back, what is gone is refused.
+	// Without a history, bookmarks of destroyed resources are refused.
 	short := open(t, prefix, etcd.WithHistory(1))
 	if err := short.WatchKind(t.Context(), kind(), make(chan state.Event), state.WithKindStartFromBookmark(marks[0])); !state.IsInvalidBookmark(err) {
 		t.Errorf("got %v, want an invalid bookmark", err)
@@ -246,7 +246,7 @@ func TestBookmarks(t *testing.T) {
 	}
 }
 
-// TestRubbish: values that are no resources are left out, and what is good is seen.
+// TestRubbish: values that are not resources are left out, and the resources are read.
 func TestRubbish(t *testing.T) {
 	prefix := newPrefix()
 	client := dial(t)

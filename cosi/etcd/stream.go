@@ -17,15 +17,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// stream is one watch on one connection, and it ends with the connection. The watch of clientv3 does not: it goes on
-// with whatever etcd answers next, which may have been restored from a snapshot in between.
+// stream is one watch on one connection, and ends with the connection. The watch of clientv3 does not: it continues on the
+// next connection, to an etcd that may have been restored from a snapshot in between.
 type stream struct {
 	pb.Watch_WatchClient
 
 	cancel  context.CancelFunc
 	silence time.Duration
 
-	sending sync.Mutex // a stream takes one message at a time
+	sending sync.Mutex // gRPC allows one Send at a time
 }
 
 // watch starts a watch of the keys of the store at a revision.
@@ -49,7 +49,7 @@ func (st *stream) start(ctx context.Context, conn *grpc.ClientConn, req *pb.Watc
 	timeout := time.AfterFunc(st.silence, st.cancel)
 	defer timeout.Stop()
 
-	// A thousand revisions may come in one message.
+	// One message may contain a thousand revisions.
 	st.Watch_WatchClient, err = pb.NewWatchClient(conn).Watch(ctx, grpc.MaxCallRecvMsgSize(math.MaxInt32))
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (st *stream) start(ctx context.Context, conn *grpc.ClientConn, req *pb.Watc
 	return failureOf(res)
 }
 
-// failureOf returns why etcd ends the watch, nil if it does not.
+// failureOf returns the error with which etcd ends the watch, nil if it does not end.
 func failureOf(res *pb.WatchResponse) error {
 	switch {
 	case res.CompactRevision != 0:
@@ -86,19 +86,18 @@ func (st *stream) send(req *pb.WatchRequest) error {
 	return st.Send(req)
 }
 
-// askProgress has etcd tell how far the watch is, which it does only when the watch is not behind.
+// askProgress asks etcd for the position of the watch. etcd answers only when the watch is not behind.
 func (st *stream) askProgress() error {
 	return st.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}})
 }
 
-// receive calls events for each message with events and progress for each message that only tells how far the watch is,
-// until the stream ends. A connection on which nothing arrives, although etcd is asked, is taken for dead.
+// receive calls events for each message with events, and progress for each message that has only the position of the watch,
+// until the stream ends. A connection on which nothing arrives, although etcd is asked, counts as dead.
 func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision int64)) error {
 	dead := time.AfterFunc(st.silence, st.cancel)
 	defer dead.Stop()
 
-	alive := st.askRegularly()
-	defer alive()
+	go st.askRegularly()
 
 	for {
 		res, err := st.Recv()
@@ -112,7 +111,7 @@ func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision i
 
 		dead.Reset(st.silence)
 
-		// The header of a message with events names the revision of etcd, however far behind the watch is.
+		// The header of a message with events has the revision of etcd, which may be ahead of the watch.
 		if len(res.Events) > 0 {
 			events(res.Events)
 		} else if !res.Created {
@@ -121,23 +120,19 @@ func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision i
 	}
 }
 
-func (st *stream) askRegularly() (stop func()) {
+// askRegularly asks for the position until the stream ends.
+func (st *stream) askRegularly() {
 	const perSilence = 3
 
-	ticker, done := time.NewTicker(st.silence/perSilence), make(chan struct{})
+	ticker := time.NewTicker(st.silence / perSilence)
+	defer ticker.Stop()
 
-	go func() {
-		defer ticker.Stop()
-
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				st.askProgress() // then nothing arrives
-			}
+	for {
+		select {
+		case <-st.Context().Done():
+			return
+		case <-ticker.C:
+			st.askProgress() // if it fails, nothing arrives, and receive ends
 		}
-	}()
-
-	return sync.OnceFunc(func() { close(done) })
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// truth is what etcd says happened in one of its lives, which begins with what a snapshot had of the one before.
+// truth is the history of etcd in one of its lives. The second life begins with a snapshot of the first.
 type truth struct {
 	changes []change
 	byID    map[string][]change
@@ -24,10 +24,10 @@ type change struct {
 	id       string
 	resource resource.Resource // nil for a destruction
 	revision int64             // of etcd
-	life     int               // in which a watch told it
+	life     int               // in which a watch reported it
 }
 
-// same tells whether two changes are one. The time of a version makes it unique.
+// same reports whether two changes are the same one. The time of a version makes it unique.
 func (c change) same(d change) bool {
 	if c.typ != d.typ || c.id != d.id || (c.resource == nil) != (d.resource == nil) {
 		return false
@@ -37,7 +37,7 @@ func (c change) same(d change) bool {
 		resource.Equal(c.resource, d.resource) && c.resource.Metadata().Updated().Equal(d.resource.Metadata().Updated())
 }
 
-// readTruth reads the history of all resources under a prefix. Nobody writes any more.
+// readTruth reads the history of all resources under a prefix, after all writes.
 func readTruth(ctx context.Context, client *clientv3.Client, prefix string) (truth, error) {
 	end, err := client.Put(ctx, prefix+"/end", "")
 	if err != nil {
@@ -88,8 +88,8 @@ func idOf(key string) string {
 	}
 }
 
-// between returns what a resource was at a revision, and what became of it up to another one. A change has the revision
-// only if it happened in between.
+// between returns the version of a resource at a revision, and its changes up to another revision. Only changes in between
+// have a revision.
 func (t *truth) between(id string, from, to int64) (was resource.Resource, changes []change) {
 	all := t.byID[id]
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision > from })
@@ -135,8 +135,8 @@ func contentsAfter(changes []change) contents {
 	return c
 }
 
-// lost returns how many events a reader was not told, given those it was told. Its story must begin as the first life went, event by
-// event, and end as the second one went; in between, after etcd was restored, come changes that lead from one to the other.
+// lost returns how many events a reader has missed, given those that it received. They must begin with the events of the
+// first life and end with those of the second. In between, after etcd was restored, come changes from one to the other.
 func lost(told []change, first, second truth) int {
 	begin := 0
 	for begin < len(told) && begin < len(first.changes) && told[begin].same(first.changes[begin]) {

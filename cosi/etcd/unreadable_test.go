@@ -13,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestUnreadable has a later version of the program write what this one can not read: a spec whose field has become
-// something else, and a value that is no resource at all. Neither is taken for a destruction, nor written over.
+// TestUnreadable stores values that this version of the program cannot decode: a spec with a field of another type, and a
+// value that is not a resource. Neither is taken for a destruction, and neither is overwritten.
 func TestUnreadable(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -23,7 +23,7 @@ func TestUnreadable(t *testing.T) {
 
 	for name, tt := range map[string]struct {
 		value func(md resource.Metadata) string
-		typ   state.EventType // of the event, if there is one
+		typ   state.EventType // of the event, if any
 		event bool
 	}{
 		"a spec": {func(md resource.Metadata) string {
@@ -60,18 +60,18 @@ func TestUnreadable(t *testing.T) {
 			}
 
 			if err := typed.Set(t.Context(), st, ns, "a", conformance.ItemSpec{Value: "ours"}); err == nil {
-				t.Error("it was written over")
+				t.Error("it was overwritten")
 			}
 
 			if _, err := st.Get(t.Context(), ptr); err != nil {
-				t.Errorf("it is gone: %v", err)
+				t.Errorf("get: %v", err)
 			}
 
 			res, err := client.Get(t.Context(), key)
 			ok(t, err)
 
 			if len(res.Kvs) != 1 || string(res.Kvs[0].Value) != theirs {
-				t.Errorf("etcd has %q, want what was put", res.Kvs)
+				t.Errorf("etcd has %q, want the stored value", res.Kvs)
 			}
 
 			_, err = client.Delete(t.Context(), key)
@@ -84,7 +84,7 @@ func TestUnreadable(t *testing.T) {
 				}
 
 				if _, err := typed.As[conformance.ItemSpec](ev.Resource); err == nil {
-					t.Error("who reads the spec is not told that it can not be read")
+					t.Error("the reader of the spec got no error")
 				}
 
 				ev = next(t, ch)

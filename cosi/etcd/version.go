@@ -11,12 +11,12 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// version is a value as etcd has it, and what it means.
+// version is a value in etcd with the decoded resource.
 type version struct {
-	// Resource is nil for none. For a value that can not be read it is the last one of the key that could.
+	// Resource is nil if the key does not exist. For a value that cannot be decoded it is the last decoded one of the key.
 	resource.Resource
 
-	revision   int64 // of etcd that made it, 0 for none
+	revision   int64 // of the last change in etcd, 0 for none
 	value      string
 	unreadable error
 }
@@ -27,11 +27,11 @@ func (v version) is(kv *mvccpb.KeyValue) bool {
 
 func (v version) same(w version) bool { return v.revision == w.revision && v.value == w.value }
 
-// compareLimit keeps a transaction, which has the old value and the new one in it, within what etcd takes.
+// compareLimit keeps a transaction, which contains the old and the new value, within the size limit of etcd.
 const compareLimit = 256 << 10
 
-// unchanged holds if etcd has this version. The revision alone does not tell when etcd was restored from a snapshot and
-// has given it to another change.
+// unchanged returns conditions that hold if etcd has this version. The revision alone is not enough: after a restore from a
+// snapshot, etcd may have given it to another change.
 func (v version) unchanged(key string) []clientv3.Cmp {
 	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", v.revision)}
 
@@ -42,13 +42,13 @@ func (v version) unchanged(key string) []clientv3.Cmp {
 	return conditions
 }
 
-// decode reads a stored value; had is what the key was, nil for none.
+// decode decodes a stored value; had is the previous resource of the key, nil for none.
 func (s *Store) decode(kv *mvccpb.KeyValue, had resource.Resource) version {
 	v := version{revision: kv.ModRevision, value: string(kv.Value)}
 
 	v.Resource, v.unreadable = s.resourceOf(string(kv.Key), kv.Value)
 	if v.unreadable != nil {
-		s.log.Error("a value can not be read", "error", v.unreadable)
+		s.log.Error("a stored value cannot be decoded", "error", v.unreadable)
 
 		v.Resource = had
 	}
@@ -56,8 +56,8 @@ func (s *Store) decode(kv *mvccpb.KeyValue, had resource.Resource) version {
 	return v
 }
 
-// resourceOf reads a stored value. A spec that another version of the program has written, and this one can not read,
-// passes through undecoded: who reads it is told, and nobody takes the resource for destroyed.
+// resourceOf decodes a stored value. A spec that cannot be decoded, because another version of the program has written it,
+// passes through undecoded: its reader gets the error, and no one takes the resource for destroyed.
 func (s *Store) resourceOf(key string, value []byte) (resource.Resource, error) {
 	ptr, err := s.pointerOf(key)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) resourceOf(key string, value []byte) (resource.Resource, error) 
 			return nil, fmt.Errorf("%s: %w", ptr, opaqueErr)
 		}
 
-		s.log.Error("a spec can not be read, it passes through undecoded", "error", err)
+		s.log.Error("a spec cannot be decoded, it passes through undecoded", "error", err)
 	}
 
 	if got := r.Metadata().Pointer(); got != ptr {

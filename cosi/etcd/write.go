@@ -14,15 +14,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// decision is what shall become of a resource: a new version, its destruction, or nothing.
+// decision is the change of a resource: a new version, its destruction, or nothing.
 type decision struct {
 	next    resource.Resource
 	destroy bool
 }
 
-// write makes one change. decide is shown the current version, nil for none, and is called again when the copy turns out
-// to be old. No answer rests on an old copy: a change is refused by etcd itself, and what decide refuses, or finds done
-// already, is decided on what etcd has.
+// write makes one change. decide gets the current version, nil for none, and is called again if the copy turns out to be
+// old. No result depends on an old copy: etcd refuses a change that was decided on one, and a refusal or a decision to
+// change nothing is confirmed with the version in etcd.
 func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur resource.Resource) (decision, error)) (resource.Resource, error) {
 	key := s.key(ptr)
 
@@ -30,7 +30,7 @@ func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur
 	cur, since := s.known[key], s.at
 	s.mu.Unlock()
 
-	for told := int64(0); ; { // the revision at which etcd has told cur, 0 for what the copy has
+	for seen := int64(0); ; { // the revision at which etcd returned cur; 0 if cur is from the copy
 		d, refused := s.decide(cur, decide)
 
 		if refused == nil && d.changes() {
@@ -43,23 +43,23 @@ func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur
 				return d.next, nil
 			}
 
-			cur, told = *newest, revision
+			cur, seen = *newest, revision
 
 			continue
 		}
 
-		if told == 0 {
+		if seen == 0 {
 			newest, revision, err := s.read(ctx, key)
 			if err != nil {
 				return nil, err
 			}
 
 			if !newest.same(cur) || revision < since.applied {
-				cur, told = newest, revision
+				cur, seen = newest, revision
 
 				continue
 			}
-		} else if err := s.see(ctx, told, since); err != nil {
+		} else if err := s.see(ctx, seen, since); err != nil {
 			return nil, errors.Join(refused, err)
 		}
 
@@ -73,27 +73,27 @@ func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur
 
 func (d decision) changes() bool { return d.destroy || d.next != nil }
 
-// decide has a change decided. A value that can not be read is not replaced.
+// decide calls decide. A value that cannot be decoded is not replaced.
 func (s *Store) decide(cur version, decide func(cur resource.Resource) (decision, error)) (decision, error) {
 	if cur.unreadable != nil {
-		return decision{}, fmt.Errorf("the stored value can not be read: %w", cur.unreadable)
+		return decision{}, fmt.Errorf("the stored value cannot be decoded: %w", cur.unreadable)
 	}
 
 	return decide(cur.Resource)
 }
 
-// see waits until the copy has what etcd has told, so that a caller does not find less than it was told.
+// see waits until the copy has the revision, so a caller that reads afterwards does not see an older version than its result.
 func (s *Store) see(ctx context.Context, revision int64, since position) error {
 	err := s.reach(ctx, revision, since)
 	if errors.Is(err, errRestored) {
-		err = nil // the copy was made anew since
+		err = nil // the copy has been read again since
 	}
 
 	return err
 }
 
-// swap changes the key if it is the version that the change was decided on, and waits until the copy has the change. If
-// it is another version, swap returns that one and the revision at which etcd told it.
+// swap changes the key if it has the version that the change was decided on, and waits until the copy has the change. If
+// the key has another version, swap returns that version and the revision at which etcd returned it.
 func (s *Store) swap(
 	ctx context.Context, key string, cur version, d decision, since position,
 ) (newest *version, revision int64, err error) {
@@ -118,7 +118,7 @@ func (s *Store) swap(
 		return &v, res.Header.Revision, nil
 	}
 
-	since.applied++ // a change has a revision of its own
+	since.applied++ // a change has a new revision
 
 	err = s.reach(ctx, res.Header.Revision, since)
 	if errors.Is(err, errRestored) {
@@ -128,7 +128,7 @@ func (s *Store) swap(
 	return nil, 0, err
 }
 
-// confirm asks whether a change is in etcd that was made when etcd was restored, before or after.
+// confirm checks that etcd has a change that was made while etcd was restored.
 func (s *Store) confirm(ctx context.Context, key, value string, destroyed bool) error {
 	since := s.position()
 
@@ -144,7 +144,7 @@ func (s *Store) confirm(ctx context.Context, key, value string, destroyed bool) 
 	return s.see(ctx, revision, since)
 }
 
-// read asks etcd itself, and returns its revision too.
+// read reads the key from etcd, and also returns etcd's revision.
 func (s *Store) read(ctx context.Context, key string) (version, int64, error) {
 	res, err := s.client.Get(ctx, key)
 	if err != nil {
@@ -172,21 +172,20 @@ func (s *Store) Create(ctx context.Context, r resource.Resource, opts ...state.W
 		return err
 	}
 
-	next := r.DeepCopy()
-	created(next, o)
+	first := created(r.DeepCopy(), o)
 
 	_, err := s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
 		if cur != nil {
 			return decision{}, state.NewError(state.AlreadyExists, "create", ptr, "already exists")
 		}
 
-		return decision{next: next}, nil
+		return first, nil
 	})
 	if err != nil {
 		return err
 	}
 
-	state.WriteBack(md, next.Metadata())
+	state.WriteBack(md, first.next.Metadata())
 
 	return nil
 }
@@ -216,8 +215,8 @@ func (s *Store) Update(ctx context.Context, r resource.Resource, opts ...state.W
 	return nil
 }
 
-// change replaces the version of an existing resource by what fn makes of it: an unsealed resource for good, or the
-// version it was given when there is nothing to change.
+// change replaces the version of an existing resource by the one that fn returns: an unsealed resource, which the store
+// keeps, or cur if there is nothing to change.
 func (s *Store) change(ctx context.Context, op string, ptr resource.Pointer, fn func(cur resource.Resource) (resource.Resource, error)) (resource.Resource, error) {
 	return s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
 		if cur == nil {
@@ -229,39 +228,28 @@ func (s *Store) change(ctx context.Context, op string, ptr resource.Pointer, fn 
 			return decision{}, err
 		}
 
-		succeed(cur, next)
-
-		return decision{next: next}, nil
+		return succeed(cur, next), nil
 	})
 }
 
-// created makes a resource a first version.
-func created(next resource.Resource, o state.WriteOptions) {
+// created decides to create a resource.
+func created(next resource.Resource, o state.WriteOptions) decision {
 	at := o.Created
 	if at.IsZero() {
 		at = time.Now()
 	}
 
-	md := next.Metadata()
-	md.SetVersion(1)
-	md.SetOwner(o.Owner)
-	md.SetCreated(at)
+	next.Metadata().Begin(o.Owner, at.UnixNano())
+	next.Metadata().Seal()
 
-	if md.Updated().IsZero() {
-		md.SetUpdated(md.Created())
-	}
-
-	md.Seal()
+	return decision{next: next}
 }
 
-// succeed makes a resource the version after the current one.
-func succeed(cur, next resource.Resource) {
-	was, md := cur.Metadata(), next.Metadata()
-	md.SetVersion(was.Version() + 1)
-	md.SetOwner(was.Owner())
-	md.SetCreated(was.Created())
-	md.SetUpdated(time.Now())
-	md.Seal()
+// succeed decides to replace the current version by the next one.
+func succeed(cur, next resource.Resource) decision {
+	next.Metadata().Succeed(cur.Metadata(), time.Now().UnixNano())
+
+	return decision{next: next}
 }
 
 // Destroy implements state.State.

@@ -2,21 +2,21 @@
 
 // Package guard starts goroutines whose panic does not end the process.
 //
-// The runtime of controllers recovers a panic of a controller, and the supervisor one of a service. Neither can recover a
-// panic on a goroutine that the controller or the service starts: that ends the process, and the end of process 1 is a
-// panic of the kernel. So such a goroutine is started here, and its panic is an error, with which the controller or
-// service that waits for it fails, and is started again:
+// The controller runtime recovers a panic of a controller, and the supervisor recovers one of a service. Neither can recover
+// a panic on a goroutine that the controller or the service starts: such a panic ends the process, and when process 1 ends,
+// the kernel panics. A goroutine that is started with this package turns a panic into an error. The controller or service
+// that waits for the goroutine fails with that error, and is started again:
 //
 //	listening := guard.Go(func() error { return listen(ctx, changed) })
 //	…
 //	case err := <-listening:
 //		return err
 //
-// A goroutine that nobody waits for is detached: its panic is logged. The test of the house refuses the go statement and
+// A goroutine that nothing waits for is started with Detach, which logs its panic. A house test refuses the go statement and
 // sync.WaitGroup.Go in the packages of process 1.
 //
-// A panic while a lock is held, or in the state itself, leaves what nobody can trust; cosi's own packages start their
-// goroutines without a guard.
+// After a panic in the state itself, or while a lock is held, its data may be inconsistent. So cosi's own packages start
+// their goroutines without a guard.
 package guard
 
 import (
@@ -55,7 +55,7 @@ func Call(f func() error) (err error) {
 	return f()
 }
 
-// Go calls f on a goroutine of its own. The channel gets the error of f, or its panic as a *Panic, and is closed then.
+// Go calls f on a new goroutine. The channel receives the error of f, or its panic as a *Panic, and is then closed.
 func Go(f func() error) <-chan error {
 	ended := make(chan error, 1)
 
@@ -68,7 +68,7 @@ func Go(f func() error) <-chan error {
 	return ended
 }
 
-// Detach calls f on a goroutine that nobody waits for. A panic of f is logged with the name of what failed.
+// Detach calls f on a goroutine that nothing waits for. A panic of f is logged with the name.
 func Detach(log *slog.Logger, name string, f func()) {
 	go func() {
 		if err := Call(func() error { f(); return nil }); err != nil {
@@ -77,7 +77,7 @@ func Detach(log *slog.Logger, name string, f func()) {
 	}()
 }
 
-// Group is a number of goroutines that are waited for together. The zero Group has none.
+// Group is a set of goroutines that are waited for together. The zero Group is empty.
 type Group struct {
 	running sync.WaitGroup
 

@@ -19,7 +19,7 @@ func TestCall(t *testing.T) {
 		name  string
 		f     func() error
 		is    error  // errors.Is
-		begin string // of the text
+		begin string // the beginning of the text
 	}{
 		{"no error", func() error { return nil }, nil, ""},
 		{"an error", func() error { return io.EOF }, io.EOF, "EOF"},
@@ -34,7 +34,7 @@ func TestCall(t *testing.T) {
 				}
 
 				if tt.is != nil && !errors.Is(err, tt.is) {
-					t.Errorf("%s: got %v, want one that is %v", by, err, tt.is)
+					t.Errorf("%s: got %v, want an error that is %v", by, err, tt.is)
 				}
 
 				var p *guard.Panic
@@ -56,7 +56,7 @@ func group(f func() error) error {
 	return g.Wait()
 }
 
-// TestGoIsClosed: who waits for the end and not for the error gets both.
+// TestGoIsClosed: the channel is closed after the error.
 func TestGoIsClosed(t *testing.T) {
 	ended := guard.Go(func() error { return io.EOF })
 	<-ended

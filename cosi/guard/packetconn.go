@@ -4,8 +4,8 @@ package guard
 
 import "net"
 
-// PacketConn guards a library that reads and parses packets on goroutines of its own: a packet that makes parse panic, or
-// the reading itself, is dropped. parse is the library's function; each packet is parsed twice.
+// PacketConn guards a library that reads and parses packets on its own goroutines: a packet is dropped if reading or parsing
+// it panics. parse is the library's function; each packet is parsed twice.
 func PacketConn(conn net.PacketConn, parse func(packet []byte)) net.PacketConn {
 	return &packetConn{PacketConn: conn, parse: parse}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// TestPacketConn: packets that make the parser or the reading panic are as if they had not come.
+// TestPacketConn: packets that make the parser or the read panic are dropped.
 func TestPacketConn(t *testing.T) {
 	conn := guard.PacketConn(&packets{queue: []string{"bad", "good", "unreadable", "", "last"}}, func(packet []byte) {
 		if packet[0] == 'b' {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package introspect shows the counters of controllers as resources, for clients that have nothing but the resource API:
+// Package introspect shows the counters of controllers as resources, for clients that have only the resource API:
 //
 //	metrics := introspect.New(rt.Metrics)
 //	served := namespaced.New(func(namespace string) state.State {
@@ -10,8 +10,8 @@
 //		return st
 //	})
 //
-// The counters change all the time, and nobody should be woken by that who does not ask: they are read when somebody gets
-// or lists them, and every few seconds while somebody watches. For Prometheus there is package cosiprom.
+// The counters change all the time, so a change must not wake clients. The counters are read when a client gets or lists
+// them, and every few seconds while a client watches them. Package cosiprom serves them to Prometheus.
 package introspect
 
 import (
@@ -27,15 +27,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// Every is how often watches are told what has changed.
+// Every is how often watches receive changes.
 const Every = 5 * time.Second
 
 // owner of the resources.
 const owner = "runtime"
 
-// shown is a state that is brought up to date when it is read. Writes are refused.
+// shown is a state that is refreshed when it is read. Writes are refused.
 type shown struct {
-	state.State // for reading
+	state.State // kept, behind serve
 
 	read func() []runtime.Metrics
 
@@ -47,20 +47,24 @@ type shown struct {
 
 // New returns a state with a resource for each controller that read returns, such as runtime.Runtime's Metrics.
 func New(read func() []runtime.Metrics) state.State {
-	kept := memory.New()
+	s := &shown{read: read, kept: memory.New()}
+	s.State = access.Route(s.serve)
 
-	return &shown{read: read, kept: kept, State: access.New(kept, func(_ context.Context, a access.Attempt) error {
-		if a.Verb.Writes() {
-			ptr := resource.Pointer{Namespace: a.Namespace, Type: a.Type, ID: a.ID}
-
-			return state.NewError(state.Unsupported, a.Verb.String(), ptr, "counters are not written")
-		}
-
-		return nil
-	})}
+	return s
 }
 
-// refresh reads the counters. What has not changed is not written.
+func (s *shown) serve(ctx context.Context, a access.Attempt) (state.State, error) {
+	switch {
+	case a.Verb.Writes():
+		return nil, state.NewError(state.Unsupported, a.Verb.String(), a.Pointer, "counters are not written")
+	case a.Verb == access.Watch:
+		return s.kept, s.watched(ctx)
+	default:
+		return s.kept, s.refresh()
+	}
+}
+
+// refresh reads the counters. Unchanged ones are not written.
 func (s *shown) refresh() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +98,7 @@ func (s *shown) refresh() error {
 	return nil
 }
 
-// watched keeps the state up to date until the context ends, however many watch it.
+// watched refreshes the state until the context ends. All watches share one goroutine.
 func (s *shown) watched(ctx context.Context) error {
 	if err := s.refresh(); err != nil {
 		return err
@@ -121,7 +125,7 @@ func (s *shown) watched(ctx context.Context) error {
 	return nil
 }
 
-// follow refreshes the state while somebody watches.
+// follow refreshes the state while there are watches.
 func (s *shown) follow() {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
@@ -131,11 +135,11 @@ func (s *shown) follow() {
 			return
 		}
 
-		s.refresh() // the store in memory takes what it took before
+		s.refresh() // an error would have come up in the first refresh
 	}
 }
 
-// unwatched reports whether nobody watches, and that nobody follows then.
+// unwatched reports whether there are no watches, and records that follow ends then.
 func (s *shown) unwatched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,51 +147,6 @@ func (s *shown) unwatched() bool {
 	s.following = s.watchers > 0
 
 	return !s.following
-}
-
-// Get implements state.State.
-func (s *shown) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	if err := s.refresh(); err != nil {
-		return nil, err
-	}
-
-	return s.State.Get(ctx, ptr, opts...)
-}
-
-// List implements state.State.
-func (s *shown) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	if err := s.refresh(); err != nil {
-		return nil, err
-	}
-
-	return s.State.List(ctx, kind, opts...)
-}
-
-// Watch implements state.State.
-func (s *shown) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	if err := s.watched(ctx); err != nil {
-		return err
-	}
-
-	return s.State.Watch(ctx, ptr, ch, opts...)
-}
-
-// WatchKind implements state.State.
-func (s *shown) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
-	if err := s.watched(ctx); err != nil {
-		return err
-	}
-
-	return s.State.WatchKind(ctx, kind, ch, opts...)
-}
-
-// WatchKindAggregated implements state.State.
-func (s *shown) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	if err := s.watched(ctx); err != nil {
-		return err
-	}
-
-	return s.State.WatchKindAggregated(ctx, kind, ch, opts...)
 }
 
 // WatchFor implements state.State.

@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// One that is read again unchanged is no new version; one that is gone is gone.
+	// Unchanged counters are not a new version; counters of a removed controller are destroyed.
 	c.set(full, runtime.Metrics{Controller: "c"})
 
 	items, err := st.List(t.Context(), kind())
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestWatch: who watches is told of changes every few seconds; when nobody does, nothing is read.
+// TestWatch: watches receive changes every few seconds; without watches, nothing is read.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c counters
@@ -106,14 +106,14 @@ func TestWatch(t *testing.T) {
 		time.Sleep(time.Hour)
 
 		if n := c.timesRead(); n != 0 {
-			t.Errorf("the counters were read %d times before anybody asked", n)
+			t.Errorf("the counters were read %d times before the first watch", n)
 		}
 
 		for life := range 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			ch := make(chan state.Event, 100)
 
-			for range 2 { // as many as there are cost no more
+			for range 2 { // all watches share the reads
 				if err := st.WatchKind(ctx, kind(), ch); err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +149,7 @@ func TestWatch(t *testing.T) {
 			time.Sleep(time.Hour)
 
 			if n := c.timesRead() - before; n != 0 {
-				t.Errorf("the counters were read %d times when nobody watched any more", n)
+				t.Errorf("the counters were read %d times after the last watch", n)
 			}
 		}
 	})
@@ -183,7 +183,7 @@ func TestWritesAreRefused(t *testing.T) {
 	}
 }
 
-// TestOfARuntime: each controller of a runtime is there.
+// TestOfARuntime: each controller of a runtime has a resource.
 func TestOfARuntime(t *testing.T) {
 	if err := introspect.RegisterTypes(); err != nil {
 		t.Fatal(err)

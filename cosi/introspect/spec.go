@@ -10,13 +10,13 @@ import (
 // NamespaceName is where the metrics are.
 const NamespaceName = "controllers"
 
-// ControllerMetricsSpec is what a controller has done since it was registered; the id is its name. See runtime.Metrics.
+// ControllerMetricsSpec has the counters of a controller since it was registered; the id is its name. See runtime.Metrics.
 type ControllerMetricsSpec struct {
 	Wakeups uint64 `yaml:"wakeups" protobuf:"1"`
 	Crashes uint64 `yaml:"crashes" protobuf:"2"`
 	Reads   uint64 `yaml:"reads"   protobuf:"3"`
 	Writes  uint64 `yaml:"writes"  protobuf:"4"`
-	// Finished tells that the controller does not run again.
+	// Finished means that the controller does not run again.
 	Finished bool `yaml:"finished" protobuf:"5"`
 	// The rest is of queue controllers.
 	Processed   uint64 `yaml:"processed,omitempty"   protobuf:"6"`
@@ -48,5 +48,5 @@ func specOf(m runtime.Metrics) ControllerMetricsSpec {
 	}
 }
 
-// RegisterTypes makes the types known to this process; see resource.Register.
+// RegisterTypes registers the types; see resource.Register.
 func RegisterTypes() error { return resource.Register[ControllerMetricsSpec]() }

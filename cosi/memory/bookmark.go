@@ -13,11 +13,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// A bookmark is the epoch of the store (random, kept as long as its history is), the hash of the kind and the
-// number of an event (its mark). So one of another store, another life of this store or another kind is refused.
+// A bookmark is the epoch of the store (random, stored together with its history), the hash of the kind and the
+// number of an event (its mark). So a bookmark of another store, of another life of this store or of another kind is refused.
 //
-// In a follower several events may have one mark. The bookmark of such an event says also how many of them there had
-// been, and if their order is the follower's own, which follower that was.
+// In a follower several events may have one mark. The bookmark of such an event also has its place among them and, if the
+// order is specific to the follower, the nonce of the follower.
 const (
 	epochSize    = 8
 	bookmarkSize = epochSize + 16
@@ -37,8 +37,8 @@ func kindHash(k resource.Kind) uint64 {
 // bookmark of an event.
 func (k *kind) bookmark(seq uint64) state.Bookmark { return k.bookmarkAt(k.history.positionOf(seq)) }
 
-// bookmarkNow is after all that has happened. In a follower that is more than what happened to the kind, and so it is
-// good for longer.
+// bookmarkNow returns a bookmark after the last event. In a follower it is after the last event of all kinds, and so stays
+// valid longer.
 func (k *kind) bookmarkNow() state.Bookmark {
 	end := k.history.end
 
@@ -79,7 +79,7 @@ func (k *kind) resume(b state.Bookmark, ptr resource.Pointer) (uint64, error) {
 	switch h := &k.history; {
 	case err != nil:
 	case h.floor.after(p):
-		err = fmt.Errorf("what came after event %d is no longer in the history, which begins after %d", p.mark, h.floor.mark)
+		err = fmt.Errorf("the events after %d are no longer in the history, which begins after %d", p.mark, h.floor.mark)
 	case p == wholly(p.mark):
 		ceiling := h.end.mark
 		if f := k.store.feed; f != nil {

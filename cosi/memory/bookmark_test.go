@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// FuzzBookmark resumes at whatever bytes: an error of the right class, or the events after a place in the history.
+// FuzzBookmark resumes at arbitrary bytes: an error of the right class, or the events after a place in the history.
 func FuzzBookmark(f *testing.F) {
 	st := memory.New(memory.WithHistory(4))
 	ch := make(chan state.Event, 10)
@@ -39,7 +39,7 @@ func FuzzBookmark(f *testing.F) {
 	})
 }
 
-// FuzzFollowerBookmark does the same with a follower that has several changes of one mark, some of them of a resync.
+// FuzzFollowerBookmark does the same with a follower that has several changes with one mark, some of them from a resync.
 func FuzzFollowerBookmark(f *testing.F) {
 	st, feed := memory.NewFollower(epoch, 10, memory.WithHistory(6))
 	ch := make(chan state.Event, 20)

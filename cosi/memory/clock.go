@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// clock tells the time of updates. To ask for the wall clock was a quarter of an update, and Go asks for the monotonic one
-// each time as well: this one asks for the latter alone, and counts from what both were a moment ago. When the wall clock
-// is set, it notices that within clockStep.
+// clock returns the time of updates. time.Now reads both the wall clock and the monotonic clock, and took a quarter of the
+// time of an update. clock reads only the monotonic clock, and adds the difference to a recent time.Now. When the wall clock
+// is set, clock notices within clockStep.
 type clock struct{ last atomic.Pointer[time.Time] }
 
 const clockStep = 5 * time.Millisecond

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestClock: the clock says what the wall clock says, whenever it is asked, also when the time has been set meanwhile.
+// TestClock: the clock always agrees with the wall clock, also after the wall clock was set.
 func TestClock(t *testing.T) {
 	var c clock
 
@@ -25,7 +25,7 @@ func TestClock(t *testing.T) {
 		}
 	}
 
-	// In there it is another year.
+	// In the bubble it is another year.
 	synctest.Test(t, func(t *testing.T) {
 		for _, wait := range []time.Duration{0, time.Nanosecond, clockStep - 1, 1, clockStep, time.Hour} {
 			time.Sleep(wait)

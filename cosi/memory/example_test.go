@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -28,7 +28,7 @@ func orPanic(err error) {
 	}
 }
 
-// A store that keeps the last 100 events of each kind for those who come late.
+// A store that keeps the last 100 events of each kind for late watches.
 func ExampleNew() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

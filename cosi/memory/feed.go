@@ -10,20 +10,20 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Feed is the writing end of a state that follows a store elsewhere. The state is for reading and watching only; what
-// is fed has been decided by the other store. Marks are that store's places in its history: they never shrink, across all
-// kinds, and bookmarks carry them. Changes that have one mark must come in the same order to every follower, except after
-// Forget.
+// Feed is the writing end of a state that follows another store. The state itself is only for reads and watches; the other
+// store has decided the changes that are fed. Marks are the places in the history of that store: they never decrease, across
+// all kinds, and are part of bookmarks. Changes with the same mark must come in the same order to every follower, except
+// after Forget.
 type Feed struct {
 	state    *State
 	base     atomic.Uint64 // where the histories begin
 	resynced atomic.Uint64 // mark of the last Forget
 	applied  atomic.Uint64
-	nonce    uint32 // tells this follower from others
+	nonce    uint32 // identifies this follower
 }
 
-// NewFollower returns a state that is fed. The epoch is that of the store, so that bookmarks are good for every
-// follower of it; base is the mark that what comes first follows.
+// NewFollower returns a state and its feed. The epoch is that of the store, so bookmarks are valid for every follower of the
+// store. The first change that is fed comes after the mark base.
 func NewFollower(epoch [EpochSize]byte, base uint64, opts ...Option) (*State, *Feed) {
 	s := New(opts...)
 	s.epoch = epoch
@@ -34,7 +34,7 @@ func NewFollower(epoch [EpochSize]byte, base uint64, opts ...Option) (*State, *F
 	return s, s.feed
 }
 
-// Load puts in a resource that was there at the base. It is not a change.
+// Load adds a resource that existed at the base. It is not a change.
 func (f *Feed) Load(r resource.Resource) {
 	r.Metadata().Seal()
 
@@ -54,7 +54,7 @@ func (f *Feed) Load(r resource.Resource) {
 	k.index.Store(k.index.Load().add(at, c))
 }
 
-// skipFirst keeps number 1 for what was loaded.
+// skipFirst reserves number 1 for loaded resources.
 func (k *kind) skipFirst() {
 	if k.history.last == 0 {
 		k.history.last = 1
@@ -63,11 +63,11 @@ func (k *kind) skipFirst() {
 	}
 }
 
-// Put makes the resource current, created or updated. More may come with the same mark.
+// Put creates or updates the resource. More changes may follow with the same mark.
 func (f *Feed) Put(mark uint64, r resource.Resource) {
 	r.Metadata().Seal()
 
-	size, _ := resource.Inspect(r, nil) // what is wrong with it is the other store's affair
+	size, _ := resource.Inspect(r, nil) // the other store has checked it
 
 	k := f.state.lockKind(r.Metadata().Kind())
 
@@ -81,7 +81,7 @@ func (f *Feed) Put(mark uint64, r resource.Resource) {
 	f.Reached(mark - 1)
 }
 
-// Delete destroys the resource, if it is there. More may come with the same mark.
+// Delete destroys the resource, if it exists. More changes may follow with the same mark.
 func (f *Feed) Delete(mark uint64, ptr resource.Pointer) {
 	if k := f.state.lookup(ptr.Kind()); k != nil {
 		k.mu.Lock()
@@ -96,12 +96,12 @@ func (f *Feed) Delete(mark uint64, ptr resource.Pointer) {
 	f.Reached(mark - 1)
 }
 
-// Reached tells that nothing more will come up to the mark, which is included.
+// Reached promises that no more changes with this mark or an earlier one will come.
 func (f *Feed) Reached(mark uint64) { f.applied.Store(max(mark, f.applied.Load())) }
 
-// Forget throws all histories out, because what happened up to the mark is not known: bookmarks from before are no
-// good, but watches go on with what is fed next. What is to become true by the mark follows, in any order, with that mark,
-// and then Reached.
+// Forget discards all histories, because the changes up to the mark are not known. Earlier bookmarks become invalid, but
+// watches continue with the next changes. The caller then feeds the differences up to the mark, in any order and with that
+// mark, and calls Reached.
 func (f *Feed) Forget(mark uint64) {
 	f.state.mu.Lock()
 	kinds := *f.state.kinds.Load()
@@ -111,7 +111,7 @@ func (f *Feed) Forget(mark uint64) {
 
 	for _, k := range kinds {
 		k.mu.Lock()
-		// Readers that are behind are owed what is thrown out.
+		// Readers that are behind still need the discarded entries.
 		for seq := k.history.first(); seq <= k.history.last && k.history.count > 0; seq++ {
 			k.evict(k.history.at(seq), seq)
 		}

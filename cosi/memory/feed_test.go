@@ -43,7 +43,7 @@ func resumed(t *testing.T, st state.State, mark state.Bookmark) (<-chan state.Ev
 	return ch, st.WatchKind(t.Context(), itemKind, ch, state.WithKindStartFromBookmark(mark))
 }
 
-// TestEqualMarks feeds changes of which several have one mark, and resumes after each of them.
+// TestEqualMarks feeds several changes with one mark, and resumes after each of them.
 func TestEqualMarks(t *testing.T) {
 	feed := func(f *memory.Feed) {
 		f.Put(20, feedItem("a"))
@@ -93,7 +93,7 @@ func TestEqualMarks(t *testing.T) {
 	}
 }
 
-// TestResync reads everything again after a gap: all changes have one mark, in an order that only this follower knows.
+// TestResync reads everything again after a gap: all changes have one mark, in an order that is specific to this follower.
 func TestResync(t *testing.T) {
 	st, f := memory.NewFollower(epoch, 10)
 	twin, g := memory.NewFollower(epoch, 10)
@@ -112,7 +112,7 @@ func TestResync(t *testing.T) {
 	for i := range 3 {
 		f.Put(50, feedItem(fmt.Sprint(i)))
 
-		// A watch that begins within a resync has what has come, and its bookmark says so.
+		// A watch that begins during a resync starts after the changes so far, and its bookmark has that place.
 		b := make(chan state.Event, 100)
 		ok(t, st.WatchKind(t.Context(), itemKind, b, state.WithBootstrapBookmark()))
 		boot = append(boot, (<-b).Bookmark)
@@ -151,7 +151,7 @@ func TestResync(t *testing.T) {
 		t.Errorf("from before the gap: got %v, want an invalid bookmark", err)
 	}
 
-	// One that followed all the time had the changes in another order: it must not take such a bookmark for one of its own.
+	// A follower without a gap had the changes in another order: it must refuse such a bookmark.
 	g.Put(40, feedItem("2"))
 	g.Put(50, feedItem("0"))
 	g.Put(50, feedItem("1"))

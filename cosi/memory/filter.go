@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// filter selects resources of a kind; the zero one selects all.
+// filter selects resources of a kind; the zero filter selects all.
 type filter struct {
 	labels []resource.LabelQuery
 	id     *regexp.Regexp

@@ -14,10 +14,10 @@ import (
 type entry struct {
 	now    resource.Resource // for Destroyed, the last version
 	old    resource.Resource // nil for Created
-	oldMod uint64            // the change that made old
-	mark   uint64            // the place of the change outside, which bookmarks carry; its number where there is no outside
-	nth    uint32            // of the changes with the mark
-	weight weight            // of what only this entry refers to
+	oldMod uint64            // number of the change that stored old
+	mark   uint64            // for bookmarks: the place in the followed store, else the number of the change
+	nth    uint32            // place among the changes with the mark
+	weight weight            // memory that only this entry refers to
 	typ    state.EventType
 }
 
@@ -56,34 +56,34 @@ func (p position) after(q position) bool { return p.mark > q.mark || p.mark == q
 type history struct {
 	ring  []entry
 	limit int // in entries
-	few   int // limit of a kind without resources; see limitFor
+	few   int // limit for a kind without resources; see limitFor
 	most  int // in bytes
 	last  uint64
 	count int
 	bytes int
-	floor position // of the last entry thrown out, or where the history began
-	end   position // of the last entry, or where the history begins
-	// resynced is the mark of a resync, whose changes come in an order that only this history knows; 0 for none.
+	floor position // of the last discarded entry, or where the history began
+	end   position // of the last entry, or where the history began
+	// resynced is the mark of a resync, whose changes have an order that is specific to this history; 0 for none.
 	resynced uint64
 }
 
 const (
 	firstHistory = 2 // many kinds have one resource that changes once or never
 	minHistory   = 8
-	// Unless WithHistory says otherwise, a kind of few resources has a shorter history: one for which 1,024 old versions were
-	// kept of one small resource would take much more memory for them than for all else.
+	// A kind with few resources has a shorter history, unless WithHistory sets another: 1,024 old versions of one small resource
+	// would take much more memory than the rest of the kind.
 	smallHistory = 200
 )
 
-// limitFor is how many entries are kept, at most, of a kind that has so many resources.
+// limitFor returns the limit of entries for a kind with that many resources.
 func (h *history) limitFor(live int) int { return min(h.limit, h.few+live) }
 
-// first is the number of the oldest entry kept; last+1 when none is.
+// first returns the number of the oldest entry, or last+1 if there is none.
 func (h *history) first() uint64 { return h.last - uint64(h.count) + 1 }
 
 func (h *history) at(seq uint64) *entry { return &h.ring[seq%uint64(len(h.ring))] }
 
-// excess returns the oldest entry, and its number, if it must go before one of that weight is added; else nil.
+// excess returns the oldest entry and its number if it must be dropped before an entry of the weight is added; else nil.
 func (h *history) excess(live int, w weight) (*entry, uint64) {
 	if h.count < h.limitFor(live) && (h.count < minHistory || h.bytes+w.bytes() <= h.most) {
 		return nil, 0
@@ -92,19 +92,19 @@ func (h *history) excess(live int, w weight) (*entry, uint64) {
 	return h.at(h.first()), h.first()
 }
 
-// drop throws out the oldest entry.
+// drop discards the oldest entry.
 func (h *history) drop(e *entry) {
 	h.floor = position{e.mark, e.nth}
 	h.bytes -= e.weight.bytes()
 
-	if h.count < len(h.ring) { // else the next one comes into its place
+	if h.count < len(h.ring) { // else the next entry overwrites it
 		*e = entry{}
 	}
 
 	h.count--
 }
 
-// add adds an entry, for which there is room.
+// add adds an entry; excess entries must have been dropped.
 func (h *history) add(e entry, live int) uint64 {
 	if h.count == len(h.ring) {
 		h.grow(live)
@@ -124,11 +124,11 @@ func (h *history) add(e entry, live int) uint64 {
 	return h.last
 }
 
-// begin puts an empty history at a position.
+// begin sets the position of an empty history.
 func (h *history) begin(p position) { h.floor, h.end = p, p }
 
-// positionOf returns the position after the entry, or the floor for the one before the first. One further back has a
-// position that is no good for resuming.
+// positionOf returns the position after the entry, or the floor for the entry before the first. For older entries it returns
+// a position that cannot be resumed.
 func (h *history) positionOf(seq uint64) position {
 	switch {
 	case seq >= h.first() && seq <= h.last:
@@ -149,7 +149,7 @@ func (h *history) seqOf(p position) uint64 {
 	return h.first() - 1 + uint64(n)
 }
 
-// forget throws all entries out: what comes next, up to the mark, comes in an order of its own.
+// forget discards all entries. The next changes, up to the mark, have an order that is specific to this history.
 func (h *history) forget(mark uint64) {
 	clear(h.ring)
 	h.count, h.bytes, h.resynced = 0, 0, mark

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// cell is the place of one resource from its creation to its destruction. Readers load the current version;
-// everything else about it belongs to the holder of the kind's lock.
+// cell is the place of one resource from its creation to its destruction. Readers load the current version; everything
+// else is guarded by the kind's lock.
 type cell struct {
 	// version is an atomic.Value and not a pointer to a resource.Resource, because that would cost an allocation
 	// for each write.
@@ -26,13 +26,13 @@ func (c *cell) load() resource.Resource {
 
 func (c *cell) id() string { return c.load().Metadata().ID() }
 
-// index finds cells by id: open addressing with linear probing over atomic slots. One writer at a time changes it,
-// readers take no lock. A slot is never emptied again, so that no probe of a reader is cut short; a deleted one
-// holds the grave until the index is made anew.
+// index finds cells by id: open addressing with linear probing over atomic slots. One writer at a time changes it;
+// readers take no lock. A slot never becomes empty again, so no probe of a reader ends too early. A deleted slot
+// holds the grave until the index is rebuilt.
 type index struct {
 	slots []atomic.Pointer[cell]
-	// tags are the hashes, so that a probe looks only at cells that match, and a new index at none. A tag is written
-	// once, before its slot is.
+	// tags are the hashes. So a probe looks only at cells with a matching hash, and rebuilding looks at no cell. A tag is
+	// written once, before its slot.
 	tags []uint32
 	used int // slots that are not empty, graves included
 	live int
@@ -46,7 +46,7 @@ var (
 
 const minIndex = 4
 
-// place is where a probe ended: in the slot of the id, or in the free one where it belongs.
+// place is the end of a probe: the slot of the id, or the free slot for it.
 type place struct {
 	slot int
 	tag  uint32
@@ -74,7 +74,7 @@ func (x *index) probe(id string) (*cell, place) {
 	}
 }
 
-// free returns the place where an id with the tag belongs that is not there yet.
+// free returns the free slot for a new id with the tag.
 func (x *index) free(tag uint32) place {
 	mask := len(x.slots) - 1
 
@@ -94,11 +94,11 @@ func (x *index) put(at place, c *cell) {
 	x.live++
 }
 
-// add puts in a cell whose id is not there, where the probe for it ended. It returns the index to use from now on.
+// add adds a cell with a new id at the place where the probe for the id ended. It returns the index to use from now on.
 func (x *index) add(at place, c *cell) *index {
 	// At least a quarter of the slots stay empty, which also ends every probe.
 	if 4*(x.used+1) > 3*len(x.slots) {
-		x = x.remade()
+		x = x.rebuilt()
 		at = x.free(at.tag)
 	}
 
@@ -112,8 +112,8 @@ func (x *index) remove(at place) {
 	x.live--
 }
 
-// remade returns a copy without graves and with room.
-func (x *index) remade() *index {
+// rebuilt returns a copy without graves and with free slots.
+func (x *index) rebuilt() *index {
 	size := minIndex
 	for 2*(x.live+1) > size {
 		size *= 2

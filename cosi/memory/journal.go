@@ -10,13 +10,13 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Journal makes changes durable. A change is visible only after that.
+// Journal makes changes durable. A change becomes visible only after that.
 type Journal interface {
-	// Check refuses a change that can never be made durable, before it shares the fate of others. It may be called by
-	// many at once, and sees the address of the change only.
+	// Check refuses a change that can never be made durable, before it is committed together with others. It may be called
+	// concurrently, and gets only the address of the change.
 	Check(kind resource.Kind, id string) error
-	// Commit makes the changes durable, all or none. There is one call at a time, and its changes are what many
-	// writers want meanwhile: one disk write serves them all.
+	// Commit makes the changes durable, all or none. There is one call at a time. It gets all changes that are waiting, so
+	// one disk write serves many writers.
 	Commit(changes []Change) error
 }
 
@@ -25,16 +25,15 @@ type Change struct {
 	Kind resource.Kind
 	ID   string
 	Type state.EventType
-	// Now is the version that is current then, and Old the one that was: nil for Created; both the last one for
-	// Destroyed.
+	// Now is the new version, and Old the previous one. Old is nil for Created. For Destroyed both are the last version.
 	Now, Old resource.Resource
 	// NowWire is the stored form of Now (resource.MarshalWire).
 	NowWire []byte
-	// Seq numbers the changes of the kind from 1; OldSeq is that of the change that made Old.
+	// Seq numbers the changes of the kind from 1; OldSeq is the number of the change that stored Old.
 	Seq, OldSeq uint64
 }
 
-// pendingWrite is a change on its way into the journal. The next writer of the resource waits for it; readers do not.
+// pendingWrite is a change that is not yet in the journal. The next writer of the resource waits for it; readers do not.
 type pendingWrite struct {
 	Change
 
@@ -44,7 +43,7 @@ type pendingWrite struct {
 	err    error
 }
 
-// journal gathers the writes that come while the last ones are made durable.
+// journal collects the writes that come during a commit.
 type journal struct {
 	backing Journal
 
@@ -58,7 +57,7 @@ type journal struct {
 // ErrClosed is the error of a write after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// waitFor waits until no write of the resource is under way. The lock is held before and after.
+// waitFor waits until no write of the resource is pending. The lock is held before and after.
 func (k *kind) waitFor(id string) {
 	for {
 		w := k.pending[id]
@@ -118,7 +117,7 @@ func (s *State) commit(w *pendingWrite) error {
 
 	j.mu.Unlock()
 
-	// Who comes first commits itself: a lone writer then waits for the disk, and not for other goroutines to be woken.
+	// The first writer commits itself: a lone writer then waits for the disk, but not for another goroutine to wake up.
 	if first {
 		j.next()
 
@@ -132,7 +131,7 @@ func (s *State) commit(w *pendingWrite) error {
 	return w.err
 }
 
-// rest ends the run if nothing waits.
+// rest ends the run if no write is waiting.
 func (j *journal) rest() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,14 +146,14 @@ func (j *journal) rest() bool {
 	return true
 }
 
-// run commits until nothing waits.
+// run commits until no write is waiting.
 func (j *journal) run() {
 	for !j.rest() {
 		j.next()
 	}
 }
 
-// next commits what waits.
+// next commits the waiting writes.
 func (j *journal) next() {
 	j.mu.Lock()
 	batch := j.waiting
@@ -164,8 +163,8 @@ func (j *journal) next() {
 	j.commit(batch)
 }
 
-// commit makes the changes durable, and tells their writers. One that can not be must not fail the others, so a batch that
-// fails is tried again in halves.
+// commit makes the changes durable and finishes the writes. One bad change must not fail the others, so a failed batch is
+// tried again in halves.
 func (j *journal) commit(batch []*pendingWrite) {
 	number(batch)
 
@@ -187,7 +186,7 @@ func (j *journal) commit(batch []*pendingWrite) {
 	}
 }
 
-// number gives the writes their places in the histories of their kinds. Nobody else publishes meanwhile.
+// number gives the writes their places in the histories of their kinds. No other goroutine publishes at the same time.
 func number(batch []*pendingWrite) {
 	var last map[*kind]uint64
 	if len(batch) > 1 {
@@ -209,7 +208,7 @@ func number(batch []*pendingWrite) {
 	}
 }
 
-// finish publishes the write, or drops it if it failed, and lets the next writer of the resource go on.
+// finish publishes the write, or drops it if it failed, and lets the next writer of the resource continue.
 func (w *pendingWrite) finish(err error) {
 	k := w.kind
 
@@ -227,7 +226,7 @@ func (w *pendingWrite) finish(err error) {
 	close(w.done)
 }
 
-// Close waits for the writes under way and refuses further ones. A state without a journal need not be closed.
+// Close waits for pending writes and refuses new ones. A state without a journal does not need to be closed.
 func (s *State) Close() {
 	j := s.journal
 	if j == nil {

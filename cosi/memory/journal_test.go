@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// picky is a journal that some changes break, which it does not see before.
+// picky is a journal whose Commit fails for some changes that Check accepts.
 type picky struct {
 	kept map[resource.Kind]uint64
 	gaps int
@@ -26,7 +26,7 @@ var errPicky = errors.New("not that one")
 func (*picky) Check(resource.Kind, string) error { return nil }
 
 func (p *picky) Commit(changes []memory.Change) error {
-	<-p.free // until many wait
+	<-p.free // when many are waiting
 
 	for _, c := range changes {
 		if c.ID[0] == 'x' {
@@ -43,7 +43,7 @@ func (p *picky) Commit(changes []memory.Change) error {
 	return nil
 }
 
-// TestPickyJournal: of changes that share a transaction, only those fail that the journal does not take.
+// TestPickyJournal: of changes that share a transaction, only those fail that the journal cannot commit.
 func TestPickyJournal(t *testing.T) {
 	j := &picky{kept: map[resource.Kind]uint64{}, free: make(chan struct{})}
 

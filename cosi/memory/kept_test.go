@@ -24,7 +24,7 @@ func put(t testing.TB, st state.State, id, value string) {
 	ok(t, typed.Set(t.Context(), st, "", id, conformance.ItemSpec{Value: value}))
 }
 
-// kept is how many events the store still has of the kind.
+// kept returns how many events of the kind the store still has.
 func kept(t *testing.T, st state.State) (n int) {
 	t.Helper()
 
@@ -71,7 +71,7 @@ func TestHistoryLimits(t *testing.T) {
 	}
 }
 
-// TestDestroyedIsCounted is a history of resources that are made and destroyed: what it alone refers to is limited too.
+// TestDestroyedIsCounted creates and destroys resources: the memory that only the history refers to is limited too.
 func TestDestroyedIsCounted(t *testing.T) {
 	st := memory.New(memory.WithHistoryBytes(1 << 20))
 
@@ -88,7 +88,7 @@ func TestDestroyedIsCounted(t *testing.T) {
 	}
 }
 
-// TestListsHoldNothing lists a kind until its view is kept, and changes it: nothing may hold the old version then.
+// TestListsHoldNothing lists a kind until its view is kept, and changes the kind: then nothing may refer to the old version.
 func TestListsHoldNothing(t *testing.T) {
 	st := memory.New(memory.WithHistory(1))
 	put(t, st, "a", "old")
@@ -117,5 +117,5 @@ func TestListsHoldNothing(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 
-	t.Error("a version that was replaced three times is still held")
+	t.Error("a version that was replaced three times is still in memory")
 }

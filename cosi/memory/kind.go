@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// kind is all resources of one type in one namespace.
+// kind holds all resources of one type in one namespace.
 type kind struct {
 	store *State
 	name  resource.Kind
@@ -20,7 +20,7 @@ type kind struct {
 	// Read without the lock, written with it.
 	index      atomic.Pointer[index]
 	begun      atomic.Uint64 // number of the last event, set before its change can be read
-	seq        atomic.Uint64 // the same, set after
+	seq        atomic.Uint64 // the same, set after the change
 	generation atomic.Uint64 // counts creations and destructions
 	order      atomic.Pointer[order]
 
@@ -30,17 +30,17 @@ type kind struct {
 	mu      sync.Mutex
 	dropped atomic.Bool // written with the lock
 	history history
-	fresh   []*cell // created since order was made
-	stale   int     // destroyed since order was made
+	fresh   []*cell // created since order was built
+	stale   int     // destroyed since order was built
 	labels  labelIndexes
 
 	subs     []*subscription            // of the whole kind
 	byID     map[string][]*subscription // of one resource
 	hooks    []*hook
 	pending  map[string]*pendingWrite // by id, until the journal has them
-	lagging  []*subscription          // those with a pump whose place is still in the history
-	lost     []*subscription          // those whose place is not
-	retained []retained               // what the lost ones need of what the history has thrown out
+	lagging  []*subscription          // have a pump, and their place is still in the history
+	lost     []*subscription          // have a pump, and their place is not in the history any more
+	retained []retained               // discarded entries that the lost ones need
 }
 
 func newKind(s *State, name resource.Kind) *kind {
@@ -58,8 +58,8 @@ func newKind(s *State, name resource.Kind) *kind {
 	return k
 }
 
-// publish makes a change visible and tells everybody. The lock is held. The cell and its place are what a probe for
-// the id returned: for a new resource a nil cell.
+// publish makes a change visible and notifies all watches. The lock is held. c and at are the result of a probe for the id:
+// c is nil for a new resource.
 func (k *kind) publish(typ state.EventType, c *cell, at place, old, now resource.Resource, w weight) {
 	k.publishMarked(typ, c, at, old, now, w, k.seq.Load()+1)
 }
@@ -84,7 +84,7 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 
 	was := c
 
-	switch typ { // a change is one of three
+	switch typ { // a change has one of these types
 	case state.Created:
 		c = &cell{mod: seq}
 		c.version.Store(now)
@@ -110,21 +110,21 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 	k.seq.Store(k.history.add(e, live))
 	k.tell(&e, id, seq)
 
-	// It would hold old versions until somebody lists the kind again.
+	// It would keep old versions in memory until the kind is listed again.
 	if k.view.Load() != nil {
 		k.view.Store(nil)
 	}
 }
 
-// weightOfLast is that of the last version of a resource, which its destruction alone refers to in the end.
+// weightOfLast returns the weight of the last version of a resource, which in the end only its destruction refers to.
 func weightOfLast(r resource.Resource) weight {
 	size, _ := resource.Inspect(r, nil) // it was checked when it was written
 
 	return weightOf(size)
 }
 
-// replace stores the next version. An atomic.Value holds one Go type for life; when another one comes (a client
-// knows a type that the server does not), the resource moves to a new cell. It returns the cell.
+// replace stores the next version and returns the cell. An atomic.Value accepts only one Go type. When the type changes (a
+// client knows a type that the server does not), the resource moves to a new cell.
 func (k *kind) replace(c *cell, at place, now resource.Resource) *cell {
 	if sameType(c.load(), now) {
 		c.version.Store(now)

@@ -9,16 +9,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// labelIndexes holds the cells by label key and value, for a few keys that lists ask for again and again and that
-// resources have. Whoever lists can make neither the store large nor its writers slow. It belongs to the holder of the
-// kind's lock.
+// labelIndexes holds the cells by label key and value, for a few keys that lists query repeatedly and that resources have.
+// The limits below prevent that lists make the store large or its writers slow. It is guarded by the kind's lock.
 type labelIndexes struct {
 	keys  map[string]*labelIndex
-	asked []string // keys that lists asked for and that have no index, latest last
-	lists uint64   // by label, ever
+	asked []string // keys that lists queried and that have no index, latest last
+	lists uint64   // counts lists by label
 }
 
-// labelIndex is the cells that have a label, by its value.
+// labelIndex holds the cells that have a label, by its value.
 type labelIndex struct {
 	values map[string]map[*cell]struct{}
 	list   uint64 // the last list that used it
@@ -28,14 +27,14 @@ type labelIndex struct {
 const (
 	// minIndexed is how many resources make an index worth its memory.
 	minIndexed = 64
-	// maxIndexes is for how many keys there is one, and how many further keys are remembered.
+	// maxIndexes limits the keys with an index, and the remembered keys without one.
 	maxIndexes = 8
-	// idleLists and idleChanges are how long an index keeps its place without being used.
+	// An unused index may be replaced after idleLists lists, and is dropped after idleChanges changes.
 	idleLists   = 64
 	idleChanges = 4096
 )
 
-// indexable returns the first term of a query that an index answers.
+// indexable returns the first term of a query that an index can answer.
 func indexable(q resource.LabelQuery) (resource.LabelTerm, bool) {
 	for _, t := range q.Terms {
 		if t.Invert {
@@ -50,7 +49,7 @@ func indexable(q resource.LabelQuery) (resource.LabelTerm, bool) {
 	return resource.LabelTerm{}, false
 }
 
-// listByLabel lists by the index, if it can answer all the queries.
+// listByLabel lists with the indexes, if they can answer all queries.
 func (k *kind) listByLabel(f filter) (items []resource.Resource, answered bool) {
 	terms := make([]resource.LabelTerm, 0, len(f.labels))
 
@@ -120,8 +119,8 @@ func add(items *[]resource.Resource, cells, found map[*cell]struct{}) {
 	}
 }
 
-// indexedBy returns the cells by the value of a label, nil if it has no index: it gets one when it is asked for a second
-// time. The lock is held.
+// indexedBy returns the index of a label, or nil. A label gets an index when it is queried for the second time. The lock is
+// held.
 func (k *kind) indexedBy(key string) *labelIndex {
 	l := &k.labels
 
@@ -155,7 +154,7 @@ func (k *kind) indexedBy(key string) *labelIndex {
 	return x
 }
 
-// room makes room for an index, if there is none, in place of one that lists no longer use.
+// room reports whether there is room for another index. If needed, it drops one that lists no longer use.
 func (l *labelIndexes) room() bool {
 	if len(l.keys) < maxIndexes {
 		return true
@@ -172,7 +171,7 @@ func (l *labelIndexes) room() bool {
 	return false
 }
 
-// noteAsked remembers the keys that a list had to look for in all resources, and that some of them have.
+// noteAsked remembers the keys of a list without an index, if some resources have them.
 func (k *kind) noteAsked(f filter, all []resource.Resource) {
 	if len(all) < minIndexed {
 		return
@@ -216,7 +215,8 @@ func leave(values map[string]map[*cell]struct{}, v string, c *cell) {
 	}
 }
 
-// changed keeps the indexes true to a change, the seq'th; before and after are the cell and the version, nil for none.
+// changed updates the indexes after change number seq. before and old are the cell and the version before it, after and now
+// those after it; nil for none.
 func (l *labelIndexes) changed(seq uint64, before *cell, old resource.Resource, after *cell, now resource.Resource) {
 	for key, x := range l.keys {
 		var (

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestLabelIndex compares answers of the index with those of a scan, while everything changes.
+// TestLabelIndex compares results of the index with those of a scan, while everything changes.
 func TestLabelIndex(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

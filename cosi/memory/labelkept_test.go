@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestIndexesAreFew asks for labels in all ways that could make a writer slow.
+// TestIndexesAreFew queries labels in all ways that could make a writer slow.
 func TestIndexesAreFew(t *testing.T) {
 	kind := resource.Kind{Namespace: "n", Type: "t"}
 
@@ -107,7 +107,7 @@ func TestIndexesAreFew(t *testing.T) {
 		}
 	})
 
-	t.Run("a key that nobody asks for any more", func(t *testing.T) {
+	t.Run("a key that is no longer queried", func(t *testing.T) {
 		s := fill(t)
 
 		list(t, s, "all")

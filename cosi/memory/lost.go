@@ -10,19 +10,19 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// retained is an entry that the history has thrown out and that a lost reader still needs: the first change, after
-// its cursor, of a resource that it knows. So a reader is owed at most one entry for each resource there was.
+// retained is an entry that the history has discarded and that a lost reader still needs: the first change, after its
+// cursor, of a resource that it knows. So a reader needs at most one entry for each resource.
 type retained struct {
 	entry
 	seq uint64
 }
 
-// neededBy tells whether the entry is the first change, after the cursor, of a resource that existed there.
+// neededBy reports whether the entry is the first change, after the cursor, of a resource that existed at the cursor.
 func (e *entry) neededBy(cursor, seq uint64) bool {
 	return e.old != nil && e.oldMod <= cursor && cursor < seq
 }
 
-// evict is called before the history throws out an entry. The lock is held.
+// evict is called before the history discards an entry. The lock is held.
 func (k *kind) evict(e *entry, seq uint64) {
 	for i := 0; i < len(k.lagging); {
 		s := k.lagging[i]
@@ -46,7 +46,7 @@ func (k *kind) evict(e *entry, seq uint64) {
 	}
 }
 
-// caughtUp forgets what was kept for the subscription. The lock is held.
+// caughtUp discards the entries that were kept for the subscription. The lock is held.
 func (k *kind) caughtUp(s *subscription) {
 	k.lagging = without(k.lagging, s)
 
@@ -66,8 +66,8 @@ func (k *kind) caughtUp(s *subscription) {
 	}
 }
 
-// catchUp takes a lost subscription to the present: one event for each resource that differs from what its reader
-// knows, in the order of their last changes. The lock is held.
+// catchUp returns the events that bring a lost subscription up to date: one for each resource that differs from the version
+// that the reader knows, in the order of their last changes. The lock is held.
 func (k *kind) catchUp(s *subscription) []state.Event {
 	type change struct {
 		state.Event
@@ -105,7 +105,7 @@ func (k *kind) catchUp(s *subscription) []state.Event {
 	events := make([]state.Event, 0, len(changes))
 	for _, c := range changes {
 		if s.filter.apply(&c.Event) {
-			// Whoever resumes within must start over, since these events are not in the history.
+			// These events are not in the history, so the bookmark is that of the beginning.
 			c.Bookmark = k.bookmark(s.cursor)
 			events = append(events, c.Event)
 		}
@@ -124,7 +124,7 @@ func (k *kind) catchUp(s *subscription) []state.Event {
 	return events
 }
 
-// knownAndChanged returns the versions that the reader knows of resources that have changed since.
+// knownAndChanged returns the reader's versions of resources that have changed since.
 func (k *kind) knownAndChanged(s *subscription) map[string]resource.Resource {
 	known := map[string]resource.Resource{}
 

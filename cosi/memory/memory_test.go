@@ -21,7 +21,7 @@ func TestConformanceOfShortHistory(t *testing.T) {
 	conformance.Run(t, func(*testing.T) state.State { return memory.New(memory.WithHistory(256)) })
 }
 
-// TestLongHistory is a long random history against a model. COSI_TEST_STEPS sets how long, such as 1000000.
+// TestLongHistory compares a long random history with a model. COSI_TEST_STEPS sets its length, for example 1000000.
 func TestLongHistory(t *testing.T) {
 	steps, _ := strconv.Atoi(os.Getenv("COSI_TEST_STEPS"))
 	seed := rand.Uint64()

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// errMoved says that the version a change was made from is no longer the current one.
+// errMoved means that the version that was copied is no longer the current one.
 var errMoved = errors.New("moved")
 
 // Modify implements state.State.
@@ -29,11 +29,7 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 		}
 
 		next := empty.DeepCopy()
-		if err := fn(next); err != nil {
-			return nil, err
-		}
-
-		if err := checkSame(ptr, next); err != nil {
+		if err := state.Change(ptr, next, fn); err != nil {
 			return nil, err
 		}
 
@@ -43,7 +39,7 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 
 		next, _ = resource.Isolate(next, nil)
 
-		// Lost to another creation, it becomes an update of that one.
+		// If another writer has created the resource, Modify updates it.
 		err = s.create(next, ptr, state.WriteOptions{Owner: o.Owner})
 		if err == nil {
 			return next, nil
@@ -60,7 +56,7 @@ func (s *State) UpdateWithConflicts(_ context.Context, ptr resource.Pointer, fn 
 	return s.modify(ptr, fn, state.NewWriteOptions(opts...))
 }
 
-// modify runs fn on a copy, without the lock, until it was made of the version that is current when it is stored.
+// modify runs fn on a copy, without the lock. It repeats that if the version that it copied has been replaced.
 func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o state.WriteOptions) (resource.Resource, error) {
 	for {
 		k := s.lookup(ptr.Kind())
@@ -74,20 +70,9 @@ func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o
 		}
 
 		seen := c.load()
-		if err := state.CheckOwner("modify", seen, o.Owner); err != nil {
-			return nil, err
-		}
 
-		if err := state.CheckPhase("modify", seen, o.ExpectedPhase); err != nil {
-			return nil, err
-		}
-
-		next := seen.DeepCopy()
-		if err := fn(next); err != nil {
-			return nil, err
-		}
-
-		if err := checkSame(ptr, next); err != nil {
+		next, err := state.Edit(seen, fn, o)
+		if err != nil {
 			return nil, err
 		}
 
@@ -114,43 +99,21 @@ func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o
 	}
 }
 
-// isOf tells whether the error is about this very resource: fn may return a NotFound about another one.
+// isOf reports whether the error is about this resource: fn may return a NotFound about another one.
 func isOf(err error, ptr resource.Pointer) bool {
 	var e *state.Error
 
 	return errors.As(err, &e) && e.Ptr == ptr && e.Op == "modify"
 }
 
-func checkSame(ptr resource.Pointer, r resource.Resource) error {
-	if got := r.Metadata().Pointer(); got != ptr {
-		return state.NewError(state.InvalidArgument, "modify", ptr, "became %s, a resource keeps its address", got)
-	}
-
-	return nil
-}
-
 // AddFinalizer implements state.State.
 func (s *State) AddFinalizer(_ context.Context, ptr resource.Pointer, finalizers ...string) error {
-	return s.edit("add finalizer", ptr, func(md *resource.Metadata) bool {
-		changed := false
-		for _, f := range finalizers {
-			changed = md.AddFinalizer(f) || changed
-		}
-
-		return changed
-	})
+	return s.edit("add finalizer", ptr, func(md *resource.Metadata) bool { return md.AddFinalizer(finalizers...) })
 }
 
 // RemoveFinalizer implements state.State.
 func (s *State) RemoveFinalizer(_ context.Context, ptr resource.Pointer, finalizers ...string) error {
-	return s.edit("remove finalizer", ptr, func(md *resource.Metadata) bool {
-		changed := false
-		for _, f := range finalizers {
-			changed = md.RemoveFinalizer(f) || changed
-		}
-
-		return changed
-	})
+	return s.edit("remove finalizer", ptr, func(md *resource.Metadata) bool { return md.RemoveFinalizer(finalizers...) })
 }
 
 // edit changes only the metadata; the next version shares the spec.

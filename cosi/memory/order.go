@@ -10,21 +10,21 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// order is the cells sorted by id as of one generation of the kind; immutable. It is made when somebody lists, by
-// merging in what was created since, so creating costs no place in a tree.
+// order is the cells sorted by id as of one generation of the kind; immutable. It is built by a list, which merges in the
+// cells created since. So a creation has no tree to update.
 type order struct {
 	cells      []*cell
 	generation uint64
 }
 
-// view is the versions sorted by id as of one sequence number; immutable. It is kept when a kind is listed again
-// unchanged, and until it changes.
+// view is the versions sorted by id as of one sequence number; immutable. It is kept from the second list of an unchanged
+// kind until the kind changes.
 type view struct {
 	items []resource.Resource
 	seq   uint64
 }
 
-// list returns a snapshot that the caller owns.
+// list returns a snapshot; the caller may change the slice.
 func (k *kind) list() []resource.Resource {
 	if v := k.view.Load(); v != nil && v.seq == k.begun.Load() {
 		return slices.Clone(v.items)
@@ -32,11 +32,11 @@ func (k *kind) list() []resource.Resource {
 
 	items, at := k.snapshot()
 
-	// Only the second list of an unchanged kind makes it worth keeping.
+	// A view is kept only from the second list of an unchanged kind.
 	if k.lastListed.Swap(at) == at && len(items) > 0 {
 		k.view.Store(&view{items: items, seq: at})
 
-		// A write that came meanwhile may have looked for a view to drop before there was this one.
+		// A concurrent write may have looked for a view to discard before this one was stored.
 		if k.begun.Load() != at {
 			k.view.Store(nil)
 		}
@@ -72,8 +72,8 @@ func (k *kind) listMatching(f filter) []resource.Resource {
 	return slices.DeleteFunc(items, func(r resource.Resource) bool { return !f.matches(r) })
 }
 
-// snapshot returns all versions as of one moment, sorted by id. It tries without the lock first: when no write
-// began after the last one that was complete at the start, what it saw was one moment.
+// snapshot returns all versions as of one moment, sorted by id. It tries without the lock first: if no write has begun after
+// the last one that was complete at the start, all versions are of one moment.
 func (k *kind) snapshot() (items []resource.Resource, seq uint64) {
 	seq = k.seq.Load()
 
@@ -121,7 +121,7 @@ func (k *kind) ordered() []*cell {
 	return cells
 }
 
-// merge returns sorted and fresh, less those destroyed, as one sorted slice.
+// merge returns sorted and fresh, without destroyed cells, as one sorted slice.
 func merge(sorted, fresh []*cell, live int) []*cell {
 	type named struct {
 		id   string
@@ -160,7 +160,7 @@ func merge(sorted, fresh []*cell, live int) []*cell {
 	return out
 }
 
-// noteCreated and noteDestroyed keep the order repairable, and its garbage below the number of live cells.
+// noteCreated and noteDestroyed record changes for the next order, and limit the destroyed cells in the old one.
 func (k *kind) noteCreated(c *cell) {
 	k.generation.Add(1)
 	k.fresh = append(k.fresh, c)

@@ -9,31 +9,30 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// EpochSize is the size of what tells the bookmarks of one store from those of another.
+// EpochSize is the size of an epoch, which identifies the bookmarks of a store.
 const EpochSize = epochSize
 
-// Contents is what a journal kept of a state.
+// Contents is the state in a journal.
 type Contents struct {
 	Epoch [EpochSize]byte
 	Kinds map[resource.Kind]*KindContents
 }
 
-// KindContents is what a journal kept of a kind.
+// KindContents is a kind in a journal.
 type KindContents struct {
-	// Items are the current versions by id, each with the number of the change that made it.
+	// Items are the current versions by id, each with the number of the change that stored it.
 	Items map[string]Item
-	// History is the last changes in order, without gaps; Now of each but Destroyed may be left out.
+	// History is the last changes in order, without gaps. Now may be left out.
 	History []Change
 }
 
-// Item is a version and the number of the change that made it.
+// Item is a version and the number of the change that stored it.
 type Item struct {
 	Resource resource.Resource
 	Seq      uint64
 }
 
-// Restore returns a state with the contents, whose changes go into the journal. Contents that contradict themselves
-// are an error.
+// Restore returns a state with the contents that writes its changes to the journal. Contradictory contents are an error.
 func Restore(j Journal, contents Contents, opts ...Option) (*State, error) {
 	s := New(opts...)
 	s.epoch = contents.Epoch
@@ -69,7 +68,7 @@ func (k *kind) restore(contents *KindContents) error {
 
 	k.index.Store(x)
 
-	// What a change led to is what the next one of the resource found.
+	// The new version of a change is the old version of the next change of the resource, or the item.
 	now := map[string]resource.Resource{}
 	for id, item := range contents.Items {
 		now[id] = item.Resource
@@ -89,7 +88,7 @@ func (k *kind) restore(contents *KindContents) error {
 		}
 
 		if c.Now == nil {
-			return fmt.Errorf("change %d of %q led to nothing", c.Seq, c.ID)
+			return fmt.Errorf("change %d of %q has no new version", c.Seq, c.ID)
 		}
 
 		if i > 0 && contents.History[i-1].Seq != c.Seq-1 {

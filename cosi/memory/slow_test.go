@@ -36,7 +36,7 @@ func touch(t testing.TB, st state.State, ptr resource.Pointer, label, value stri
 	ok(t, err)
 }
 
-// replay keeps what a reader of a watch believes to be there, and refuses events that can not follow.
+// replay keeps the resources that a reader of a watch knows, and fails at events that cannot follow.
 type replay map[string]resource.Resource
 
 func (p replay) apply(t *testing.T, ev state.Event) {
@@ -45,10 +45,10 @@ func (p replay) apply(t *testing.T, ev state.Event) {
 	id := ev.Resource.Metadata().ID()
 	known := p[id]
 
-	switch ev.Type { // the rest is wrong here
+	switch ev.Type { // other types are wrong here
 	case state.Created:
 		if known != nil {
-			t.Fatalf("created %s, which was there as %s", ev.Resource.Metadata(), known.Metadata())
+			t.Fatalf("created %s, but %s exists", ev.Resource.Metadata(), known.Metadata())
 		}
 
 		p[id] = ev.Resource
@@ -60,7 +60,7 @@ func (p replay) apply(t *testing.T, ev state.Event) {
 		p[id] = ev.Resource
 	case state.Destroyed:
 		if known == nil {
-			t.Fatalf("destroyed %s, which was not there", ev.Resource.Metadata())
+			t.Fatalf("destroyed %s, which did not exist", ev.Resource.Metadata())
 		}
 
 		delete(p, id)
@@ -69,8 +69,8 @@ func (p replay) apply(t *testing.T, ev state.Event) {
 	}
 }
 
-// TestSlowReaders lets readers of all sorts fall out of a short history at random, and checks that each always knows
-// the truth in the end, by events that follow one from another.
+// TestSlowReaders lets readers of all kinds fall out of a short history at random, and checks that each one has the correct
+// resources in the end, by a sequence of valid events.
 func TestSlowReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := rand.Uint64()
@@ -189,7 +189,7 @@ func TestStrictReader(t *testing.T) {
 			}
 		}
 
-		t.Error("no error came")
+		t.Error("no Errored event")
 	}
 
 	last(func() state.Event { return <-one })
@@ -216,7 +216,7 @@ func TestStrictReader(t *testing.T) {
 	}
 }
 
-// TestResumeWithinCatchUp checks that a bookmark of an event which stands for several is refused, except the last.
+// TestResumeWithinCatchUp checks that the bookmark of an event that replaces several others is refused, except the last.
 func TestResumeWithinCatchUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -226,7 +226,7 @@ func TestResumeWithinCatchUp(t *testing.T) {
 		ch := make(chan state.Event)
 		ok(t, st.WatchKind(ctx, pathPtr("").Kind(), ch))
 
-		// The first event waits for its reader; all that follows is caught up with at once.
+		// The first event waits for its reader; all further events are merged.
 		touch(t, st, pathPtr("0"), "v", "0")
 		synctest.Wait()
 
@@ -271,12 +271,12 @@ func TestNothingIsLeft(t *testing.T) {
 		cancel()
 		synctest.Wait()
 
-		touch(t, st, pathPtr("a"), "v", "nobody is told")
+		touch(t, st, pathPtr("a"), "v", "not watched")
 		// The bubble does not end while one of its goroutines is left.
 	})
 }
 
-// TestMemoryOfSlowReaders checks that readers who never read do not make the store grow with what is written.
+// TestMemoryOfSlowReaders checks that the store does not grow with writes because of watches that are never read.
 func TestMemoryOfSlowReaders(t *testing.T) {
 	st := memory.New()
 
@@ -327,7 +327,7 @@ func TestNotify(t *testing.T) {
 	ok(t, st.Destroy(t.Context(), pathPtr("a")))
 	cancel()
 
-	for range 100 { // the end comes some time after
+	for range 100 { // the goroutines end some time later
 		time.Sleep(time.Millisecond)
 	}
 

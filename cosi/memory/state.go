@@ -13,11 +13,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// What is kept of the events of a kind, at most, for tails, bookmarks and readers that fall behind.
+// Limits of the history of a kind, which serves tails, bookmarks and readers that fall behind.
 const (
-	// DefaultHistory is how many; of a kind of few resources a quarter, and one for each resource.
+	// DefaultHistory is the number of events. A kind with few resources keeps fewer: 200, and one more for each resource.
 	DefaultHistory = 1024
-	// DefaultHistoryBytes is what their versions take, though a few are kept whatever they take.
+	// DefaultHistoryBytes is the memory of their versions; a few events are kept whatever their size.
 	DefaultHistoryBytes = 4 << 20
 )
 
@@ -27,12 +27,12 @@ type State struct {
 	history      int
 	smallHistory int // of a kind without resources
 	historyBytes int
-	journal      *journal // nil: nothing is kept
-	feed         *Feed    // nil: it does not follow another store
+	journal      *journal // nil: nothing is stored
+	feed         *Feed    // nil unless it follows another store
 	clock        clock
 
 	kinds  atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
-	mu     sync.Mutex                              // of replacing kinds
+	mu     sync.Mutex                              // held to replace kinds
 	recent [64]atomic.Pointer[kind]                // see lookup
 }
 
@@ -44,13 +44,13 @@ var (
 // Option of New.
 type Option func(*State)
 
-// WithHistory sets how many events of a kind are kept at most, at least one, of a kind of few resources as well. History is
-// allocated as it comes.
+// WithHistory limits the number of events of a kind that are kept, also for kinds with few resources. The minimum is one.
+// Memory for the history is allocated as it grows.
 func WithHistory(events int) Option {
 	return func(s *State) { s.history, s.smallHistory = max(events, 1), max(events, 1) }
 }
 
-// WithHistoryBytes sets how much memory the old versions of a kind take at most, though a few are kept whatever they take.
+// WithHistoryBytes limits the memory of the old versions of a kind; a few are kept whatever their size.
 func WithHistoryBytes(n int) Option { return func(s *State) { s.historyBytes = n } }
 
 // New returns an empty state.
@@ -68,9 +68,8 @@ func New(opts ...Option) *State {
 	return s
 }
 
-// lookup returns the kind, nil if nothing was ever stored in it or watches it.
-// Before the map it tries a kind that was found with a like name: comparing the names
-// is several times cheaper than hashing them, and it was half of a Get.
+// lookup returns the kind, nil if nothing was ever stored in it and nothing watches it. Before the map it tries a recently
+// found kind: comparing names is several times faster than hashing them, which took half of the time of a Get.
 func (s *State) lookup(k resource.Kind) *kind {
 	slot := &s.recent[slotOf(k)]
 
@@ -81,7 +80,8 @@ func (s *State) lookup(k resource.Kind) *kind {
 
 	found := (*s.kinds.Load())[k]
 
-	// Not in turns with another one: processors would fight over the slot.
+	// A hint that is in use is not replaced: two kinds would replace each other all the time, and processors contend for the
+	// slot.
 	if found != nil && (seen == nil || seen.dropped.Load()) {
 		slot.Store(found)
 	}
@@ -98,7 +98,7 @@ func slotOf(k resource.Kind) uint8 {
 	return (uint8(n) + k.Type[0]*3 + k.Type[n/3]*5 + uint8(len(k.Namespace))*7) % 64
 }
 
-// lockKind returns the kind locked, made if need be.
+// lockKind returns the kind, locked. A missing kind is added.
 func (s *State) lockKind(k resource.Kind) *kind {
 	for {
 		found := s.lookup(k)
@@ -132,7 +132,7 @@ func (s *State) addKind(k resource.Kind) *kind {
 	return added
 }
 
-// dropIfUnused forgets a kind that was only ever watched. Its lock is held.
+// dropIfUnused drops a kind in which nothing was stored and which has no watches. Its lock is held.
 func (s *State) dropIfUnused(k *kind) {
 	if k.seq.Load() > 0 || len(k.subs)+len(k.byID)+len(k.hooks)+len(k.pending) > 0 {
 		return
@@ -170,14 +170,9 @@ func (s *State) List(_ context.Context, kind resource.Kind, opts ...state.ListOp
 		return k.list(), nil
 	}
 
-	var o state.ListOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	f := filter{labels: o.LabelQueries, id: o.IDQuery}
-
-	return k.listMatching(f), nil
+	return k.listMatching(filter{labels: o.LabelQueries, id: o.IDQuery}), nil
 }
 
 func notFound(op string, ptr resource.Pointer) error {

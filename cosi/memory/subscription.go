@@ -15,32 +15,32 @@ import (
 //
 //	live     the reader has everything; the writer puts the next event into the channel itself
 //	lagging  a goroutine, the pump, feeds the channel from the history after the cursor
-//	lost     the same, but the history begins after the cursor; the pump will skip what lies between
+//	lost     the same, but the history begins after the cursor; the pump merges the changes in between
 //
 // All fields belong to the holder of the kind's lock; those above the line do not change.
 type subscription struct {
 	kind   *kind
-	ctx    context.Context // it is the life of the watch
+	ctx    context.Context // the watch ends with it
 	id     string
-	single bool // of one resource: id
+	single bool // watches one resource: id
 	strict bool
-	// progress is wanted: see state.WatchKindOptions.
+	// progress is WatchKindOptions.Progress.
 	progress bool
 	filter   filter
 	one      chan<- state.Event   // one of these two
 	many     chan<- []state.Event //
 	// ----
-	placed   uint64              // number of the event of the last bookmark that the reader has; kept if progress is wanted
+	placed   uint64              // number of the event of the reader's last bookmark; kept if progress is set
 	contents []resource.Resource // to send before all else, as Created
 	first    []state.Event       // to send next
-	cursor   uint64              // number of the last event taken; meaningless while live
+	cursor   uint64              // number of the last event taken; not used while live
 	live     bool
 	lost     bool
 	ended    bool
 	unhook   func() bool
 }
 
-// start enters the subscription and lets it send what it already has. The lock is held.
+// start adds the subscription and starts its pump if there are events to send. The lock is held.
 func (s *subscription) start() {
 	k := s.kind
 
@@ -103,7 +103,7 @@ func (s *subscription) lag(seq uint64) {
 	go s.pump()
 }
 
-// tell gives a change to everybody. The lock is held.
+// tell passes a change to all hooks and live subscriptions. The lock is held.
 func (k *kind) tell(e *entry, id string, seq uint64) {
 	if len(k.hooks) > 0 {
 		ev := e.event(nil)
@@ -137,22 +137,21 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 			switch sent := s.offer(ev); {
 			case !sent:
 				s.lag(seq - 1)
-			case s.progress: // else a thousand watchers are a thousand cache lines to write to
+			case s.progress: // only if needed: for a thousand watchers these are writes to a thousand cache lines
 				s.placed = seq
 			}
 		}
 	}
 }
 
-// progressDue tells whether the reader's last bookmark is in the older half of the history, of which it will soon fall
-// out.
+// progressDue reports whether the reader's last bookmark is in the older half of the history, and so will soon be invalid.
 func (s *subscription) progressDue() bool {
 	h := &s.kind.history
 
 	return s.progress && h.count >= minHistory && s.placed < h.first()+uint64(h.count/2)
 }
 
-// offer sends if the channel takes it now.
+// offer sends the event if the channel does not block.
 func (s *subscription) offer(ev state.Event) bool {
 	if s.one != nil {
 		select {
@@ -163,7 +162,7 @@ func (s *subscription) offer(ev state.Event) bool {
 		}
 	}
 
-	// The reader's slice is its own.
+	// Each reader gets its own slice.
 	select {
 	case s.many <- []state.Event{ev}:
 		return true
@@ -172,7 +171,7 @@ func (s *subscription) offer(ev state.Event) bool {
 	}
 }
 
-// pump feeds a reader that is behind until it has caught up.
+// pump sends to a reader that is behind until the reader has caught up.
 func (s *subscription) pump() {
 	for {
 		s.kind.mu.Lock()
@@ -206,10 +205,10 @@ func (s *subscription) send(batch []state.Event) bool {
 	return true
 }
 
-// maxBatch is how many events a pump that sends one by one takes at a time.
+// maxBatch is how many events a pump that sends single events takes at a time.
 const maxBatch = 64
 
-// take returns the next events; none when the subscription has ended or is live again. The lock is held.
+// take returns the next events, or none if the subscription has ended or is live again. The lock is held.
 func (s *subscription) take() (batch []state.Event, last bool) {
 	k := s.kind
 
@@ -278,7 +277,7 @@ func (s *subscription) take() (batch []state.Event, last bool) {
 
 func (s *subscription) overrun() state.Event {
 	k := s.kind
-	ptr := resource.Pointer{Namespace: k.name.Namespace, Type: k.name.Type}
+	ptr := k.name.Pointer("")
 
 	return state.Event{
 		Type:     state.Errored,

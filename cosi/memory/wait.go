@@ -14,7 +14,7 @@ func (s *State) WatchFor(ctx context.Context, ptr resource.Pointer, conditions .
 	return state.WatchUntil(ctx, s, ptr, conditions...)
 }
 
-// TeardownAndDestroy implements state.State. When somebody else destroys the resource meanwhile, that is success.
+// TeardownAndDestroy implements state.State. If another writer destroys the resource first, that is success.
 func (s *State) TeardownAndDestroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
 	return state.TeardownAndWait(ctx, s, ptr, opts...)
 }

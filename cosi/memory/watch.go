@@ -11,10 +11,7 @@ import (
 
 // Watch implements state.State.
 func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	var o state.WatchOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,7 +48,7 @@ func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state
 	return nil
 }
 
-// present is the event that tells a new watcher what there is.
+// present returns the first event of a watch: the current version, or a tombstone.
 func (k *kind) present(ptr resource.Pointer) state.Event {
 	if c := k.index.Load().find(ptr.ID); c != nil {
 		return state.Event{Type: state.Created, Resource: c.load()}
@@ -60,7 +57,7 @@ func (k *kind) present(ptr resource.Pointer) state.Event {
 	return state.Event{Type: state.Destroyed, Resource: resource.NewTombstone(ptr)}
 }
 
-// tailOf returns the number after which n events of the resource follow, or all that are left.
+// tailOf returns the number after which the last n events of the resource follow, or all its events if there are fewer.
 func (k *kind) tailOf(id string, n int) uint64 {
 	h := &k.history
 
@@ -88,12 +85,9 @@ func (s *State) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch 
 }
 
 func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscription, opts []state.WatchKindOption) error {
-	var o state.WatchKindOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	ptr := resource.Pointer{Namespace: name.Namespace, Type: name.Type}
+	ptr := name.Pointer("")
 
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,15 +137,11 @@ func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscrip
 	return nil
 }
 
-// marker is an event about the watch itself: a tombstone without an id.
+// marker returns an event about the watch itself: a tombstone without an id.
 func (k *kind) marker(typ state.EventType) state.Event { return k.markerAt(typ, k.bookmarkNow()) }
 
 func (k *kind) markerAt(typ state.EventType, bookmark state.Bookmark) state.Event {
-	return state.Event{
-		Type:     typ,
-		Resource: resource.NewTombstone(resource.Pointer{Namespace: k.name.Namespace, Type: k.name.Type}),
-		Bookmark: bookmark,
-	}
+	return state.Event{Type: typ, Resource: resource.NewTombstone(k.name.Pointer("")), Bookmark: bookmark}
 }
 
 func checkOptions(o state.WatchKindOptions, ptr resource.Pointer) error {

@@ -29,7 +29,7 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 	return nil
 }
 
-// create stores next, which is the store's from here on.
+// create stores next; the caller must not use it afterwards.
 func (s *State) create(next resource.Resource, ptr resource.Pointer, o state.WriteOptions) error {
 	created := s.clock.nanos()
 	if !o.Created.IsZero() {
@@ -61,7 +61,8 @@ func (s *State) create(next resource.Resource, ptr resource.Pointer, o state.Wri
 	return err
 }
 
-// unfit refuses what can not be encoded: stored, it would stop every reader who gets it over a wire.
+// unfit returns the error for a resource that cannot be encoded. If it were stored, every watch over a wire would break on
+// it.
 func unfit(op string, ptr resource.Pointer, err error) error {
 	return state.NewError(state.InvalidArgument, op, ptr, "%v", err)
 }
@@ -119,8 +120,8 @@ func (s *State) Destroy(_ context.Context, ptr resource.Pointer, opts ...state.W
 	return err
 }
 
-// change replaces the version of an existing resource by what fn makes of it, under the lock. fn returns an unsealed
-// resource for good and its size, or the version it was given when there is nothing to change.
+// change replaces the version of an existing resource by the one that fn returns, under the lock. fn returns an unsealed
+// resource, which the store keeps, and its size, or cur if there is nothing to change.
 func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Resource) (resource.Resource, int, error)) (resource.Resource, error) {
 	k := s.lookup(ptr.Kind())
 	if k == nil {
@@ -145,16 +146,15 @@ func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Res
 	})
 }
 
-// decision is what shall happen to a resource: Created, Updated or Destroyed, or Noop for nothing, and the version that is
-// current then.
+// decision is the change of a resource: Created, Updated, Destroyed, or Noop for none, and the version after it.
 type decision struct {
 	typ    state.EventType
 	next   resource.Resource
 	weight weight
 }
 
-// write makes one change of one resource. decide is shown the current version, nil for none. The lock is held when write
-// is called, and not when it returns.
+// write makes one change of one resource. decide gets the current version, nil for none. The lock is held when write is
+// called, and released when it returns.
 func (k *kind) write(id string, decide func(cur resource.Resource) (decision, error)) (resource.Resource, error) {
 	k.waitFor(id)
 

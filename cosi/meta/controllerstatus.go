@@ -8,11 +8,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// ControllerStatusSpec is a controller that fails, and is tried again; its id is the controller's name. There is one from
-// the first failure until the next success, so that a list of them is a list of what is wrong.
+// ControllerStatusSpec describes a controller that fails and is tried again; the id is the controller's name. It exists from
+// the first failure until the next success, so a list of these resources is a list of problems.
 type ControllerStatusSpec struct {
 	Error string `yaml:"error" protobuf:"1"`
-	// Resource that a queue controller was working on.
+	// Resource that a queue controller was reconciling.
 	Resource string `yaml:"resource,omitempty" protobuf:"2"`
 	// Failures since the last success.
 	Failures uint32    `yaml:"failures" protobuf:"3"`

@@ -19,10 +19,10 @@ type ResourceDefinitionSpec struct {
 	DefaultNamespace string   `yaml:"defaultNamespace" protobuf:"3"`
 	Aliases          []string `yaml:"aliases"          protobuf:"4"`
 	AllAliases       []string `yaml:"allAliases"       protobuf:"5"`
-	// SkipAutomaticAliases has no place on the wire.
+	// SkipAutomaticAliases is not part of the wire form.
 	SkipAutomaticAliases bool                   `yaml:"skipAutomaticAliases,omitempty"`
 	PrintColumns         []resource.PrintColumn `yaml:"printColumns"          protobuf:"6"`
-	Sensitivity          Sensitivity            `yaml:"sensitivity,omitempty" protobuf:"7"`
+	Sensitivity          resource.Sensitivity   `yaml:"sensitivity,omitempty" protobuf:"7"`
 }
 
 var resourceDefinition = &resource.Definition{
@@ -35,7 +35,7 @@ var resourceDefinition = &resource.Definition{
 // Definition implements resource.Spec.
 func (ResourceDefinitionSpec) Definition() *resource.Definition { return resourceDefinition }
 
-// NewResourceDefinition returns the description of a type, with what is derived from its name filled in.
+// NewResourceDefinition returns the description of a type, including the parts that are derived from its name.
 func NewResourceDefinition(def *resource.Definition) (*resource.Typed[ResourceDefinitionSpec], error) {
 	rd := resource.New[ResourceDefinitionSpec](NamespaceName, strings.ToLower(def.Type))
 
@@ -45,10 +45,7 @@ func NewResourceDefinition(def *resource.Definition) (*resource.Typed[ResourceDe
 		Aliases:              slices.Clone(def.Aliases),
 		SkipAutomaticAliases: def.SkipAutomaticAliases,
 		PrintColumns:         slices.Clone(def.PrintColumns),
-	}
-
-	if err := rd.TypedSpec().Sensitivity.UnmarshalText([]byte(def.Sensitivity)); err != nil {
-		return nil, fmt.Errorf("resource definition %q: %w", def.Type, err)
+		Sensitivity:          def.Sensitivity,
 	}
 
 	if err := rd.TypedSpec().fill(); err != nil {
@@ -124,39 +121,4 @@ func (s *ResourceDefinitionSpec) addAliases(name, suffix string) {
 	for i := 1; i < len(parts); i++ {
 		s.AllAliases = append(s.AllAliases, lower+"."+strings.Join(parts[:i], "."))
 	}
-}
-
-// Sensitivity as a number on the wire and a word in YAML.
-type Sensitivity uint8
-
-// The sensitivities.
-const (
-	NonSensitive Sensitivity = iota
-	Sensitive
-)
-
-// String returns the word, empty for NonSensitive.
-func (s Sensitivity) String() string {
-	if s == Sensitive {
-		return string(resource.Sensitive)
-	}
-
-	return string(resource.NonSensitive)
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s Sensitivity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *Sensitivity) UnmarshalText(b []byte) error {
-	switch resource.Sensitivity(b) {
-	case resource.NonSensitive:
-		*s = NonSensitive
-	case resource.Sensitive:
-		*s = Sensitive
-	default:
-		return fmt.Errorf("sensitivity %q is neither empty nor %q", b, resource.Sensitive)
-	}
-
-	return nil
 }

@@ -17,7 +17,7 @@ var bookDefinition = &resource.Definition{
 	PrintColumns: []resource.PrintColumn{{Name: "Title", JSONPath: "{.title}"}},
 }
 
-// A type that is described is found by clients under its short name, with the columns to print.
+// Clients find a described type by its short name, with the columns to print.
 func ExampleRegisterDefinition() {
 	ctx, st := context.Background(), memory.New()
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package meta holds the resources that describe other resources: namespaces and resource definitions, in the
-// namespace meta. They let a client find the types of a state, their aliases and the columns to print. A state
-// never demands them: a type works without a definition.
+// Package meta has the resources that describe other resources: namespaces and resource definitions, in the
+// namespace meta. A client uses them to find the types of a state, their aliases and the columns to print. They are
+// optional: a type works without a definition.
 package meta
 
 import (
@@ -14,14 +14,13 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// NamespaceName is where the meta resources live.
+// NamespaceName is the namespace of the meta resources.
 const NamespaceName = "meta"
 
 // Owner of the meta resources.
 const Owner = "meta"
 
-// Register adds the descriptions of the meta types and of their namespace. A store that has them from an earlier start is
-// brought up to date.
+// Register adds the descriptions of the meta types and of their namespace. Descriptions from an earlier start are updated.
 func Register(ctx context.Context, st state.Writer) error {
 	return errors.Join(
 		RegisterNamespace(ctx, st, NamespaceName, "Metadata namespace which contains resource and namespace definitions."),
@@ -36,7 +35,7 @@ func RegisterNamespace(ctx context.Context, st state.Writer, name, description s
 	return typed.Set(ctx, st, NamespaceName, name, NamespaceSpec{Description: description}, state.WithOwner(Owner))
 }
 
-// RegisterDefinition adds the description of a type, or replaces it, and makes sure that it is sound.
+// RegisterDefinition adds the description of a type, or replaces it. A definition that is not valid is an error.
 func RegisterDefinition(ctx context.Context, st state.Writer, def *resource.Definition) error {
 	rd, err := NewResourceDefinition(def)
 	if err != nil {
@@ -46,7 +45,7 @@ func RegisterDefinition(ctx context.Context, st state.Writer, def *resource.Defi
 	return typed.Set(ctx, st, NamespaceName, rd.Metadata().ID(), *rd.TypedSpec(), state.WithOwner(Owner))
 }
 
-// RegisterTypes makes the meta types known to this process; see resource.Register.
+// RegisterTypes registers the meta types; see resource.Register.
 func RegisterTypes() error {
 	return errors.Join(resource.Register[NamespaceSpec](), resource.Register[ResourceDefinitionSpec](), resource.Register[ControllerStatusSpec]())
 }

@@ -65,7 +65,7 @@ func TestResourceDefinition(t *testing.T) {
 				Type: "AddressStatuses.net.talos.dev", DisplayType: "AddressStatus",
 				Aliases:     []string{"addressstatus", "as"},
 				AllAliases:  []string{"addressstatuses", "addressstatuses.net", "addressstatuses.net.talos", "addressstatus", "as"},
-				Sensitivity: Sensitive,
+				Sensitivity: resource.Sensitive,
 			},
 		},
 		{
@@ -114,8 +114,8 @@ func TestResourceDefinitionErrors(t *testing.T) {
 		}
 	}
 
-	if _, err := NewResourceDefinition(&resource.Definition{Type: "Links.net", Sensitivity: "very"}); err == nil {
-		t.Error("an unknown sensitivity was taken")
+	if err := new(resource.Sensitivity).UnmarshalText([]byte("very")); err == nil {
+		t.Error("an unknown sensitivity was accepted")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// An earlier version of the program described it otherwise.
+	// An earlier version of the program had another description.
 	if err := RegisterNamespace(ctx, st, NamespaceName, "of old"); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ package meta
 
 import "strings"
 
-// irregular English plurals, by the end of the name, and words that are their own plural. The first match counts.
+// irregular English plurals, by the end of the name, and words that equal their plural. The first match counts.
 var irregular = []struct{ plural, singular string }{
 	{"children", "child"},
 	{"people", "person"},
@@ -24,8 +24,8 @@ var irregular = []struct{ plural, singular string }{
 	{"analyses", "analysis"},
 }
 
-// regular endings and what the singular has instead. The first match counts; an ending that replaces itself is
-// no plural.
+// regular plural endings and the endings of the singular. The first match counts; an ending that replaces itself is not a
+// plural.
 var regular = []struct{ plural, singular string }{
 	{"ss", "ss"},
 	{"us", "us"},
@@ -49,8 +49,8 @@ var regular = []struct{ plural, singular string }{
 	{"s", ""},
 }
 
-// singular returns the singular of a CamelCase name, and whether the name was plural. It goes by endings, which
-// is enough for names that programmers give to types and takes no table of the English language.
+// singular returns the singular of a CamelCase name, and reports whether the name was plural. It looks only at endings, which
+// is enough for the names of types.
 func singular(name string) (string, bool) {
 	for _, e := range irregular {
 		if hasEnding(name, e.plural) {
@@ -69,7 +69,7 @@ func singular(name string) (string, bool) {
 
 func hasEnding(name, ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
 
-// replaceEnding keeps the letters that both endings begin with as they are, and so their case.
+// replaceEnding keeps the case of the letters that both endings begin with.
 func replaceEnding(name, from, to string) string {
 	same := 0
 	for same < len(from) && same < len(to) && from[same] == to[same] {

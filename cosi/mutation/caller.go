@@ -13,7 +13,7 @@ import (
 // between are the packages between a reader and its state.
 var between = []string{"mutation", "typed", "runtime", "transform", "access", "state", "namespaced", "memory", "bolt"}
 
-// caller names who reads: the innermost function outside the packages that pass on what they read.
+// caller returns the name of the reader: the innermost function outside the packages in between.
 func caller() string {
 	var pcs [32]uintptr
 
@@ -33,7 +33,7 @@ func caller() string {
 	}
 }
 
-// here is the path of the packages beside this one.
+// here is the path of the cosi packages.
 var here = strings.TrimSuffix(reflect.TypeFor[Detector]().PkgPath(), "mutation")
 
 func passesOn(function string) bool {

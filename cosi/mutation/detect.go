@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mutation finds, in tests, who writes into what a state shares. A resource that came out of a state is one
-// version that all readers have: who changes its spec changes it for everybody, without a new version and without an
-// event. The metadata refuses that by itself; a spec is a plain struct and can not.
+// Package mutation finds, in tests, code that writes into resources that a state shares. All readers of a state get the same
+// version of a resource. Code that changes its spec changes it for all of them, without a new version and without an event.
+// The metadata refuses that by itself; a spec is a plain struct and cannot.
 //
 //	st := mutation.Detect(t, memory.New())
 //
-// What comes out of st is compared, whenever it comes out again and at the end of the test, with what it was when it came
-// out first. A difference fails the test, and names the resource, the field, and who had read that version. It costs a copy
-// of every version and a comparison at each read, and holds all of them: it is not for programs.
+// The detector copies each version when it is first read. It compares the version with the copy at each further read and at
+// the end of the test. A difference fails the test with the resource, the field, and the readers of that version. The
+// detector keeps a copy of every version and compares at each read: it is not for production.
 //
-// Why not seal the memory instead: a page that can not be written ends the process, and names no field.
+// Why not write-protect the memory instead: a write would end the process, and not name the field.
 package mutation
 
 import (
@@ -23,14 +23,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TB is the part of a testing.TB that is needed.
+// TB is the part of a testing.TB that Detect needs.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Cleanup(fn func())
 }
 
-// Detector is a state that finds mutations of what comes out of it.
+// Detector is a state that finds mutations of the resources that it returns.
 type Detector struct {
 	state.State
 
@@ -44,17 +44,17 @@ var (
 	_ state.Notifier = (*Detector)(nil)
 )
 
-// version is one that came out.
+// version is a version that was read.
 type version struct {
 	was      resource.Resource
 	readers  []string
 	reported bool
 }
 
-// mostReaders of a version are named.
+// mostReaders limits the readers of a version that a message names.
 const mostReaders = 8
 
-// Detect returns the state with a detector around it.
+// Detect returns a detector around the state.
 func Detect(t TB, st state.State) *Detector {
 	d := &Detector{State: st, t: t, versions: map[resource.Resource]*version{}}
 	t.Cleanup(d.Check)
@@ -62,7 +62,7 @@ func Detect(t TB, st state.State) *Detector {
 	return d
 }
 
-// Check compares all that came out until now.
+// Check compares all versions that were read so far.
 func (d *Detector) Check() {
 	d.t.Helper()
 	d.mu.Lock()
@@ -73,7 +73,7 @@ func (d *Detector) Check() {
 	}
 }
 
-// note is called for what goes out to a reader.
+// note is called for each resource that a reader gets.
 func (d *Detector) note(r resource.Resource, reader string) {
 	if r == nil || r.Spec() == nil || reflect.TypeOf(r).Kind() != reflect.Pointer {
 		return
@@ -117,6 +117,6 @@ func (d *Detector) compare(v *version, now resource.Resource) {
 	}
 
 	v.reported = true
-	d.t.Errorf("mutation of %s: %s: somebody wrote into the version that all readers share, instead of a copy (Modify, Update, DeepCopy); read by %s",
+	d.t.Errorf("mutation of %s: %s: a reader wrote into the shared version instead of a copy (Modify, Update, DeepCopy); read by %s",
 		now.Metadata(), diff, strings.Join(v.readers, ", "))
 }

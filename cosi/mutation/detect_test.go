@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t *testing.T) state.State { return mutation.Detect(t, memory.New()) })
 }
 
-// failures is a test that notes what it is told.
+// failures is a test that records its failures.
 type failures struct{ texts []string }
 
 func (*failures) Helper() {}
@@ -65,7 +65,7 @@ func wild() wildSpec {
 	}
 }
 
-// TestWritersAreNamed writes into each sort of field, having read in each way.
+// TestWritersAreNamed reads in each way and writes into each kind of field.
 func TestWritersAreNamed(t *testing.T) {
 	ptr, kind := resource.PointerOf[wildSpec]("", "x"), resource.KindOf[wildSpec]("")
 
@@ -156,7 +156,7 @@ func TestWritersAreNamed(t *testing.T) {
 	}
 }
 
-// writer is a controller that changes what it reads.
+// writer is a controller that writes into its input.
 type writer struct{ done chan struct{} }
 
 func (*writer) Name() string { return "Writer" }

@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// difference returns the first one, by the name of the field, or nothing.
+// difference returns the first difference with the name of the field, or nothing.
 func difference(path string, was, is reflect.Value) string {
 	if was.IsValid() != is.IsValid() || was.IsValid() && was.Type() != is.Type() {
 		return changed(path, was, is)
@@ -59,7 +59,8 @@ func mapDifference(path string, was, is reflect.Value) string {
 	return ""
 }
 
-// structDifference looks at the exported fields, which others can write; a struct without any is a value of its own.
+// structDifference compares the exported fields, which readers can write. A struct without exported fields is compared as a
+// whole.
 func structDifference(path string, was, is reflect.Value) string {
 	exported := false
 

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -29,7 +29,7 @@ func orPanic(err error) {
 	}
 }
 
-// One store made of two: what has the namespace "archive" is kept elsewhere than the rest.
+// One store from two: the namespace "archive" is in another store than the rest.
 func ExampleNew() {
 	ctx := context.Background()
 	archive, rest := memory.New(), memory.New() // or bolt, or etcd

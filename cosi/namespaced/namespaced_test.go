@@ -31,10 +31,11 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// mute is a state that can not notify.
+// mute is a state that cannot notify.
 type mute struct{ state.State }
 
-// TestRuntime has a controller read from a state that can not notify and write to one that can, and another read that.
+// TestRuntime runs two controllers: one reads from a state that cannot notify and writes to one that can, the other reads
+// that one.
 func TestRuntime(t *testing.T) {
 	far, near := mute{memory.New()}, memory.New()
 	st := namespaced.New(func(ns string) state.State {
@@ -86,7 +87,7 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// TestNowhere: a namespace that no state keeps is an error for every operation, not the end of the program.
+// TestNowhere: every operation in a namespace without a state is an error, and not a panic.
 func TestNowhere(t *testing.T) {
 	st := namespaced.New(func(string) state.State { return nil })
 	ctx, item := t.Context(), conformance.NewItem("nowhere", "x", "")

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// The API has no calls for these.
+// The API has no calls for these methods.
 
 // Modify implements state.State.
 func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
@@ -23,24 +23,12 @@ func (s *State) UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, f
 
 // AddFinalizer implements state.State.
 func (s *State) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	_, err := state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) {
-		for _, f := range finalizers {
-			md.AddFinalizer(f)
-		}
-	})
-
-	return err
+	return state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) { md.AddFinalizer(finalizers...) })
 }
 
 // RemoveFinalizer implements state.State.
 func (s *State) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	_, err := state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) {
-		for _, f := range finalizers {
-			md.RemoveFinalizer(f)
-		}
-	})
-
-	return err
+	return state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) { md.RemoveFinalizer(finalizers...) })
 }
 
 // WatchFor implements state.State.

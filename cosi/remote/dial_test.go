@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// path is one on which connections are made. Once it is dead they carry nothing any more, and tell neither side.
+// path is a network path. When it is dead, its connections transport nothing, and neither side is notified.
 type path struct {
 	*bufconn.Listener
 
@@ -32,14 +32,14 @@ type path struct {
 	made, served atomic.Int32
 
 	mu   sync.Mutex
-	left []net.Conn // closed at one end
+	left []net.Conn // closed at one end only
 }
 
-// lossy is an end of a connection.
+// lossy is one end of a connection.
 type lossy struct {
 	net.Conn
 
-	first bool // only the first one dies
+	first bool // only the first connection dies
 	path  *path
 }
 
@@ -51,7 +51,7 @@ func (c lossy) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Close closes this end. The other one hears of it only over a path that lives.
+// Close closes this end. The other end is notified only if the path is not dead.
 func (c lossy) Close() error {
 	if !c.first || !c.path.dead.Load() {
 		return c.Conn.Close()
@@ -77,7 +77,7 @@ func (p *path) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return lossy{c, p.made.Add(1) == 1, p}, err
 }
 
-// TestDeadPath lets the path to the server die without a word, in both directions.
+// TestDeadPath makes the path to the server drop everything, in both directions.
 func TestDeadPath(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -121,7 +121,7 @@ func TestDeadPath(t *testing.T) {
 		}
 
 		if took := time.Since(died); took > 40*time.Second {
-			t.Errorf("the watch went on after %s", took)
+			t.Errorf("the watch continued after %s", took)
 		}
 
 		cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// errorOf turns a status into an error of the class that the code means for the operation. What has no class is
+// errorOf turns a status into an error of the class that the code has for the operation. An error without a class is
 // returned as it is.
 func errorOf(op string, ptr resource.Pointer, err error) error {
 	class := classOf(op, status.Code(err))
@@ -22,7 +22,7 @@ func errorOf(op string, ptr resource.Pointer, err error) error {
 }
 
 func classOf(op string, code codes.Code) state.Class {
-	switch code { // the rest has no class
+	switch code { // other codes have no class
 	case codes.NotFound:
 		return state.NotFound
 	case codes.AlreadyExists:

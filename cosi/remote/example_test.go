@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -35,7 +35,7 @@ func orPanic(err error) {
 	}
 }
 
-// A store in another process is used like one in this process.
+// A store in another process is used like a store in this process.
 func ExampleNew() {
 	orPanic(resource.Register[BookSpec]()) // else it is read as an Opaque
 

@@ -25,7 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// copySpec is a type of its own, so that it can be an output and not an input.
+// copySpec is a separate type, so that it is an output and not an input.
 type copySpec struct {
 	Value string `yaml:"value" protobuf:"1"`
 }
@@ -45,8 +45,8 @@ func copier() controller.Controller {
 	}.Controller()
 }
 
-// byName gives each client what the controller whose name it tells may use. (A real server asks the certificate or the
-// socket who the client is.)
+// byName returns, for each client, the state as the controller with the client's name may use it. (A real server takes the
+// name from the certificate or the socket.)
 func byName(st state.State, declared ...*access.Declaration) *server.Server {
 	return server.NewFor(func(ctx context.Context) (state.State, error) {
 		md, _ := metadata.FromIncomingContext(ctx)
@@ -57,11 +57,11 @@ func byName(st state.State, declared ...*access.Declaration) *server.Server {
 			}
 		}
 
-		return nil, status.Error(codes.Unauthenticated, "who are you?")
+		return nil, status.Error(codes.Unauthenticated, "no identity")
 	})
 }
 
-// TestIdentity runs a controller, unchanged, in what could be another process, under an identity that the server
+// TestIdentity runs an unchanged controller over a connection, as in another process, with an identity that the server
 // enforces.
 func TestIdentity(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
@@ -96,12 +96,12 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("owner: got %q", r.Metadata().Owner())
 	}
 
-	// It holds its input, and lets it go.
+	// It adds its finalizer to the input, and removes it.
 	ok(t, mem.TeardownAndDestroy(limit, item("a", "").Metadata().Pointer()))
 	cancel()
 	ok(t, <-done)
 
-	// What a controller that does not keep to its declaration would try.
+	// Calls of a controller that ignores its declaration.
 	set(t, mem, "b", "v")
 	ok(t, mem.Create(t.Context(), resource.New[copySpec]("", "foreign"), state.WithOwner("other")))
 
@@ -111,22 +111,22 @@ func TestIdentity(t *testing.T) {
 	input, mine := item("b", "").Metadata().Pointer(), state.WithOwner("Copier")
 
 	for name, try := range map[string]func() error{
-		"read elsewhere":        func() error { _, err := st.Get(as, other.Metadata().Pointer()); return err },
-		"list elsewhere":        func() error { _, err := st.List(as, other.Metadata().Kind()); return err },
-		"watch elsewhere":       func() error { return st.WatchKind(as, other.Metadata().Kind(), make(chan state.Event)) },
-		"create an input":       func() error { return st.Create(as, item("c", ""), mine) },
-		"change an input":       func() error { return typed.Set(as, st, "n", "b", conformance.ItemSpec{Value: "x"}) },
-		"change it in its name": func() error { return typed.Set(as, st, "n", "b", conformance.ItemSpec{Value: "x"}, mine) },
-		"tear an input down":    func() error { _, err := st.Teardown(as, input); return err },
-		"destroy an input":      func() error { return st.Destroy(as, input) },
-		"create as somebody":    func() error { return st.Create(as, resource.New[copySpec]("", "x"), state.WithOwner("other")) },
-		"create as nobody":      func() error { return st.Create(as, resource.New[copySpec]("", "x")) },
-		"destroy as somebody": func() error {
+		"read elsewhere":          func() error { _, err := st.Get(as, other.Metadata().Pointer()); return err },
+		"list elsewhere":          func() error { _, err := st.List(as, other.Metadata().Kind()); return err },
+		"watch elsewhere":         func() error { return st.WatchKind(as, other.Metadata().Kind(), make(chan state.Event)) },
+		"create an input":         func() error { return st.Create(as, item("c", ""), mine) },
+		"change an input":         func() error { return typed.Set(as, st, "n", "b", conformance.ItemSpec{Value: "x"}) },
+		"change it in its name":   func() error { return typed.Set(as, st, "n", "b", conformance.ItemSpec{Value: "x"}, mine) },
+		"tear an input down":      func() error { _, err := st.Teardown(as, input); return err },
+		"destroy an input":        func() error { return st.Destroy(as, input) },
+		"create as another":       func() error { return st.Create(as, resource.New[copySpec]("", "x"), state.WithOwner("other")) },
+		"create without an owner": func() error { return st.Create(as, resource.New[copySpec]("", "x")) },
+		"destroy as another": func() error {
 			return st.Destroy(as, resource.PointerOf[copySpec]("", "foreign"), state.WithOwner("other"))
 		},
-		"modify as somebody":     func() error { return typed.Set(as, st, "", "foreign", copySpec{"x"}, state.WithOwner("other")) },
-		"hold somebody's output": func() error { return st.AddFinalizer(as, resource.PointerOf[copySpec]("", "foreign"), "Copier") },
-		"be nobody":              func() error { _, err := st.Get(t.Context(), input); return err },
+		"modify as another":        func() error { return typed.Set(as, st, "", "foreign", copySpec{"x"}, state.WithOwner("other")) },
+		"hold another's output":    func() error { return st.AddFinalizer(as, resource.PointerOf[copySpec]("", "foreign"), "Copier") },
+		"call without an identity": func() error { _, err := st.Get(t.Context(), input); return err },
 	} {
 		err := try()
 		if code := status.Code(err); code != codes.PermissionDenied && code != codes.Unauthenticated && !state.IsOwnerConflict(err) {

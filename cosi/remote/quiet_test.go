@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestQuietWatches breaks the connections of watches that had nothing to see while the rest of their kind changed more
-// often than the history is long.
+// TestQuietWatches breaks the connections of watches that had no events, while the other resources of their kind had more
+// changes than the history can keep.
 func TestQuietWatches(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -57,7 +57,7 @@ func TestQuietWatches(t *testing.T) {
 				set(t, mem, "busy", fmt.Sprint(i))
 			}
 
-			// Time for the server to tell it, and for the client to hear it.
+			// Time for the server to send it, and for the client to receive it.
 			time.Sleep(500 * time.Millisecond)
 
 			l.down()
@@ -76,7 +76,7 @@ func TestQuietWatches(t *testing.T) {
 	}
 }
 
-// TestProgress asks for what a client else takes for itself.
+// TestProgress requests the Noop events that a client otherwise uses only itself.
 func TestProgress(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -137,7 +137,7 @@ func TestOneOutlivesItsStore(t *testing.T) {
 
 	restart("other")
 
-	// It is another resource with the address.
+	// It is another resource with the same address.
 	want(t, ch, state.Destroyed, "a", 1)
 	want(t, ch, state.Created, "a", 1)
 	set(t, st, "a", "more")
@@ -149,7 +149,7 @@ func TestOneOutlivesItsStore(t *testing.T) {
 	want(t, ch, state.Created, "a", 1)
 }
 
-// TestLargeEvents sends events that are longer than gRPC takes by itself.
+// TestLargeEvents sends events that are larger than gRPC's default limit.
 func TestLargeEvents(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -183,7 +183,7 @@ func TestLargeEvents(t *testing.T) {
 	}
 }
 
-// poisonSpec can be stored, and sent only when it is harmless.
+// poisonSpec can be stored, but can be sent only when it is harmless.
 type poisonSpec struct{ Value string }
 
 var poisonDefinition = &resource.Definition{Type: "Poisons.test.cosi.dev", DefaultNamespace: "n"}
@@ -192,7 +192,7 @@ func (poisonSpec) Definition() *resource.Definition { return poisonDefinition }
 
 func (s poisonSpec) MarshalProto() ([]byte, error) {
 	if s.Value == "poison" {
-		return nil, errors.New("this can not be sent")
+		return nil, errors.New("this cannot be sent")
 	}
 
 	return nil, nil
@@ -200,7 +200,7 @@ func (s poisonSpec) MarshalProto() ([]byte, error) {
 
 func (s *poisonSpec) UnmarshalProto([]byte) error { return nil }
 
-// TestEventThatCanNotBeSent ends a watch with the reason: neither in silence, nor by trying for ever.
+// TestEventThatCanNotBeSent: the watch ends with the reason. It does not hang, and does not retry for ever.
 func TestEventThatCanNotBeSent(t *testing.T) {
 	ok(t, resource.Register[poisonSpec]())
 
@@ -217,7 +217,7 @@ func TestEventThatCanNotBeSent(t *testing.T) {
 
 	want(t, ch, state.Created, "harmless", 1)
 
-	if ev := next(t, ch); ev.Type != state.Errored || !strings.Contains(fmt.Sprint(ev.Error), "this can not be sent") {
+	if ev := next(t, ch); ev.Type != state.Errored || !strings.Contains(fmt.Sprint(ev.Error), "this cannot be sent") {
 		t.Errorf("got %s of %s (%v), want the reason", ev.Type, ev.Resource.Metadata(), ev.Error)
 	}
 }

@@ -5,11 +5,11 @@
 //	conn, err := remote.Dial("unix:///run/state.sock", grpc.WithTransportCredentials(insecure.NewCredentials()))
 //	st := remote.New(conn)
 //
-// A watch outlives its connection: when that breaks, the watch is made again from the last bookmark, and nothing is
-// lost or doubled. When the server has forgotten what came after the bookmark, the watch of one resource goes on with what
-// differs, and that of a kind ends, with an Errored event whose error state.IsInvalidBookmark tells. Our servers keep the
-// bookmarks of a quiet watch good (state.WithProgress). A watch that breaks again and again at the same place, for another
-// reason than that there is no connection, ends with the reason.
+// A watch outlives its connection: when the connection breaks, the watch resumes at the last bookmark, and no event is lost
+// or repeated. When the server no longer has the events after the bookmark, the watch of one resource continues with the
+// difference. The watch of a kind ends, with an Errored event whose error satisfies state.IsInvalidBookmark. Our servers keep
+// the bookmarks of a quiet watch valid (state.WithProgress). A watch that breaks repeatedly at the same place, for another
+// reason than a missing connection, ends with that reason.
 package remote
 
 import (
@@ -36,19 +36,19 @@ type State struct {
 	opaque bool
 	once   bool
 
-	noTeardown atomic.Bool // the server is too old for it
+	noTeardown atomic.Bool // the server is too old to have Teardown
 }
 
 var _ state.State = (*State)(nil)
 
-// large lets answers be longer than gRPC does by itself: a resource comes in two forms, and in an event with the one before.
+// large allows larger messages than gRPC's default: a resource has two forms, and an event also has the previous version.
 var large = grpc.MaxCallRecvMsgSize(wire.MaxMessage)
 
 // Option of New.
 type Option func(*State)
 
-// WithOpaque leaves all specs undecoded, even of registered types: every resource is a *resource.Opaque, whose YAML is
-// what the server sent.
+// WithOpaque leaves all specs undecoded, even of registered types: every resource is a *resource.Opaque with the YAML that
+// the server sent.
 func WithOpaque() Option { return func(s *State) { s.opaque = true } }
 
 // WithoutRetry makes a watch end with an Errored event when its connection breaks.
@@ -65,7 +65,7 @@ func New(conn grpc.ClientConnInterface, opts ...Option) *State {
 	return s
 }
 
-// resourceOf reads a resource, which is immutable from here on.
+// resourceOf reads a resource, which is then immutable.
 func (s *State) resourceOf(in *v1alpha1.Resource) (resource.Resource, error) {
 	r, err := wire.ResourceOf(in, s.opaque)
 	if err != nil {
@@ -89,12 +89,9 @@ func (s *State) Get(ctx context.Context, ptr resource.Pointer, _ ...state.GetOpt
 
 // List implements state.State.
 func (s *State) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	var o state.ListOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	ptr := resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}
+	ptr := kind.Pointer("")
 
 	stream, err := s.client.List(ctx, &v1alpha1.ListRequest{
 		Namespace: kind.Namespace, Type: kind.Type,
@@ -131,7 +128,7 @@ func (s *State) Create(ctx context.Context, r resource.Resource, opts ...state.W
 	ptr := r.Metadata().Pointer()
 	sent := r
 
-	// It may be one that was created before, and begins a new life.
+	// The resource may have been created before, and is now created again.
 	if !r.Metadata().Created().Equal(o.Created) {
 		sent = r.DeepCopy()
 		sent.Metadata().SetCreated(o.Created)
@@ -172,7 +169,7 @@ func (s *State) Update(ctx context.Context, r resource.Resource, opts ...state.W
 	return writeBack(r, res.GetResource())
 }
 
-// putInto puts the resource into a field of the request, in the bytes that it may have been encoded to before.
+// putInto puts the resource into a field of the request. It reuses the bytes of an earlier encoding.
 func putInto(req proto.Message, field protowire.Number, r resource.Resource) error {
 	frame, err := resource.WireFrame(r)
 	if err != nil {
@@ -188,7 +185,7 @@ func putInto(req proto.Message, field protowire.Number, r resource.Resource) err
 	return nil
 }
 
-// writeBack tells the caller what became of its resource.
+// writeBack copies version, owner and times of the stored resource to the caller's.
 func writeBack(r resource.Resource, stored *v1alpha1.Resource) error {
 	md := r.Metadata()
 	if md.Sealed() {

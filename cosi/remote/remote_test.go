@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// old is a server from before there was Teardown.
+// old is a server without Teardown.
 type old struct{ *server.Server }
 
 func (old) Teardown(context.Context, *v1alpha1.TeardownRequest) (*v1alpha1.TeardownResponse, error) {
@@ -65,7 +65,7 @@ func next(t *testing.T, ch <-chan state.Event) state.Event {
 	case ev := <-ch:
 		return ev
 	case <-time.After(20 * time.Second):
-		t.Fatal("no event came")
+		t.Fatal("no event")
 
 		return state.Event{}
 	}
@@ -93,7 +93,7 @@ func set(t *testing.T, st state.State, id, value string) {
 	ok(t, err)
 }
 
-// TestRestart stops and starts the server under watches of all sorts: no event is lost, none comes twice.
+// TestRestart stops and starts the server under watches of all kinds: no event is lost or repeated.
 func TestRestart(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -137,7 +137,7 @@ func TestRestart(t *testing.T) {
 			want(t, boot, state.Updated, "a", v)
 		}
 
-		// The watch of one had no bookmark yet the first time: then it gets what differs.
+		// At the first stop the watch of one resource had no bookmark yet: it receives the difference.
 		for ev := next(t, one); ; ev = next(t, one) {
 			if ev.Type != state.Updated || ev.Old == nil {
 				t.Fatalf("got event %d of %s, want an update", ev.Type, ev.Resource.Metadata())
@@ -153,7 +153,7 @@ func TestRestart(t *testing.T) {
 	want(t, none, state.Created, "none", 1)
 }
 
-// TestBootstrapBroken breaks the connection within the contents.
+// TestBootstrapBroken breaks the connection during the contents.
 func TestBootstrapBroken(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -211,7 +211,7 @@ func TestBootstrapBroken(t *testing.T) {
 	}
 }
 
-// TestForgetfulServer restarts the server with another store: the watch must say that it can not go on.
+// TestForgetfulServer restarts the server with another store: the watch must end with an error.
 func TestForgetfulServer(t *testing.T) {
 	mem := memory.New()
 	l := serve(t, mem)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// resume makes the request for the next connection: on from the bookmark, or from the beginning where there is none.
+// resume prepares the request for the next connection: from the bookmark on, or from the beginning if there is none.
 func (w *watch) resume() {
 	if w.bookmark != nil {
 		o := w.req.GetOptions()
@@ -26,7 +26,8 @@ func (w *watch) resume() {
 	w.again = map[string]bool{}
 }
 
-// beginAgain makes the request one without a bookmark, which the server refused, if what the reader knows is known.
+// beginAgain prepares a request without the bookmark, which the server has refused. It returns false if the version that the
+// reader has is not known.
 func (w *watch) beginAgain() bool {
 	if !w.known || w.bookmark == nil {
 		return false
@@ -39,7 +40,7 @@ func (w *watch) beginAgain() bool {
 	return true
 }
 
-// keep adds an event to those to be sent, if it is to be.
+// keep adds the events to send for an event that came.
 func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 	if ev.Type == state.Noop && !w.takeNoop() {
 		return out
@@ -51,7 +52,7 @@ func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 
 	id := ev.Resource.Metadata().ID()
 
-	// A bookmark: from here on it resumes, and what was sent may be forgotten.
+	// From this bookmark on the watch can resume: the record of sent resources is no longer needed.
 	if ev.Bookmark != nil {
 		out = append(append(out, w.missing()...), w.note(ev))
 		w.tracking, w.sent, w.again = false, nil, nil
@@ -70,7 +71,7 @@ func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 	}
 
 	for _, ev := range events {
-		switch ev.Type { // the rest is about no resource
+		switch ev.Type { // other types have no resource
 		case state.Created, state.Updated:
 			w.remember(id, ev.Resource)
 		case state.Destroyed:
@@ -83,7 +84,7 @@ func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 	return out
 }
 
-// takeNoop tells whether the reader is to get this Noop event.
+// takeNoop reports whether the reader gets this Noop event.
 func (w *watch) takeNoop() bool {
 	show := w.showNoop || w.showProgress
 	w.showNoop = false
@@ -91,13 +92,13 @@ func (w *watch) takeNoop() bool {
 	return show
 }
 
-// note remembers what the reader of one resource knows.
+// note records the version that the reader of one resource has.
 func (w *watch) note(ev state.Event) state.Event {
 	if !w.single {
 		return ev
 	}
 
-	switch ev.Type { // the rest is about no resource
+	switch ev.Type { // other types have no resource
 	case state.Created, state.Updated:
 		w.known, w.last = true, ev.Resource
 	case state.Destroyed:
@@ -107,7 +108,7 @@ func (w *watch) note(ev state.Event) state.Event {
 	return ev
 }
 
-// remember notes what was sent about a resource; nil is that it is missing.
+// remember records the version of a resource that was sent; nil if it does not exist.
 func (w *watch) remember(id string, r resource.Resource) {
 	if w.sent == nil {
 		w.sent = map[string]resource.Resource{}
@@ -116,7 +117,7 @@ func (w *watch) remember(id string, r resource.Resource) {
 	w.sent[id] = r
 }
 
-// difference turns the first event about a resource, in a watch begun again, into what it means to one who knows old.
+// difference turns the first event about a resource, after the watch began again, into the events for a reader that has old.
 func difference(old resource.Resource, ev state.Event) []state.Event {
 	there := ev.Type != state.Destroyed
 
@@ -127,7 +128,7 @@ func difference(old resource.Resource, ev state.Event) []state.Event {
 	case !there:
 		ev.Resource = old
 	case !old.Metadata().Created().Equal(ev.Resource.Metadata().Created()):
-		// Another one with the same address.
+		// It is another resource with the same address.
 		return []state.Event{{Type: state.Destroyed, Resource: old}, ev}
 	case resource.Equal(old, ev.Resource):
 		return nil
@@ -138,7 +139,7 @@ func difference(old resource.Resource, ev state.Event) []state.Event {
 	return []state.Event{ev}
 }
 
-// missing are the resources that were sent before the watch began again and have gone since.
+// missing returns Destroyed events for the resources that were sent before the watch began again and no longer exist.
 func (w *watch) missing() []state.Event {
 	if w.again == nil || w.single {
 		return nil

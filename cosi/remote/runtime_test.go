@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestRuntime runs controllers over the wire, also across a restart of the server, with the store kept or lost.
+// TestRuntime runs controllers over the wire, also across a restart of the server with the same or a new store.
 func TestRuntime(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 

@@ -18,15 +18,12 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// apiVersion is that of watch events: from 1 on there are Bootstrapped and Errored.
+// apiVersion is the version of watch events: version 1 has Bootstrapped and Errored.
 const apiVersion = 1
 
 // Watch implements state.State.
 func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	var o state.WatchOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
 	w := &watch{
 		state: s, ptr: ptr, single: true,
@@ -73,16 +70,13 @@ func sendEach(ctx context.Context, ch chan<- state.Event, events []state.Event) 
 func (s *State) watchKind(ctx context.Context, kind resource.Kind, aggregated bool, opts []state.WatchKindOption,
 	send func(context.Context, []state.Event) bool,
 ) error {
-	var o state.WatchKindOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	// To resume, a bookmark is needed before the first event: one that nobody asked for is swallowed.
+	// To resume, the watch needs a bookmark before the first event. The reader gets it only if it requested one.
 	placed := o.TailEvents == 0 && o.StartFromBookmark == nil
 
 	w := &watch{
-		state: s, ptr: resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}, send: send,
+		state: s, ptr: kind.Pointer(""), send: send,
 		req: &v1alpha1.WatchRequest{
 			Namespace: kind.Namespace, Type: kind.Type, ApiVersion: apiVersion,
 			Options: &v1alpha1.WatchOptions{
@@ -98,7 +92,7 @@ func (s *State) watchKind(ctx context.Context, kind resource.Kind, aggregated bo
 	return w.start(ctx)
 }
 
-// watch is one watch over as many connections as it takes.
+// watch is one watch, over any number of successive connections.
 type watch struct {
 	state  *State
 	req    *v1alpha1.WatchRequest
@@ -106,17 +100,17 @@ type watch struct {
 	single bool
 	send   func(context.Context, []state.Event) bool
 
-	showNoop     bool           // the next one, which the reader asked for
-	showProgress bool           // and all others
+	showNoop     bool           // send the next Noop: the reader requested it
+	showProgress bool           // send all other Noops
 	bookmark     state.Bookmark // of the last event sent; nil before there is one
-	failures     int            // since the last event came
+	failures     int            // since the last event
 
-	// The watch of one resource remembers what its reader knows: it can begin again without a bookmark.
+	// The watch of one resource records the version that its reader has: it can begin again without a bookmark.
 	known bool
-	last  resource.Resource // nil when it is missing
+	last  resource.Resource // nil if it does not exist
 
-	// While there is no bookmark, what was sent is remembered: a connection that breaks then makes the watch begin
-	// again, and only the difference is sent.
+	// While there is no bookmark, the watch records what it has sent. If the connection breaks, the watch begins again,
+	// and only the difference is sent.
 	tracking bool
 	sent     map[string]resource.Resource
 	again    map[string]bool // ids seen since it began again; nil in the first attempt
@@ -143,7 +137,7 @@ func (w *watch) start(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the stream and waits until the watch is established, which the server tells by an empty message.
+// connect opens the stream and waits for the empty message with which the server confirms the watch.
 func (w *watch) connect(ctx context.Context) (watchStream, error) {
 	stream, err := w.state.client.Watch(wire.Accepting(ctx, wire.Progress, wire.LargeMessages), w.req, large)
 	if err != nil {
@@ -192,13 +186,14 @@ const (
 	firstDelay = 50 * time.Millisecond
 	lastDelay  = 5 * time.Second
 
-	// mostFailures is how often in a row a watch is made again after an error that the server or the event is to blame for.
+	// mostFailures is how often in a row a watch is started again after an error of the server or an event.
 	mostFailures = 6
 )
 
-// worthRetrying tells a failure of the connection or the server from an answer, and from one that will come again.
+// worthRetrying reports whether another attempt may succeed: after a failure of the connection or the server, but not after
+// an answer, or a failure that will repeat.
 func (w *watch) worthRetrying(err error) bool {
-	switch status.Code(err) { // the rest may pass
+	switch status.Code(err) { // other errors may be temporary
 	case codes.Unavailable:
 		return true
 	case codes.FailedPrecondition:
@@ -213,10 +208,10 @@ func (w *watch) worthRetrying(err error) bool {
 
 var (
 	errEnded  = errors.New("the watch has ended")
-	errDecode = errors.New("event can not be read")
+	errDecode = errors.New("event cannot be decoded")
 )
 
-// follow sends what comes until the stream breaks.
+// follow passes events on until the stream breaks.
 func (w *watch) follow(ctx context.Context, stream watchStream) error {
 	for {
 		res, err := stream.Recv()
@@ -284,7 +279,7 @@ func (w *watch) eventOf(in *v1alpha1.Event) (ev state.Event, err error) {
 	return ev, err
 }
 
-// eventResource reads the subject of an event; one with an undefined version is a tombstone.
+// eventResource reads the resource of an event; one with an undefined version is a tombstone.
 func (s *State) eventResource(typ state.EventType, in *v1alpha1.Resource) (resource.Resource, error) {
 	if md := in.GetMetadata(); typ > state.Destroyed || typ == state.Destroyed && md.GetVersion() == "undefined" {
 		return resource.NewTombstone(resource.Pointer{Namespace: md.GetNamespace(), Type: md.GetType(), ID: md.GetId()}), nil

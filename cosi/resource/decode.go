@@ -7,46 +7,86 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
 )
+
+// rawResource is a cosi.resource.Resource.
+type rawResource struct {
+	Metadata *RawMetadata `protobuf:"1"`
+	Spec     *RawSpec     `protobuf:"2"`
+}
+
+// RawMetadata is a cosi.resource.Metadata: version and phase are text.
+type RawMetadata struct {
+	Namespace   string            `protobuf:"1"`
+	Type        string            `protobuf:"2"`
+	ID          string            `protobuf:"3"`
+	Version     string            `protobuf:"4"`
+	Owner       string            `protobuf:"5"`
+	Phase       string            `protobuf:"6"`
+	Created     time.Time         `protobuf:"7"`
+	Updated     time.Time         `protobuf:"8"`
+	Finalizers  []string          `protobuf:"9"`
+	Labels      map[string]string `protobuf:"10"`
+	Annotations map[string]string `protobuf:"11"`
+}
+
+// Metadata parses the version and the phase. A time that Metadata cannot hold becomes the zero time.
+func (r *RawMetadata) Metadata() (Metadata, error) {
+	md := NewMetadata(r.Namespace, r.Type, r.ID)
+	md.SetOwner(r.Owner)
+	md.SetCreated(storable(r.Created))
+	md.SetUpdated(storable(r.Updated))
+
+	version, err := ParseVersion(r.Version)
+	if err != nil {
+		return md, err
+	}
+
+	phase, err := ParsePhase(r.Phase)
+	if err != nil {
+		return md, err
+	}
+
+	md.SetVersion(version)
+	md.SetPhase(phase)
+	md.AddFinalizer(r.Finalizers...)
+
+	if len(r.Labels)+len(r.Annotations) > 0 {
+		md.edit(func(e *extra) { e.labels, e.annotations = KeyValuesOf(r.Labels), KeyValuesOf(r.Annotations) })
+	}
+
+	return md, nil
+}
+
+// storable returns t, or the zero time if t does not fit into nanoseconds since 1970, which end in 2262.
+func storable(t time.Time) time.Time {
+	if t.Year() < 1700 || t.Year() > 2200 {
+		return time.Time{}
+	}
+
+	return t
+}
 
 // UnmarshalWire reads a cosi.resource.Resource. A type that is not registered, or every type if opaque is
 // set, becomes an Opaque.
 func UnmarshalWire(b []byte, opaque bool) (Resource, error) {
-	var (
-		md             Metadata
-		hasMD, hasSpec bool
-		raw            RawSpec
-	)
+	var raw rawResource
+	if err := protoenc.Unmarshal(b, &raw); err != nil {
+		return nil, fmt.Errorf("malformed message: %w", err)
+	}
 
-	err := eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) (err error) {
-		if wire != protowire.BytesType || num > fieldSpec {
-			return nil
-		}
+	if raw.Metadata == nil || raw.Spec == nil {
+		return nil, errors.New("resource without metadata or spec")
+	}
 
-		if num == fieldMetadata {
-			hasMD = true
-			md, err = decodeMetadata(value)
-
-			return err
-		}
-
-		hasSpec = true
-		raw, err = decodeSpec(value)
-
-		return err
-	})
+	md, err := raw.Metadata.Metadata()
 	if err != nil {
 		return nil, err
 	}
 
-	if !hasMD || !hasSpec {
-		return nil, errors.New("resource without metadata or spec")
-	}
-
-	return FromRaw(md, raw, opaque)
+	return FromRaw(md, *raw.Spec, opaque)
 }
 
 // FromRaw builds a resource from its parts. A type that is not registered, or every type if opaque is set,
@@ -57,97 +97,6 @@ func FromRaw(md Metadata, raw RawSpec, opaque bool) (Resource, error) {
 	}
 
 	return NewOpaque(md, raw), nil
-}
-
-func decodeSpec(b []byte) (raw RawSpec, err error) {
-	err = eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
-		switch {
-		case wire != protowire.BytesType:
-		case num == fieldProtoSpec:
-			raw.Proto = append([]byte(nil), value...)
-		case num == fieldYAMLSpec:
-			if !utf8.Valid(value) {
-				return errors.New("yaml_spec is not UTF-8")
-			}
-
-			raw.YAML = string(value)
-		}
-
-		return nil
-	})
-
-	return raw, err
-}
-
-func decodeMetadata(b []byte) (Metadata, error) {
-	var (
-		namespace, typ, id    string
-		owner, version, phase string
-		created, updated      int64
-		finalizers            []string
-		labels, annotations   map[string]string
-		texts                 = [...]*string{fieldNamespace: &namespace, fieldType: &typ, fieldID: &id, fieldVersion: &version, fieldOwner: &owner, fieldPhase: &phase}
-	)
-
-	err := eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) (err error) {
-		if wire != protowire.BytesType {
-			return nil
-		}
-
-		switch {
-		case num <= fieldPhase:
-			*texts[num], err = textOf(value)
-		case num == fieldCreated:
-			created, err = decodeTime(value)
-		case num == fieldUpdated:
-			updated, err = decodeTime(value)
-		case num == fieldFinalizers:
-			var f string
-			f, err = textOf(value)
-			finalizers = append(finalizers, f)
-		case num == fieldLabels:
-			labels, err = decodePair(labels, value)
-		case num == fieldAnnotations:
-			annotations, err = decodePair(annotations, value)
-		}
-
-		if err != nil {
-			return fmt.Errorf("metadata field %d: %w", num, err)
-		}
-
-		return nil
-	})
-	if err != nil {
-		return Metadata{}, err
-	}
-
-	md := NewMetadata(namespace, typ, id)
-	md.SetOwner(owner)
-	md.created, md.updated = created, updated
-
-	return md, md.restore(version, phase, finalizers, KeyValuesOf(labels), KeyValuesOf(annotations))
-}
-
-// restore sets what came as text.
-func (m *Metadata) restore(version, phase string, finalizers []string, labels, annotations KeyValues) error {
-	v, err := ParseVersion(version)
-	if err != nil {
-		return err
-	}
-
-	p, err := ParsePhase(phase)
-	if err != nil {
-		return err
-	}
-
-	m.SetVersion(v)
-	m.SetPhase(p)
-
-	if len(finalizers)+labels.Len()+annotations.Len() > 0 {
-		m.edit(func(e *extra) { *e = extra{finalizers: finalizers, labels: labels, annotations: annotations} })
-	}
-
-	return nil
 }
 
 // ParseVersion reads a version as VersionString writes it.
@@ -174,94 +123,4 @@ func ParsePhase(s string) (Phase, error) {
 	default:
 		return 0, fmt.Errorf("phase %q is neither running nor tearingDown", s)
 	}
-}
-
-func decodeTime(b []byte) (nanos int64, err error) {
-	var sec, nano int64
-
-	err = eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
-		if wire != protowire.VarintType {
-			return nil
-		}
-
-		x, _ := protowire.ConsumeVarint(value)
-
-		switch num {
-		case 1:
-			sec = int64(x)
-		case 2:
-			nano = int64(x)
-		}
-
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-
-	// Times before 1678 and after 2262 do not fit nanoseconds; a store has written neither.
-	const most = int64(1<<63-1) / int64(time.Second)
-	if sec <= -most || sec >= most || nano < 0 || nano >= int64(time.Second) {
-		return 0, fmt.Errorf("time %d s %d ns is out of range", sec, nano)
-	}
-
-	return sec*int64(time.Second) + nano, nil
-}
-
-func decodePair(m map[string]string, b []byte) (map[string]string, error) {
-	var kv [3]string
-
-	err := eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) (err error) {
-		if wire == protowire.BytesType && num <= 2 {
-			kv[num], err = textOf(value)
-		}
-
-		return err
-	})
-
-	if m == nil {
-		m = map[string]string{}
-	}
-
-	m[kv[1]] = kv[2]
-
-	return m, err
-}
-
-func textOf(b []byte) (string, error) {
-	if !utf8.Valid(b) {
-		return "", errNotText(string(b))
-	}
-
-	return string(b), nil
-}
-
-// eachField calls fn for each field of a message; a length-delimited value comes without its length.
-func eachField(b []byte, fn func(protowire.Number, protowire.Type, []byte) error) error {
-	for len(b) > 0 {
-		num, wire, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return fmt.Errorf("malformed message: %w", protowire.ParseError(n))
-		}
-
-		b = b[n:]
-
-		size := protowire.ConsumeFieldValue(num, wire, b)
-		if size < 0 {
-			return fmt.Errorf("malformed message: field %d: %w", num, protowire.ParseError(size))
-		}
-
-		value := b[:size]
-		b = b[size:]
-
-		if wire == protowire.BytesType {
-			value, _ = protowire.ConsumeBytes(value)
-		}
-
-		if err := fn(num, wire, value); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }

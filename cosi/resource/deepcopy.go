@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// copying is what a deep copy of a type takes.
+// copying is the way to copy a type deeply.
 type copying uint8
 
 const (
@@ -32,7 +32,7 @@ func copyingOf(t reflect.Type) copying {
 
 func isFlat(t reflect.Type) bool { return copyingOf(t) == byAssignment }
 
-// computeCopying looks only at what a copy can reach: an unexported field is copied by assignment (see checkCopy).
+// computeCopying looks only at exported fields: an unexported field is copied by assignment (see checkCopy).
 func computeCopying(t reflect.Type) copying {
 	if copiesItself(t) {
 		return byMethod
@@ -56,7 +56,7 @@ func computeCopying(t reflect.Type) copying {
 	return byAssignment
 }
 
-// copiesItself tells whether the type has a method DeepCopy that returns the type.
+// copiesItself reports whether the type has a method DeepCopy that returns the type.
 func copiesItself(t reflect.Type) bool {
 	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
 		return false
@@ -67,7 +67,7 @@ func copiesItself(t reflect.Type) bool {
 	return ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0) == t
 }
 
-// deepen replaces whatever v, a settable shallow copy, shares with its original.
+// deepen replaces all memory that v, a settable shallow copy, shares with its original.
 func deepen(v reflect.Value) {
 	switch copyingOf(v.Type()) {
 	case byAssignment:
@@ -124,7 +124,7 @@ func deepen(v reflect.Value) {
 	}
 }
 
-// deepCopy copies a value that can not be set in place: an element of a map or interface.
+// deepCopy copies a value that cannot be set in place: an element of a map or interface.
 func deepCopy(v reflect.Value) reflect.Value {
 	if isFlat(v.Type()) {
 		return v
@@ -137,11 +137,11 @@ func deepCopy(v reflect.Value) reflect.Value {
 	return out
 }
 
-// checkCopy refuses a type whose copies would share something: an unexported field that refers to other memory, in a
-// struct that is neither known to be immutable nor copies itself.
+// checkCopy refuses a type whose copies would share memory: one with an unexported field that refers to other memory, in a
+// struct that is not known to be immutable and does not copy itself.
 func checkCopy(t reflect.Type) error { return copyCheck{}.check(t) }
 
-// copyCheck is the types that have been looked at.
+// copyCheck has the types that have been checked.
 type copyCheck map[reflect.Type]bool
 
 func (c copyCheck) check(t reflect.Type) error {
@@ -174,7 +174,7 @@ func (c copyCheck) check(t reflect.Type) error {
 	return nil
 }
 
-// immutable tells the types of the standard library that refer to other memory and never change it.
+// immutable reports whether the type is one of the standard library that refers to other memory and never changes it.
 func immutable(t reflect.Type) bool {
 	switch t.PkgPath() {
 	case "time", "net/netip", "unique":
@@ -184,7 +184,7 @@ func immutable(t reflect.Type) bool {
 	}
 }
 
-// refers tells whether a value of the type holds a reference to memory that can change.
+// refers reports whether a value of the type has a reference to memory that can change.
 func refers(t reflect.Type) bool {
 	if immutable(t) {
 		return false

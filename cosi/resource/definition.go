@@ -2,14 +2,41 @@
 
 package resource
 
-// Sensitivity of a type: sensitive ones are readable by administrators only.
-type Sensitivity string
+import "fmt"
+
+// Sensitivity of a type: sensitive ones are readable by administrators only. It is a number on the wire and text in YAML.
+type Sensitivity uint8
 
 // The sensitivities.
 const (
-	NonSensitive Sensitivity = ""
-	Sensitive    Sensitivity = "sensitive"
+	NonSensitive Sensitivity = iota
+	Sensitive
 )
+
+const sensitive = "sensitive"
+
+// MarshalText implements encoding.TextMarshaler. NonSensitive is the empty text.
+func (s Sensitivity) MarshalText() ([]byte, error) {
+	if s == Sensitive {
+		return []byte(sensitive), nil
+	}
+
+	return nil, nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Sensitivity) UnmarshalText(b []byte) error {
+	switch string(b) {
+	case "":
+		*s = NonSensitive
+	case sensitive:
+		*s = Sensitive
+	default:
+		return fmt.Errorf("sensitivity %q is neither empty nor %q", b, sensitive)
+	}
+
+	return nil
+}
 
 // PrintColumn is one column of the table that clients print.
 type PrintColumn struct {
@@ -17,11 +44,11 @@ type PrintColumn struct {
 	JSONPath string `yaml:"jsonPath" protobuf:"2"`
 }
 
-// Definition describes a resource type: what meta.ResourceDefinition is filled from.
+// Definition describes a resource type; meta.NewResourceDefinition turns it into a resource.
 type Definition struct {
 	// Type is Plural.suffix, such as AddressStatuses.net.talos.dev.
 	Type string
-	// DefaultNamespace is used where no namespace is given.
+	// DefaultNamespace is used if no namespace is given.
 	DefaultNamespace string
 	// Aliases beyond the automatic ones (singular, initials).
 	Aliases []string

@@ -14,19 +14,19 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// encoded is the wire form of one immutable version, made once however many readers there are at a time (see
-// recentEncodings). The frame is cosi.resource.Resource in field 1 of an enclosing message, tag and length included,
-// because that is where every answer and every event has it; spec, the cosi.resource.Spec within, is kept for a next
+// encoded is the wire form of one immutable version. It is encoded once for all readers of about the same time (see
+// recentEncodings). The frame is cosi.resource.Resource in field 1 of an enclosing message, with tag and length, because
+// every answer and every event has it in field 1. spec is the cosi.resource.Spec within the frame; it is kept for a next
 // version with the same spec.
 type encoded struct {
 	frame []byte
 	spec  []byte
-	used  atomic.Bool // since it was made or last spared
+	used  atomic.Bool // since it was encoded or last kept
 }
 
 func (e *encoded) size() int { return max(len(e.frame), len(e.spec)) }
 
-// inheritSpec gives the next version of r, which shares its spec, what is known of the encoding.
+// inheritSpec passes the encoded spec of r to the next version, which has the same spec.
 func inheritSpec(to *atomic.Pointer[encoded], r cacher) {
 	if e := r.cache().Load(); e != nil {
 		recent.keep(to, &encoded{spec: e.spec})
@@ -108,8 +108,8 @@ func WireFrame(r Resource) ([]byte, error) {
 	return frame, nil
 }
 
-// MarshalWire returns the resource as a cosi.resource.Resource without the YAML form of the spec, unless
-// protobuf knows none: the form to store.
+// MarshalWire returns the resource as a cosi.resource.Resource for storing: without the YAML form of the spec, except for an
+// Opaque.
 func MarshalWire(r Resource) ([]byte, error) {
 	_, opaque := r.(*Opaque)
 
@@ -162,7 +162,7 @@ func appendSpec(b []byte, r Resource, withYAML bool) ([]byte, error) {
 }
 
 func appendResource(b []byte, m *Metadata, spec []byte) ([]byte, error) {
-	const most = 256 // of what most resources have
+	const most = 256 // enough for most resources
 
 	md, err := appendMetadata(make([]byte, 0, most), m)
 	if err != nil {

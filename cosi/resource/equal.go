@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Specs are equal when they say the same, though their Go values differ in what neither YAML nor protobuf carries: nil
-// and an empty list or map, the location of a time, the sort of a number in a value without a type. Otherwise a spec
-// would differ from itself once it has been written to a disk or sent over a wire.
+// Specs are equal if they have the same encoding. Differences that neither YAML nor protobuf encodes do not count: nil and an
+// empty list or map, the location of a time, the type of a number in an any. Otherwise a spec would differ from itself after
+// it was written to a disk or sent over a wire.
 
 type equality func(a, b reflect.Value) bool
 
@@ -28,7 +28,7 @@ func equalityOf(t reflect.Type) equality {
 	return eq
 }
 
-// equalityBuilder holds what is being built, so that a type may contain itself.
+// equalityBuilder has the functions being built, because a type may contain itself.
 type equalityBuilder map[reflect.Type]*equality
 
 func (b equalityBuilder) build(t reflect.Type) equality {
@@ -48,7 +48,7 @@ func (b equalityBuilder) make(t reflect.Type) equality {
 		return eq
 	}
 
-	switch t.Kind() { // the rest are compared as Go does
+	switch t.Kind() { // other kinds are compared as Go does
 	case reflect.Bool:
 		return func(x, y reflect.Value) bool { return x.Bool() == y.Bool() }
 	case reflect.String:
@@ -74,7 +74,7 @@ func (b equalityBuilder) make(t reflect.Type) equality {
 	}
 }
 
-// ownEquality is the Equal method of the type, nil if there is none that can be called.
+// ownEquality returns the Equal method of the type, nil if there is none that can be called.
 func ownEquality(t reflect.Type) equality {
 	if t == reflect.TypeFor[time.Time]() {
 		return func(x, y reflect.Value) bool {
@@ -91,7 +91,7 @@ func ownEquality(t reflect.Type) equality {
 	return func(x, y reflect.Value) bool { return x.MethodByName("Equal").Call([]reflect.Value{y})[0].Bool() }
 }
 
-// makeStruct compares the exported fields. A struct that has none but unexported ones is compared as Go does.
+// makeStruct compares the exported fields. A struct with only unexported fields is compared as Go does.
 func (b equalityBuilder) makeStruct(t reflect.Type) equality {
 	type field struct {
 		index int
@@ -172,7 +172,7 @@ func equalMaps(elem equality) equality {
 	}
 }
 
-// equalDynamic compares values of any type: numbers by what they count, since all of them travel as floats.
+// equalDynamic compares values of any type. Numbers are compared by value, because all of them are encoded as floats.
 func equalDynamic(x, y reflect.Value) bool {
 	if x.IsNil() || y.IsNil() {
 		return x.IsNil() == y.IsNil()
@@ -202,7 +202,7 @@ func equalDynamic(x, y reflect.Value) bool {
 	}
 }
 
-// boxed returns the value as one of the type any.
+// boxed returns the value as a value of type any.
 func boxed(v reflect.Value) reflect.Value {
 	if v.Kind() == reflect.Interface {
 		return v

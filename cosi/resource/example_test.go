@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -24,7 +24,7 @@ func orPanic(err error) {
 	}
 }
 
-// A resource is a struct with an identity, a version and what else its metadata has.
+// A resource is a struct with metadata: an identity, a version and so on.
 func ExampleNew() {
 	book := resource.New[BookSpec]("", "emma")
 	book.TypedSpec().Title = "Emma"
@@ -39,7 +39,7 @@ func ExampleNew() {
 	// true
 }
 
-// A type that is registered is decoded wherever its name is met: in a file, in etcd, over the wire.
+// Resources of a registered type are decoded everywhere: from a file, from etcd, from the wire.
 func ExampleRegister() {
 	orPanic(resource.Register[BookSpec]())
 

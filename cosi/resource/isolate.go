@@ -12,16 +12,16 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
 )
 
-// For states: what is taken over from a caller.
+// For states: they store resources that callers have created.
 
 // isolater is implemented by resources that can be isolated in place.
 type isolater interface {
 	isolate(was Resource) (same bool)
 }
 
-// Isolate makes next, a changed copy of was, independent of whoever changed it: a spec that says the same becomes was's
-// own, which versions share, and another one is copied. It returns what to store, and whether anything differs at all. A
-// new resource has no was.
+// Isolate makes next, a changed copy of was, independent of the code that changed it. If the specs are equal, next gets the
+// spec of was, which versions share; otherwise the spec is copied. Isolate returns the resource to store, and whether it
+// differs from was. was is nil for a new resource.
 func Isolate(next, was Resource) (r Resource, changed bool) {
 	var same bool
 
@@ -64,9 +64,9 @@ func (o *Opaque) isolate(was Resource) bool {
 	return true
 }
 
-// Text that is not UTF-8 is an error of the checks below: such a resource could be stored and never be sent.
+// The checks below refuse text that is not UTF-8: such a resource could be stored but never sent.
 
-// CheckAddress checks what no later version changes: namespace, type, id and owner.
+// CheckAddress checks the parts that no later version changes: namespace, type, id and owner.
 func CheckAddress(m *Metadata) error {
 	for _, s := range [...]string{m.Namespace(), m.Type(), m.id, m.Owner()} {
 		if !utf8.ValidString(s) {
@@ -77,13 +77,13 @@ func CheckAddress(m *Metadata) error {
 	return nil
 }
 
-// inspector is implemented by resources that know how large their spec is.
+// inspector is implemented by resources that know the size of their spec.
 type inspector interface {
 	inspect(was Resource) (int, error)
 }
 
-// Inspect checks all else, and returns about how much memory a version takes of its own beside was, the one before it
-// where that is known.
+// Inspect checks the other parts, and estimates the memory that a version does not share with was, the previous version. was
+// may be nil.
 func Inspect(next, was Resource) (size int, err error) {
 	const resourceSize = 96 // a Typed
 

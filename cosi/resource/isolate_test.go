@@ -42,12 +42,12 @@ func (ownedSpec) Definition() *resource.Definition {
 	return &resource.Definition{Type: "Owneds.test.cosi.dev"}
 }
 
-// TestCopiesOfUnexportedFields copies what is exported deeply, though something is not.
+// TestCopiesOfUnexportedFields: exported fields are copied deeply in a struct that also has unexported ones.
 func TestCopiesOfUnexportedFields(t *testing.T) {
 	r := resource.New[halfSpec]("", "a")
 	*r.TypedSpec() = halfSpec{Names: []string{"a"}, seen: true}
 
-	c := r.DeepCopy().(*resource.Typed[halfSpec]).TypedSpec() // it is its copy
+	c := r.DeepCopy().(*resource.Typed[halfSpec]).TypedSpec() // the copy has the same type
 	c.Names[0] = "changed"
 
 	if got := r.TypedSpec().Names[0]; got != "a" || !c.seen {
@@ -55,7 +55,7 @@ func TestCopiesOfUnexportedFields(t *testing.T) {
 	}
 
 	o := resource.New[ownedSpec]("", "a")
-	if got := o.DeepCopy().(*resource.Typed[ownedSpec]).TypedSpec().Owned.hidden; len(got) != 1 { // it is its copy
+	if got := o.DeepCopy().(*resource.Typed[ownedSpec]).TypedSpec().Owned.hidden; len(got) != 1 { // the copy has the same type
 		t.Errorf("a field was not copied by its own method: %q", got)
 	}
 }
@@ -93,12 +93,12 @@ func TestRegisterRefusesWhatCopiesShare(t *testing.T) {
 		err  error
 		want string
 	}{
-		"a map that is not exported":    {resource.Register[sharingSpec](), "field cache"},
-		"the same, behind other types":  {resource.Register[deepSharingSpec](), "field cache"},
-		"a flag that is not exported":   {resource.Register[halfSpec](), ""},
-		"a field that copies itself":    {resource.Register[ownedSpec](), ""},
-		"times, which do not change":    {resource.Register[timesSpec](), ""},
-		"a type with all sorts of them": {resource.Register[linkSpec](), ""},
+		"a map that is not exported":      {resource.Register[sharingSpec](), "field cache"},
+		"the same, behind other types":    {resource.Register[deepSharingSpec](), "field cache"},
+		"a flag that is not exported":     {resource.Register[halfSpec](), ""},
+		"a field that copies itself":      {resource.Register[ownedSpec](), ""},
+		"times, which do not change":      {resource.Register[timesSpec](), ""},
+		"a type with all kinds of fields": {resource.Register[linkSpec](), ""},
 	} {
 		if tt.want == "" && tt.err != nil || tt.want != "" && (tt.err == nil || !strings.Contains(tt.err.Error(), tt.want)) {
 			t.Errorf("%s: got %v, want %q", name, tt.err, tt.want)
@@ -106,7 +106,7 @@ func TestRegisterRefusesWhatCopiesShare(t *testing.T) {
 	}
 }
 
-// eachSpec is one field of each sort that can differ in Go and be the same when it is encoded.
+// eachSpec has one field of each kind that can differ in Go and have the same encoding.
 type eachSpec struct {
 	List    []string            `protobuf:"1"`
 	Map     map[string]string   `protobuf:"2"`
@@ -151,15 +151,15 @@ func TestEqualSpecs(t *testing.T) {
 		{"one empty string", eachSpec{List: []string{""}}, eachSpec{}, false},
 		{"another string", eachSpec{List: []string{"a"}}, eachSpec{List: []string{"b"}}, false},
 		{"another key", eachSpec{Map: map[string]string{"a": ""}}, eachSpec{Map: map[string]string{"b": ""}}, false},
-		{"sorts of numbers", eachSpec{Any: 5}, eachSpec{Any: 5.0}, true},
+		{"types of numbers", eachSpec{Any: 5}, eachSpec{Any: 5.0}, true},
 		{"other numbers", eachSpec{Any: 5}, eachSpec{Any: 6.0}, false},
-		{"sorts of lists", eachSpec{Any: []string{"a"}}, eachSpec{Any: []any{"a"}}, true},
-		{"sorts of maps", eachSpec{Free: map[string]any{"m": map[string]int{"k": 1}}}, eachSpec{Free: map[string]any{"m": map[string]any{"k": 1.0}}}, true},
+		{"types of lists", eachSpec{Any: []string{"a"}}, eachSpec{Any: []any{"a"}}, true},
+		{"types of maps", eachSpec{Free: map[string]any{"m": map[string]int{"k": 1}}}, eachSpec{Free: map[string]any{"m": map[string]any{"k": 1.0}}}, true},
 		{"a list and nothing", eachSpec{Any: []any{}}, eachSpec{}, false},
 		{"not a number", eachSpec{Float: math.NaN()}, eachSpec{Float: math.NaN()}, true},
 		{"big numbers", eachSpec{Number: *big.NewInt(7)}, eachSpec{Number: *big.NewInt(7)}, true},
 		{"other big numbers", eachSpec{Number: *big.NewInt(7)}, eachSpec{Number: *big.NewInt(8)}, false},
-		{"what is not exported", eachSpec{hidden: 1}, eachSpec{hidden: 2}, true},
+		{"unexported field", eachSpec{hidden: 1}, eachSpec{hidden: 2}, true},
 		{"an empty message", eachSpec{Pointer: &linkLit{}}, eachSpec{}, false},
 		{"deep", eachSpec{Deep: map[string]*linkLit{"k": {Next: &linkLit{At: utc, Names: []string{}}}}}, eachSpec{Deep: map[string]*linkLit{"k": {Next: &linkLit{At: there}}}}, true},
 		{"deep and another", eachSpec{Pointer: &linkLit{Next: &linkLit{At: utc}}}, eachSpec{Pointer: &linkLit{Next: &linkLit{}}}, false},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// LabelOp numbers are those of the wire.
+// LabelOp is an operation of a label term. The numbers are those of the wire.
 type LabelOp uint8
 
 // The operations; the comparisons are by bytes, the numeric ones by value with units (10Ki, 4GB).
@@ -29,7 +29,7 @@ type LabelTerm struct {
 	Invert bool
 }
 
-// LabelQuery holds when all its terms hold; one without terms matches everything.
+// LabelQuery matches when all its terms match. A query without terms matches everything.
 type LabelQuery struct{ Terms []LabelTerm }
 
 // HasLabel is the term that a label is present.
@@ -52,7 +52,7 @@ func Not(t LabelTerm) LabelTerm {
 	return t
 }
 
-// Matches tells whether all terms hold for the labels.
+// Matches reports whether all terms match the labels.
 func (q LabelQuery) Matches(labels KeyValues) bool {
 	for i := range q.Terms {
 		if !q.Terms[i].Matches(labels) {
@@ -63,7 +63,7 @@ func (q LabelQuery) Matches(labels KeyValues) bool {
 	return true
 }
 
-// MatchAnyQuery tells whether one of the queries matches; none at all match everything.
+// MatchAnyQuery reports whether one of the queries matches. An empty list matches everything.
 func MatchAnyQuery(queries []LabelQuery, labels KeyValues) bool {
 	for i := range queries {
 		if queries[i].Matches(labels) {
@@ -74,8 +74,8 @@ func MatchAnyQuery(queries []LabelQuery, labels KeyValues) bool {
 	return len(queries) == 0
 }
 
-// Matches tells whether the term holds. A comparison that is not defined, because the label is missing or
-// not a number, never holds, inverted or not.
+// Matches reports whether the term matches. A comparison that is not defined, because the label is missing or
+// not a number, never matches, inverted or not.
 func (t *LabelTerm) Matches(labels KeyValues) bool {
 	holds, defined := t.eval(labels)
 

@@ -27,11 +27,11 @@ func (p Phase) String() string {
 	return "running"
 }
 
-// Metadata is who a resource is. The zero version is undefined; a state assigns 1 on create and adds one
-// at each update. Created and updated are wall-clock times and no part of equality.
+// Metadata is the identity and the state of a resource. The zero version is undefined; a state assigns 1 on create and adds
+// one at each update. Created and updated are wall-clock times, and are ignored by Equal.
 //
-// It takes 64 bytes, because a store keeps one for each version: kind and owner, which repeat, are
-// interned, and what most resources lack (finalizers, labels, annotations) lies behind one pointer.
+// It is small, 64 bytes, because a store keeps one for each version. Kind and owner, which repeat, are interned. The parts
+// that most resources do not have (finalizers, labels, annotations) are behind one pointer.
 type Metadata struct {
 	kind             unique.Handle[Kind]
 	id               string
@@ -41,7 +41,7 @@ type Metadata struct {
 	bits             uint64                // version << 2 | tearing down << 1 | sealed
 }
 
-// extra is what most resources do not have.
+// extra has the parts that most resources do not have.
 type extra struct {
 	finalizers  []string
 	labels      KeyValues
@@ -120,7 +120,7 @@ func (m *Metadata) rare() *extra {
 // Finalizers in the order they were added; read-only.
 func (m *Metadata) Finalizers() []string { return m.rare().finalizers }
 
-// HasFinalizer tells whether the finalizer is present.
+// HasFinalizer reports whether the finalizer is present.
 func (m *Metadata) HasFinalizer(f string) bool { return slices.Contains(m.Finalizers(), f) }
 
 // Labels of the resource; immutable.
@@ -130,11 +130,7 @@ func (m *Metadata) Labels() KeyValues { return m.rare().labels }
 func (m *Metadata) Annotations() KeyValues { return m.rare().annotations }
 
 // Pointer returns the address.
-func (m *Metadata) Pointer() Pointer {
-	k := m.Kind()
-
-	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: m.id}
-}
+func (m *Metadata) Pointer() Pointer { return m.Kind().Pointer(m.id) }
 
 // Kind returns the kind.
 func (m *Metadata) Kind() Kind {
@@ -160,12 +156,12 @@ func (m *Metadata) Copy() Metadata {
 
 // Seal forbids further change. States seal what they store.
 func (m *Metadata) Seal() {
-	if !m.Sealed() { // who shares it already does not see a write
+	if !m.Sealed() { // no write to sealed metadata, which goroutines may share
 		m.bits |= bitSealed
 	}
 }
 
-// Sealed tells whether the metadata is immutable.
+// Sealed reports whether the metadata is immutable.
 func (m *Metadata) Sealed() bool { return m.bits&bitSealed != 0 }
 
 func (m *Metadata) mutable() {
@@ -190,7 +186,7 @@ func (m *Metadata) Equal(o *Metadata) bool {
 		slices.Equal(a.labels.pairs, b.labels.pairs) && slices.Equal(a.annotations.pairs, b.annotations.pairs)
 }
 
-// SameLife reports whether both were created at the same time, or one of them does not tell.
+// SameLife reports whether both have the same time of creation, or one of them has none.
 func (m *Metadata) SameLife(o *Metadata) bool {
 	return m.created == o.created || m.created == 0 || o.created == 0
 }

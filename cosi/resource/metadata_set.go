@@ -45,8 +45,8 @@ func (m *Metadata) SetCreated(t time.Time) { m.mutable(); m.created = toNanos(t)
 // SetUpdated is for states and codecs.
 func (m *Metadata) SetUpdated(t time.Time) { m.mutable(); m.updated = toNanos(t) }
 
-// Begin makes the metadata those of the first version, created at a time in Unix nanoseconds. An earlier time of update stays.
-// It is for states.
+// Begin sets the metadata of the first version, created at a time in Unix nanoseconds. A time of update that is set already
+// stays. It is for states.
 func (m *Metadata) Begin(owner string, created int64) {
 	m.SetVersion(1)
 	m.SetOwner(owner)
@@ -57,15 +57,15 @@ func (m *Metadata) Begin(owner string, created int64) {
 	}
 }
 
-// Succeed makes the metadata those of the next version after was, updated at a time in Unix nanoseconds, and seals them. It
-// is for states.
+// Succeed sets the metadata of the next version after was, updated at a time in Unix nanoseconds, and seals it. It is for
+// states.
 func (m *Metadata) Succeed(was *Metadata, updated int64) {
 	m.SetVersion(was.Version() + 1)
 	m.owner, m.created, m.updated = was.owner, was.created, updated
 	m.bits |= bitSealed
 }
 
-// TakeOver takes over what a state has set in the version that it stored: version, owner and times.
+// TakeOver copies the fields that a state has set in the stored version: version, owner and times.
 func (m *Metadata) TakeOver(stored *Metadata) {
 	m.mutable()
 
@@ -73,7 +73,7 @@ func (m *Metadata) TakeOver(stored *Metadata) {
 	m.owner, m.created, m.updated = stored.owner, stored.created, stored.updated
 }
 
-// edit changes the rare part on a private copy.
+// edit changes a private copy of the extra part.
 func (m *Metadata) edit(change func(*extra)) {
 	m.mutable()
 
@@ -86,31 +86,34 @@ func (m *Metadata) edit(change func(*extra)) {
 	}
 }
 
-// AddFinalizer adds the finalizer and tells whether it was absent.
-func (m *Metadata) AddFinalizer(f string) bool {
+// AddFinalizer adds finalizers and reports whether one of them was absent.
+func (m *Metadata) AddFinalizer(finalizers ...string) bool {
 	m.mutable()
 
-	if m.HasFinalizer(f) {
-		return false
+	before := len(m.Finalizers())
+
+	for _, f := range finalizers {
+		if !m.HasFinalizer(f) {
+			m.edit(func(e *extra) { e.finalizers = append(slices.Clip(e.finalizers), f) })
+		}
 	}
 
-	m.edit(func(e *extra) { e.finalizers = append(slices.Clip(e.finalizers), f) })
-
-	return true
+	return len(m.Finalizers()) > before
 }
 
-// RemoveFinalizer removes the finalizer and tells whether it was present.
-func (m *Metadata) RemoveFinalizer(f string) bool {
+// RemoveFinalizer removes finalizers and reports whether one of them was present.
+func (m *Metadata) RemoveFinalizer(finalizers ...string) bool {
 	m.mutable()
 
-	i := slices.Index(m.Finalizers(), f)
-	if i < 0 {
-		return false
+	before := len(m.Finalizers())
+
+	for _, f := range finalizers {
+		if i := slices.Index(m.Finalizers(), f); i >= 0 {
+			m.edit(func(e *extra) { e.finalizers = slices.Concat(e.finalizers[:i], e.finalizers[i+1:]) })
+		}
 	}
 
-	m.edit(func(e *extra) { e.finalizers = slices.Concat(e.finalizers[:i], e.finalizers[i+1:]) })
-
-	return true
+	return len(m.Finalizers()) < before
 }
 
 // SetLabel sets one label.

@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// RawSpec is a spec as it came: both forms, neither interpreted.
+// RawSpec is an undecoded spec, in both forms.
 type RawSpec struct {
-	Proto []byte
-	YAML  string
+	Proto []byte `protobuf:"1"`
+	YAML  string `protobuf:"2"`
 }
 
-// Opaque is a resource of a type that this program does not know, or does not care to decode. It passes
-// through unchanged.
+// Opaque is a resource with an undecoded spec: its type is not registered, or decoding was not requested. It passes through
+// unchanged.
 type Opaque struct {
 	raw     RawSpec
 	md      Metadata
@@ -49,13 +49,13 @@ func (o *Opaque) EqualSpec(other Resource) bool {
 	return ok && o.raw.YAML == p.raw.YAML && bytes.Equal(o.raw.Proto, p.raw.Proto)
 }
 
-// ProtoSpec returns the protobuf form as it came.
+// ProtoSpec returns the undecoded protobuf form.
 func (o *Opaque) ProtoSpec() ([]byte, error) { return o.raw.Proto, nil }
 
-// YAMLSpec returns the YAML form as it came.
+// YAMLSpec returns the undecoded YAML form.
 func (o *Opaque) YAMLSpec() (string, error) { return o.raw.YAML, nil }
 
-// Become makes a private copy the version that r is, in both forms.
+// Become replaces a private copy by r, with both forms of its spec.
 func (o *Opaque) Become(r Resource) (err error) {
 	next := Opaque{md: r.Metadata().Copy()}
 
@@ -72,7 +72,7 @@ func (o *Opaque) Become(r Resource) (err error) {
 	return nil
 }
 
-// Decode returns an undecoded resource as one of S, whose type it must be of. A sealed one stays sealed.
+// Decode returns an undecoded resource as a resource of S. The types must be equal. A sealed resource stays sealed.
 func Decode[S Spec](o *Opaque) (*Typed[S], error) {
 	if want := DefinitionOf[S]().Type; o.md.Type() != want {
 		return nil, fmt.Errorf("resource %s is not of type %s", &o.md, want)
@@ -87,7 +87,7 @@ func Decode[S Spec](o *Opaque) (*Typed[S], error) {
 		r.Metadata().Seal()
 	}
 
-	return r.(*Typed[S]), nil // decodeTyped makes one
+	return r.(*Typed[S]), nil // decodeTyped returns this type
 }
 
 func (o *Opaque) cache() *atomic.Pointer[encoded] { return &o.encoded }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parseQuantity reads an integer with an optional unit. Only the unit's first letters count, so that GB, GiB and Gi
-// all do what they say: ki, mi, gi, ti, pi are powers of 1024, k, m, g, t, p of 1000.
+// parseQuantity parses an integer with an optional unit. Only the first letters of the unit count, so GB, GiB and Gi are all
+// accepted: ki, mi, gi, ti, pi are powers of 1024, and k, m, g, t, p powers of 1000.
 func parseQuantity(s string) (int64, bool) {
 	s = strings.TrimSpace(s)
 

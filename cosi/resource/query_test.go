@@ -40,7 +40,7 @@ func TestParseQuantity(t *testing.T) {
 	}
 }
 
-// TestTerm covers the third value of a term: neither true nor false, so that inverting does not help.
+// TestTerm covers terms that are not defined: neither the term nor its inverse matches.
 func TestTerm(t *testing.T) {
 	labels := KeyValuesOf(map[string]string{"k": "v", "n": "10"})
 

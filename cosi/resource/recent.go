@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Encodings are kept for the many readers of the same version, who come at about the same time, and not for longer: of
-// all that is encoded in the process, the last recentBytes stay, and those that were used meanwhile once more.
+// Encodings are kept for the many readers that read the same version at about the same time, and not longer. Of all
+// encodings in the process, the last recentBytes are kept. The oldest is kept once more if it has been used.
 const (
 	recentBytes = 4 << 20
 	recentCount = 1 << 13
@@ -30,9 +30,9 @@ type recentEncoding struct {
 
 var recent recentEncodings
 
-// keep stores an encoding where its version looks for it, until it is among the oldest.
+// keep stores an encoding in its version, until it is among the oldest.
 func (c *recentEncodings) keep(at *atomic.Pointer[encoded], e *encoded) {
-	e.used.Store(true) // the newest is not the first to go when all others are used
+	e.used.Store(true) // else the newest would be the first to be removed when all others are used
 	at.Store(e)
 
 	c.mu.Lock()
@@ -44,7 +44,7 @@ func (c *recentEncodings) keep(at *atomic.Pointer[encoded], e *encoded) {
 
 	c.push(recentEncoding{at, e})
 
-	// What is spared is no longer used: the second time around somebody goes.
+	// An encoding that is kept is marked as unused, so the loop ends at the second pass.
 	for c.count > 1 && (c.bytes > recentBytes || c.count == len(c.ring)) {
 		if oldest := c.pop(); oldest.e.used.Swap(false) {
 			c.push(oldest)

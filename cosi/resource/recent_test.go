@@ -26,7 +26,7 @@ func frameOf(t *testing.T, r Resource) []byte {
 	return b
 }
 
-// TestEncodingsAreForgotten encodes far more than is kept.
+// TestEncodingsAreForgotten encodes far more than the limit.
 func TestEncodingsAreForgotten(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -71,7 +71,7 @@ func TestEncodingsAreForgotten(t *testing.T) {
 		}
 
 		if got := frameOf(t, first); string(got) != string(want) {
-			t.Errorf("%s: encoded again, it is another one", tt.name)
+			t.Errorf("%s: encoded again, it differs", tt.name)
 		}
 	}
 }

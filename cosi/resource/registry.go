@@ -38,9 +38,9 @@ func lookup(typ string) *registered {
 	return nil
 }
 
-// Register makes a type known to this process, so that it is decoded when it comes over the wire or out of
-// a store. Registering the same type again does nothing; another Go type under its name is an error, and so
-// is a spec that has no protobuf form or can not be copied.
+// Register registers a type in this process, so its resources are decoded when they come from the wire or a store.
+// Registering the same type again does nothing. Another Go type with the same name is an error, and so is a spec that has
+// no protobuf form or cannot be copied.
 func Register[S Spec]() error {
 	def, goType := DefinitionOf[S](), reflect.TypeFor[S]()
 

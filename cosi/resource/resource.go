@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource is the model: typed pieces of state with an identity, a version, an owner, a phase,
-// finalizers, labels and a spec.
+// Package resource is the model: typed resources with an identity, a version, an owner, a phase, finalizers, labels
+// and a spec.
 //
-// A resource that came out of a state is an immutable version, shared by every reader: its metadata is
-// sealed (a mutator panics) and its spec must be treated as read-only. To change one, use the state's
-// Modify or Update, which hand out a private mutable copy. This is what makes a Get a pointer load and a
-// List a snapshot.
+// A resource that a state returns is an immutable version that all readers share: its metadata is sealed (a setter
+// panics), and its spec must be treated as read-only. To change a resource, use the state's Modify, which passes a private
+// copy, or Update with a DeepCopy. That is why a Get is only a pointer load, and a List a snapshot.
 //
 // A resource type is a plain Go struct with a Definition method; Typed wraps it:
 //
@@ -19,7 +18,7 @@
 //
 //	r := resource.New[HostnameStatusSpec]("network", "hostname")
 //
-// The yaml tags give the printed form, the protobuf tags the field numbers of the wire form.
+// The yaml tags define the printed form, the protobuf tags the field numbers of the wire form.
 package resource
 
 // Kind addresses all resources of one type in one namespace.
@@ -37,6 +36,11 @@ type Pointer struct {
 
 // Kind returns the kind that the pointer points into.
 func (p Pointer) Kind() Kind { return Kind{Namespace: p.Namespace, Type: p.Type} }
+
+// Pointer returns the address of a resource of the kind.
+func (k Kind) Pointer(id string) Pointer {
+	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: id}
+}
 
 // String prints the pointer as type(namespace/id).
 func (p Pointer) String() string { return p.Type + "(" + p.Namespace + "/" + p.ID + ")" }
@@ -56,8 +60,8 @@ type Resource interface {
 	WithMetadata(md Metadata) Resource
 }
 
-// Tombstone is a resource of which only the metadata is known: the first event of a watch on a missing
-// resource, and the subject of Bootstrapped and Noop events.
+// Tombstone is a resource with only an address: in the first event of a watch of a resource that does not exist, and in
+// Bootstrapped and Noop events.
 type Tombstone struct{ md Metadata }
 
 // NewTombstone returns a tombstone for the address; its version is undefined.

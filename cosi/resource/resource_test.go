@@ -190,7 +190,7 @@ func TestWire(t *testing.T) {
 	frame, err := resource.WireFrame(r)
 	ok(t, err)
 
-	// What generated code reads, and what it writes, is the same resource.
+	// Generated code reads and writes the same resource.
 	var pb v1alpha1.GetResponse
 	ok(t, proto.Unmarshal(frame, &pb))
 
@@ -232,7 +232,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestWireCache: an immutable version is encoded once, and a next one with the same spec encodes that no more.
+// TestWireCache: an immutable version is encoded once, and the next version with the same spec does not encode the spec again.
 func TestWireCache(t *testing.T) {
 	frame := func(r resource.Resource) []byte {
 		b, err := resource.WireFrame(r)
@@ -316,7 +316,7 @@ func TestKeyValues(t *testing.T) {
 	}
 
 	if _, found := kv.Get("zz"); found || (resource.KeyValues{}).Map() != nil {
-		t.Error("found what is not there")
+		t.Error("found a missing key")
 	}
 }
 
@@ -367,7 +367,7 @@ func FuzzUnmarshalWire(f *testing.F) {
 
 			enc, err := resource.MarshalWire(r)
 			if err != nil {
-				t.Fatalf("what was decoded can not be encoded: %v", err)
+				t.Fatalf("a decoded resource cannot be encoded: %v", err)
 			}
 
 			back, err := resource.UnmarshalWire(enc, opaque)

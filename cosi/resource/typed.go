@@ -12,14 +12,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
 )
 
-// Spec is what a resource type implements on its plain struct (not on the pointer): the definition, which
-// must be the same pointer at each call.
+// Spec is implemented by the plain struct of a resource type (not by the pointer). Definition must return the same pointer at
+// each call.
 //
 // Optional methods are used when present, also those of a field's type: `DeepCopy() S` and `Equal(S) bool`. Without them
-// the spec is copied and compared by reflection, by its exported fields; unexported ones, which neither YAML nor protobuf
-// carries, are copied by assignment and not compared, and Register refuses one that refers to other memory. An empty
-// list or map equals none, and a time another one at the same instant, wherever they are. MarshalProto and UnmarshalProto (package protoenc), MarshalYAML and
-// UnmarshalYAML (package yaml) replace the encodings that struct tags give.
+// the spec is copied and compared by reflection, by its exported fields. Unexported fields, which neither YAML nor protobuf
+// encodes, are copied by assignment and not compared; Register refuses one that refers to other memory. An empty list or map
+// equals nil, and times are equal if they are the same instant in any location. MarshalProto and UnmarshalProto (package
+// protoenc), MarshalYAML and UnmarshalYAML (package yaml) replace the encodings by struct tags.
 type Spec interface{ Definition() *Definition }
 
 // Typed is a resource whose spec is an S.
@@ -60,9 +60,7 @@ func KindOf[S Spec](namespace string) Kind {
 
 // PointerOf returns the address of a resource of type S; an empty namespace means the default.
 func PointerOf[S Spec](namespace, id string) Pointer {
-	k := KindOf[S](namespace)
-
-	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: id}
+	return KindOf[S](namespace).Pointer(id)
 }
 
 // Metadata implements Resource.
@@ -83,7 +81,7 @@ func (r *Typed[S]) String() string { return r.md.Pointer().String() }
 // DeepCopy implements Resource.
 func (r *Typed[S]) DeepCopy() Resource { return &Typed[S]{spec: copySpec(r.spec), md: r.md.Copy()} }
 
-// WithMetadata implements Resource. What is already known of the encoding of a sealed spec is kept.
+// WithMetadata implements Resource. The encoded form of a sealed spec is kept.
 func (r *Typed[S]) WithMetadata(md Metadata) Resource {
 	out := &Typed[S]{spec: r.spec, md: md}
 
@@ -127,7 +125,7 @@ func (r *Typed[S]) cache() *atomic.Pointer[encoded] { return &r.encoded }
 
 func copySpec[S Spec](s *S) *S {
 	if unsafe.Sizeof(*s) == 0 {
-		return s // there is nothing to write to
+		return s // there is no memory to share
 	}
 
 	how := copyingOf(reflect.TypeFor[S]())

@@ -55,7 +55,7 @@ func specNode(r Resource) (*yaml.Node, error) {
 	return node, nil
 }
 
-// unwrap takes the value out of a document; a comment on the document goes with it.
+// unwrap returns the value of a document. A comment on the document moves to the value.
 func unwrap(doc *yaml.Node) *yaml.Node {
 	if doc.Kind != yaml.DocumentNode {
 		return doc
@@ -113,7 +113,7 @@ func pairsNode(kv KeyValues) *yaml.Node {
 	return node
 }
 
-// mapping takes keys and nodes in turn.
+// mapping takes keys and nodes alternately.
 func mapping(pairs ...any) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i < len(pairs); i += 2 {
@@ -129,16 +129,11 @@ func scalar(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Valu
 // UnmarshalYAML reads one resource in its printed form: a mapping of exactly metadata and spec. The type
 // must be registered.
 func UnmarshalYAML(doc []byte) (Resource, error) {
-	var node yaml.Node
-	if err := yaml.Unmarshal(doc, &node); err != nil {
+	top, err := document(doc)
+	if err != nil {
 		return nil, fmt.Errorf("resource: %w", err)
 	}
 
-	if len(node.Content) == 0 {
-		return nil, errors.New("resource: the document is empty")
-	}
-
-	top := unwrap(&node)
 	if top.Kind != yaml.MappingNode {
 		return nil, errAt(top, "resource is not a mapping")
 	}
@@ -178,16 +173,26 @@ func UnmarshalYAML(doc []byte) (Resource, error) {
 
 // UnmarshalMetadataYAML reads metadata in its printed form; unknown keys are ignored.
 func UnmarshalMetadataYAML(doc []byte) (Metadata, error) {
-	var node yaml.Node
-	if err := yaml.Unmarshal(doc, &node); err != nil {
+	top, err := document(doc)
+	if err != nil {
 		return Metadata{}, fmt.Errorf("metadata: %w", err)
 	}
 
-	if len(node.Content) == 0 {
-		return Metadata{}, errors.New("metadata: the document is empty")
+	return metadataFromYAML(top)
+}
+
+// document returns the value of a document.
+func document(doc []byte) (*yaml.Node, error) {
+	var node yaml.Node
+	if err := yaml.Unmarshal(doc, &node); err != nil {
+		return nil, err
 	}
 
-	return metadataFromYAML(unwrap(&node))
+	if len(node.Content) == 0 {
+		return nil, errors.New("the document is empty")
+	}
+
+	return unwrap(&node), nil
 }
 
 func errAt(n *yaml.Node, format string, args ...any) error {

@@ -73,7 +73,7 @@ func TestMarshalYAML(t *testing.T) {
 	ok(t, err)
 
 	if !resource.Equal(back, r) || back.Metadata().Created().Unix() != 1700000000 {
-		t.Errorf("got %+v %v, want what was printed", back.Metadata(), back.Spec())
+		t.Errorf("got %+v %v, want the printed resource", back.Metadata(), back.Spec())
 	}
 
 	only, err := resource.UnmarshalMetadataYAML([]byte("namespace: n\ntype: T\nid: 1\nversion: undefined\nwhatever: [1]\n"))
@@ -84,7 +84,7 @@ func TestMarshalYAML(t *testing.T) {
 	}
 }
 
-// TestOpaqueYAML: comments and layout of a spec that nobody decodes are kept.
+// TestOpaqueYAML: comments and layout of an undecoded spec are kept.
 func TestOpaqueYAML(t *testing.T) {
 	spec := "# head\nb: 1 # side\na:\n    - x\n"
 	r := resource.NewOpaque(resource.NewMetadata("n", "Ts.dev", "x"), resource.RawSpec{YAML: spec})
@@ -157,7 +157,7 @@ func FuzzUnmarshalYAML(f *testing.F) {
 		}
 
 		if _, err := resource.MarshalYAML(r); err != nil {
-			t.Errorf("what was read can not be printed: %v", err)
+			t.Errorf("a decoded resource cannot be printed: %v", err)
 		}
 	})
 }

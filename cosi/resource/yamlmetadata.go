@@ -14,30 +14,36 @@ func metadataFromYAML(node *yaml.Node) (Metadata, error) {
 	}
 
 	var (
-		texts               = map[string]string{"version": "undefined", "phase": "running"}
-		nodes               = map[string]*yaml.Node{}
-		times               = map[string]time.Time{}
-		finalizers          []string
-		labels, annotations map[string]string
+		raw   = RawMetadata{Version: "undefined", Phase: "running"}
+		texts = map[string]*string{
+			"namespace": &raw.Namespace, "type": &raw.Type, "id": &raw.ID, "owner": &raw.Owner, "phase": &raw.Phase,
+		}
+		at = node // of an error in version or phase
 	)
 
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i].Value, node.Content[i+1]
-		nodes[key] = value
 
 		var err error
 
 		switch key {
-		case "namespace", "type", "id", "version", "owner", "phase":
-			texts[key], err = textNode(value)
-		case "created", "updated":
-			times[key], err = timeNode(value)
+		case "version":
+			at = value
+			raw.Version, err = textNode(value)
+		case "created":
+			raw.Created, err = timeNode(value)
+		case "updated":
+			raw.Updated, err = timeNode(value)
 		case "labels":
-			labels, err = pairsOfNode(value)
+			raw.Labels, err = pairsOfNode(value)
 		case "annotations":
-			annotations, err = pairsOfNode(value)
+			raw.Annotations, err = pairsOfNode(value)
 		case "finalizers":
-			finalizers, err = listOfNode(value)
+			raw.Finalizers, err = listOfNode(value)
+		default:
+			if text := texts[key]; text != nil {
+				*text, err = textNode(value)
+			}
 		}
 
 		if err != nil {
@@ -45,17 +51,8 @@ func metadataFromYAML(node *yaml.Node) (Metadata, error) {
 		}
 	}
 
-	md := NewMetadata(texts["namespace"], texts["type"], texts["id"])
-	md.SetOwner(texts["owner"])
-	md.SetCreated(times["created"])
-	md.SetUpdated(times["updated"])
-
-	if err := md.restore(texts["version"], texts["phase"], finalizers, KeyValuesOf(labels), KeyValuesOf(annotations)); err != nil {
-		at := node
-		if n := nodes["version"]; n != nil {
-			at = n
-		}
-
+	md, err := raw.Metadata()
+	if err != nil {
 		return Metadata{}, errAt(at, "%v", err)
 	}
 

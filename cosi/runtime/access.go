@@ -13,7 +13,7 @@ import (
 )
 
 // NewAccess returns the state as a controller with these inputs and outputs may use it. It is for tests and tools that
-// call a controller's functions without a runtime.
+// call functions of a controller without a runtime.
 func NewAccess(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (controller.Access, error) {
 	return newDeclared(st, name, inputs, outputs)
 }
@@ -72,7 +72,7 @@ func (a *declared) Get(ctx context.Context, ptr resource.Pointer, opts ...state.
 
 // List implements state.Reader.
 func (a *declared) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	if err := a.mayRead("list", resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}, true); err != nil {
+	if err := a.mayRead("list", kind.Pointer(""), true); err != nil {
 		return nil, err
 	}
 

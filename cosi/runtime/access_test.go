@@ -31,13 +31,13 @@ func TestRegistration(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		controllers []controller.Controller
-		want        string // in the error of the last one; empty for success
+		want        string // in the last error; empty for success
 	}{
 		{"two shared", []controller.Controller{named("a", nil, out(controller.Shared)), named("b", nil, out(controller.Shared))}, ""},
 		{"same name", []controller.Controller{named("a", nil), named("a", nil)}, "name is taken"},
-		{"two exclusive", []controller.Controller{named("a", nil, out(controller.Exclusive)), named("b", nil, out(controller.Exclusive))}, `already one of "a"`},
-		{"exclusive after shared", []controller.Controller{named("a", nil, out(controller.Shared)), named("b", nil, out(controller.Exclusive))}, `already one of "a"`},
-		{"shared after exclusive", []controller.Controller{named("a", nil, out(controller.Exclusive)), named("b", nil, out(controller.Shared))}, `already one of "a"`},
+		{"two exclusive", []controller.Controller{named("a", nil, out(controller.Exclusive)), named("b", nil, out(controller.Exclusive))}, `already an output of "a"`},
+		{"exclusive after shared", []controller.Controller{named("a", nil, out(controller.Shared)), named("b", nil, out(controller.Exclusive))}, `already an output of "a"`},
+		{"shared after exclusive", []controller.Controller{named("a", nil, out(controller.Exclusive)), named("b", nil, out(controller.Shared))}, `already an output of "a"`},
 		{"output twice", []controller.Controller{named("a", nil, out(controller.Shared), out(controller.Shared))}, "declared twice"},
 		{"input twice", []controller.Controller{named("a", []controller.Input{in(controller.Weak, ""), in(controller.Strong, "")})}, "declared twice"},
 		{"input whole and by id", []controller.Controller{named("a", []controller.Input{in(controller.Weak, ""), in(controller.Strong, "", "x")})}, ""},
@@ -162,7 +162,7 @@ func TestUpdateInputs(t *testing.T) {
 	}, c)
 }
 
-// TestGraphNamespaces: a controller that copies a type from one namespace to another is no cycle.
+// TestGraphNamespaces: a controller that copies a type from one namespace to another is not a cycle.
 func TestGraphNamespaces(t *testing.T) {
 	rt := runtime.New(memory.New(), slog.New(slog.DiscardHandler))
 
@@ -177,7 +177,7 @@ func TestGraphNamespaces(t *testing.T) {
 	}
 
 	if err := rt.RegisterController(named("any", nil, controller.Out[intSpec](controller.Exclusive))); err == nil {
-		t.Error("an output in all namespaces was registered beside exclusive ones")
+		t.Error("an output in all namespaces was registered in addition to exclusive ones")
 	}
 
 	var dot strings.Builder

@@ -7,17 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// adapter runs one controller, and is the controller.Runtime that it sees.
+// adapter runs one controller, and is its controller.Runtime.
 type adapter struct {
 	*declared
 
@@ -31,7 +31,7 @@ type adapter struct {
 	finished atomic.Bool
 
 	mu      sync.Mutex
-	freeing map[resource.Kind]bool // kinds of outputs whose finalizers are awaited
+	freeing map[resource.Kind]bool // kinds of outputs that wait for their finalizers to be removed
 }
 
 var _ controller.Runtime = (*adapter)(nil)
@@ -40,7 +40,7 @@ func newAdapter(rt *Runtime, c controller.Controller) (*adapter, error) {
 	inputs := c.Inputs()
 	for _, in := range inputs {
 		if in.Kind > controller.DestroyReady {
-			return nil, fmt.Errorf("input %s is of a kind for queue controllers", kindOf(in))
+			return nil, fmt.Errorf("input %s has a kind for queue controllers", kindOf(in))
 		}
 	}
 
@@ -70,7 +70,7 @@ func (a *adapter) start(context.Context) error {
 	return a.reroute()
 }
 
-// reroute subscribes to the inputs, and to the outputs whose finalizers are awaited.
+// reroute subscribes to the inputs, and to the kinds in freeing.
 func (a *adapter) reroute() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,8 +94,8 @@ func (a *adapter) reroute() error {
 	return a.rt.routes.replace(a, wanted)
 }
 
-// awaitFree makes the runtime wake the controller when an own output of the kind that is being torn down loses its
-// last finalizer. If that is news, it may have happened before: look again.
+// awaitFree makes the runtime wake the controller when one of its outputs of the kind is tearing down and loses its last
+// finalizer. If it returns news, that may have happened before the subscription: the caller must look again.
 func (a *adapter) awaitFree(kind resource.Kind) (news bool, err error) {
 	a.mu.Lock()
 	known := a.freeing[kind]
@@ -124,7 +124,7 @@ func (a *adapter) Events() <-chan struct{} { return a.wakeups }
 // QueueReconcile implements controller.Runtime.
 func (a *adapter) QueueReconcile() { a.pace.wake() }
 
-// deliver wakes the controller, and reports whether it was not yet about to wake.
+// deliver wakes the controller. It returns false if an earlier wake-up is still pending.
 func (a *adapter) deliver() bool {
 	select {
 	case a.wakeups <- struct{}{}:
@@ -198,19 +198,19 @@ func (a *adapter) run(ctx context.Context) {
 	}
 }
 
-// finish notes that the controller wants to run no more. With inputs, that is more likely an oversight.
+// finish records that the controller does not run again. For a controller with inputs that is probably a mistake.
 func (a *adapter) finish() {
 	a.finished.Store(true)
 	a.rt.failures.succeeded(a.Name(), subject{})
 
 	if len(a.Inputs()) > 0 {
-		a.log.Warn("Run has returned nil: the controller has finished, and no change of its inputs starts it again")
+		a.log.Warn("Run has returned nil: the controller has finished, and changes of its inputs do not start it again")
 	} else {
 		a.log.Info("controller has finished")
 	}
 }
 
-// pause waits for the delay. A change of the inputs may have cured the failure, so it cuts the wait to the floor.
+// pause waits for the delay. A change of an input may fix the failure, so it shortens the wait to the floor.
 func (a *adapter) pause(ctx context.Context, delay, floor time.Duration) (early, ok bool) {
 	if !sleep(ctx, floor) {
 		return false, false
@@ -229,16 +229,8 @@ func (a *adapter) pause(ctx context.Context, delay, floor time.Duration) (early,
 	}
 }
 
-func (a *adapter) attempt(ctx context.Context) (err error) {
+func (a *adapter) attempt(ctx context.Context) error {
 	defer a.outputs.stop()
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
-		}
-	}()
 
-	return a.c.Run(ctx, a, a.log)
+	return guard.Call(func() error { return a.c.Run(ctx, a, a.log) })
 }
-
-// panicked is a panic as an error; it is called where it was recovered.
-func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }

@@ -15,10 +15,11 @@ const (
 	backoffSpread = 0.5 // either way
 )
 
-// backoff is the delay before the next attempt, growing until reset.
+// backoff is the delay before the next attempt. It grows until reset.
 //
-// A change of an input may have cured the failure, so it cuts the delay short. If what it brings forward fails too, the
-// next change does so after a while only, which grows like the delay itself: inputs that always change do not defeat it.
+// A change of an input may fix the failure, so it shortens the delay to the floor, which is zero at first. If the early
+// attempt fails too, the floor grows like the delay itself. So an input that changes all the time does not defeat the
+// backoff.
 type backoff struct {
 	mu           sync.Mutex
 	delay, floor time.Duration
@@ -26,8 +27,8 @@ type backoff struct {
 
 func newBackoff() *backoff { return &backoff{delay: backoffFirst} }
 
-// next returns how long to wait, and how long at least if something changes. early says that the attempt that has just
-// failed was brought forward by a change.
+// next returns how long to wait, and the minimum wait if an input changes. early means that a change started the failed
+// attempt early.
 func (b *backoff) next(early bool) (delay, floor time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +64,7 @@ func (b *backoff) reset() {
 	b.delay, b.floor = backoffFirst, 0
 }
 
-// wait is the next delay of what nothing brings forward.
+// wait returns the next delay for work that no change starts early.
 func (b *backoff) wait() time.Duration {
 	delay, _ := b.next(false)
 

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/transform"
 )
 
-// TestBusyInputDoesNotDefeatBackoff: a controller that fails does so less and less often, also while an input changes
-// all the time; when it has become quiet, one change has it tried at once again.
+// TestBusyInputDoesNotDefeatBackoff: the attempts of a failing controller become less frequent, also while an input changes
+// all the time. After a quiet time, one change starts an attempt at once again.
 func TestBusyInputDoesNotDefeatBackoff(t *testing.T) {
 	var (
 		attempts atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 )
 
-// claims says who writes which type.
+// claims records which controllers write which type.
 type claims map[string][]claim
 
 type claim struct {
@@ -26,7 +26,7 @@ func (c claims) add(name string, outputs []controller.Output) error {
 		for _, other := range c[out.Type] {
 			exclusive := other.output.Kind == controller.Exclusive || out.Kind == controller.Exclusive
 			if exclusive && meet(other.output, out) {
-				return fmt.Errorf("output %s is already one of %q: both must declare it shared", out.Type, other.controller)
+				return fmt.Errorf("output %s is already an output of %q: both must declare it shared", out.Type, other.controller)
 			}
 		}
 	}

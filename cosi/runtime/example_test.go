@@ -35,7 +35,7 @@ func Example() {
 			}
 
 			if word == nil {
-				return errors.New("nobody has said a word")
+				return errors.New("there is no word yet")
 			}
 
 			return typed.Set(ctx, rt, "", "sentence", sentenceSpec{"I said " + word.TypedSpec().Value})
@@ -75,12 +75,12 @@ func Example() {
 	cancel()
 	fmt.Println(<-done)
 	// Output:
-	// nobody has said a word
+	// there is no word yet
 	// I said hello
 	// <nil>
 }
 
-// Who reads and writes what, as a picture for dot.
+// The inputs and outputs of controllers, as a picture for dot.
 func ExampleWriteGraphviz() {
 	rt := runtime.New(memory.New(), slog.New(slog.DiscardHandler))
 

@@ -25,8 +25,8 @@ const defaultOwner = "runtime"
 // maxStatusError is how much of an error a status shows, in bytes.
 const maxStatusError = 2048
 
-// failures shows the controllers that fail as resources. Those that do not fail cost one atomic read at each success.
-// The resources are written beside the controllers, and again until the state takes them.
+// failures shows failing controllers as resources. For a controller that does not fail, each success is one atomic read.
+// A goroutine of its own writes the resources, and repeats a failed write.
 type failures struct {
 	state state.State
 	log   *slog.Logger
@@ -36,26 +36,26 @@ type failures struct {
 
 	mu      sync.Mutex
 	failing map[string]*failing
-	changed map[string]bool // controllers whose status is to be written
+	changed map[string]bool // controllers whose status must be written
 }
 
-// failing is one controller with each of its subjects that fails.
+// failing is a controller with its failing subjects.
 type failing struct {
 	subjects map[subject]string
 	last     subject
 	spec     meta.ControllerStatusSpec
 }
 
-// subject of a failure: a resource that a queue controller fails on, or "" for the controller as a whole. That it
-// exceeds its rate limit is a subject of its own.
+// subject of a failure: a resource of a queue controller, or "" for the controller as a whole. An exceeded rate limit is
+// a separate subject.
 type subject struct {
 	resource string
 	limited  bool
 }
 
-// ShowFailures has a resource meta.ControllerStatusSpec for each controller from its first failure until its next
-// success. What an earlier life of the runtime has left in the store goes at the start; runtimes that share a store
-// have names of their own (WithName). It is called before Run.
+// ShowFailures creates a resource meta.ControllerStatusSpec for each controller from its first failure until its next
+// success. Resources from an earlier start of the runtime are destroyed. Runtimes that share a store need different names
+// (WithName). Call it before Run.
 func (rt *Runtime) ShowFailures() {
 	rt.failures = &failures{
 		state: rt.state, log: rt.log, owner: rt.owner, wake: make(chan struct{}, 1),
@@ -91,12 +91,12 @@ func (f *failures) failed(controller string, s subject, err error) {
 	f.publish(controller)
 }
 
-// show makes a subject the one that the status shows.
+// show selects the subject that the status shows.
 func (c *failing) show(s subject) {
 	c.last, c.spec.Resource, c.spec.Error = s, s.resource, c.subjects[s]
 }
 
-// succeeded forgets the failure of a subject; the status goes with the last of them.
+// succeeded removes the failure of a subject, and the status with the last failure.
 func (f *failures) succeeded(controller string, s subject) {
 	if f == nil || f.count.Load() == 0 {
 		return
@@ -131,7 +131,7 @@ func (f *failures) succeeded(controller string, s subject) {
 	f.publish(controller)
 }
 
-// publish has the status of a controller written. The lock is held.
+// publish requests a write of the status of a controller. The lock is held.
 func (f *failures) publish(controller string) {
 	f.changed[controller] = true
 
@@ -141,7 +141,7 @@ func (f *failures) publish(controller string) {
 	}
 }
 
-// run writes what changes until the context ends.
+// run writes changed statuses until the context ends.
 func (f *failures) run(ctx context.Context) {
 	retry := newBackoff()
 
@@ -179,7 +179,7 @@ func (f *failures) run(ctx context.Context) {
 	}
 }
 
-// clear has the statuses destroyed that an earlier life has left.
+// clear requests the removal of statuses from an earlier start.
 func (f *failures) clear(ctx context.Context) error {
 	left, err := f.state.List(ctx, resource.KindOf[meta.ControllerStatusSpec](meta.NamespaceName))
 	if err != nil {
@@ -198,7 +198,7 @@ func (f *failures) clear(ctx context.Context) error {
 	return nil
 }
 
-// write brings the statuses in line that have changed.
+// write writes the changed statuses.
 func (f *failures) write(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -235,7 +235,7 @@ func (f *failures) write(ctx context.Context) error {
 	}
 }
 
-// set writes the status of a controller; nil is none.
+// set writes the status of a controller, or destroys it if spec is nil.
 func (f *failures) set(ctx context.Context, controller string, spec *meta.ControllerStatusSpec) error {
 	owner := state.WithOwner(f.owner)
 
@@ -249,8 +249,8 @@ func (f *failures) set(ctx context.Context, controller string, spec *meta.Contro
 	switch {
 	case state.IsNotFound(err):
 		return nil
-	case state.IsConflict(err): // somebody else's: to try again would not help
-		f.log.Warn("the status of a controller can not be shown", "controller", controller, "error", err)
+	case state.IsConflict(err): // it has another owner: another attempt would not help
+		f.log.Warn("the status of a controller cannot be shown", "controller", controller, "error", err)
 
 		return nil
 	default:
@@ -258,7 +258,7 @@ func (f *failures) set(ctx context.Context, controller string, spec *meta.Contro
 	}
 }
 
-// statusText is the error as users read it: of a panic without the stack, which is in the log, and of no great length.
+// statusText returns the error for users: shortened, and for a panic without the stack, which is in the log.
 func statusText(err error) string {
 	text := err.Error()
 	if strings.HasPrefix(text, "panic: ") {

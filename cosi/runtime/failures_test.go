@@ -34,12 +34,12 @@ func (b *bench) wantFailing(name, resource, text string, failures uint32) {
 	}
 
 	if since := r.TypedSpec().Since; since.IsZero() || since.After(time.Now()) {
-		b.Errorf("status of %s: since %s, now it is %s", name, since, time.Now())
+		b.Errorf("status of %s: since %s, now %s", name, since, time.Now())
 	}
 }
 
-// TestFailuresShown: a controller has a status from its first failure until its next success, and a panic's is without
-// the stack.
+// TestFailuresShown: a controller has a status from its first failure until its next success. The status of a panic has no
+// stack.
 func TestFailuresShown(t *testing.T) {
 	var well atomic.Bool
 
@@ -119,12 +119,12 @@ func TestQueueFailuresShown(t *testing.T) {
 		b.wantFailing("QueueIntToStr", "Ints.test.cosi.dev(ints/two)", "negative", 3)
 
 		b.setInt("two", 2)
-		time.Sleep(time.Second) // it had failed twice, for its own finalizer woke it
+		time.Sleep(time.Second) // it has failed twice, because its own finalizer woke it
 		b.settle()
 
 		r, err := typed.Get[meta.ControllerStatusSpec](b.Context(), b.st, "", "QueueIntToStr")
 		b.ok(err)
-		b.wantFailing("QueueIntToStr", "Ints.test.cosi.dev(ints/one)", "negative", r.TypedSpec().Failures) // it still does
+		b.wantFailing("QueueIntToStr", "Ints.test.cosi.dev(ints/one)", "negative", r.TypedSpec().Failures) // it still fails
 
 		b.setInt("one", 1)
 		time.Sleep(time.Second)
@@ -133,8 +133,8 @@ func TestQueueFailuresShown(t *testing.T) {
 	})
 }
 
-// TestStaleStatus: what an earlier life of the runtime has left goes, that of others stays, and what is wrong now is
-// shown; and all that as soon as the state takes it.
+// TestStaleStatus: statuses of an earlier start are destroyed, those of others stay, and the current failures are shown, as
+// soon as the state accepts the writes.
 func TestStaleStatus(t *testing.T) {
 	mem := memory.New()
 	st := &failing{State: mem}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// EdgeKind says what a controller does with a kind of resources; numbers are those of the wire.
+// EdgeKind is what a controller does with a kind of resources. The numbers are those of the wire.
 type EdgeKind uint8
 
 // The kinds of edges.
@@ -67,8 +67,8 @@ func (a *declared) edges() []Edge {
 	return out
 }
 
-// Graph returns who reads and writes what: exclusive outputs, shared ones, then inputs, each by controller, namespace,
-// type and id.
+// Graph returns the inputs and outputs of all controllers: first exclusive outputs, then shared ones, then inputs, each
+// sorted by controller, namespace, type and id.
 func (rt *Runtime) Graph() []Edge {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -88,8 +88,8 @@ func (rt *Runtime) Graph() []Edge {
 	return out
 }
 
-// GraphWithResources is Graph with one edge for each resource that there is. An output shows what the controller owns
-// of what it has written since it was registered, and of what it or anybody else reads.
+// GraphWithResources is Graph with one edge for each existing resource. For an output these are the resources that the
+// controller owns, in the namespaces that it has written since it was registered or that any controller reads.
 func (rt *Runtime) GraphWithResources(ctx context.Context) ([]Edge, error) {
 	graph := rt.Graph()
 	places := rt.places(graph)
@@ -122,7 +122,7 @@ func (rt *Runtime) GraphWithResources(ctx context.Context) ([]Edge, error) {
 	return out, nil
 }
 
-// places are the namespaces of each type that are read, declared or were written.
+// places returns the namespaces of each type that controllers read, have declared, or have written.
 func (rt *Runtime) places(graph []Edge) map[string][]string {
 	out := map[string][]string{}
 
@@ -152,7 +152,7 @@ func (rt *Runtime) places(graph []Edge) map[string][]string {
 	return out
 }
 
-// writtenKinds are the kinds that a controller has written. There are few.
+// writtenKinds are the kinds that a controller has written: usually few.
 type writtenKinds struct {
 	list atomic.Pointer[[]resource.Kind]
 }

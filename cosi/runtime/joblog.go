@@ -9,8 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// logOf returns a logger that names the resource. Most reconciliations say nothing: the name is only put together for
-// those that do.
+// logOf returns a logger that adds the name of the resource. Most reconciliations log nothing, so the name is built only
+// when something is logged.
 func logOf(log *slog.Logger, ptr resource.Pointer) *slog.Logger {
 	h := &jobHandler{Handler: log.Handler(), ptr: ptr}
 	h.log = *slog.New(h)
@@ -22,7 +22,7 @@ type jobHandler struct {
 	slog.Handler
 
 	ptr resource.Pointer
-	log slog.Logger // beside what it writes to: there is one for each round
+	log slog.Logger // in the same allocation, because each round has one
 }
 
 func (h *jobHandler) named() slog.Handler {

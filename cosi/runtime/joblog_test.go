@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// TestLogOf holds that the logger of a job says what one made by With says, whatever is made of it.
+// TestLogOf: the logger of a job, and loggers derived from it, log the same as a logger created by With.
 func TestLogOf(t *testing.T) {
 	ptr := resource.Pointer{Namespace: "network", Type: "Links", ID: "eth0"}
 

@@ -13,17 +13,17 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// known is what there is of a kind that is watched, for the queue controllers that read it: when the watch breaks and
-// can not be resumed, nobody else tells what was destroyed meanwhile. It may hold what is gone already, since that only
-// makes for one reconciliation too many, but never lacks what a controller has seen.
+// known records the resources of a watched kind for the queue controllers that read it. When the watch breaks and cannot
+// resume, this record shows what was destroyed in between. It may contain a resource that has been destroyed, which only
+// causes one unnecessary reconciliation, but never lacks a resource that a controller has seen.
 type known struct {
-	possible bool // the kind is watched; a state that notifies misses nothing
+	possible bool // the kind is watched; a state that can notify misses nothing
 
 	mu    sync.Mutex
-	items map[string]controller.Changed // nil while nobody needs it
+	items map[string]controller.Changed // nil while no controller needs it
 }
 
-// needed begins to keep what is known if one of the routes needs it, and reports whether it has just begun.
+// needed begins the record if one of the routes needs it, and reports whether it has just begun.
 func (k *known) needed(routes []route) bool {
 	if !k.possible || !slices.ContainsFunc(routes, func(r route) bool { return r.tombstones }) {
 		return false
@@ -41,7 +41,7 @@ func (k *known) needed(routes []route) bool {
 	return true
 }
 
-// stop forgets all.
+// stop drops the record.
 func (k *known) stop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,7 +49,7 @@ func (k *known) stop() {
 	k.items = nil
 }
 
-// learn adds resources.
+// learn adds resources to the record.
 func (k *known) learn(items []resource.Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,7 +63,7 @@ func (k *known) learn(items []resource.Resource) {
 	}
 }
 
-// follow applies events.
+// follow applies events to the record.
 func (k *known) follow(events []state.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ func (k *known) follow(events []state.Event) {
 	}
 
 	for _, ev := range events {
-		switch ev.Type { // the rest carry no resource
+		switch ev.Type { // other types have no resource
 		case state.Created, state.Updated:
 			k.items[ev.Resource.Metadata().ID()] = controller.ChangedOf(ev.Resource.Metadata())
 		case state.Destroyed:
@@ -82,7 +82,7 @@ func (k *known) follow(events []state.Event) {
 	}
 }
 
-// keep makes the resources what there is, and returns what was known besides, by id.
+// keep replaces the record by the resources, and returns the other resources that it had, sorted by id.
 func (k *known) keep(items []resource.Resource) []controller.Changed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,7 +110,7 @@ func (k *known) kept() bool {
 	return k.items != nil
 }
 
-// learn notes what a controller has read of a kind.
+// learn records the resources that a controller has read.
 func (r *routes) learn(kind resource.Kind, items []resource.Resource) {
 	r.mu.Lock()
 	k := r.kinds[kind]
@@ -121,7 +121,7 @@ func (r *routes) learn(kind resource.Kind, items []resource.Resource) {
 	}
 }
 
-// learnAll notes what there is of a kind.
+// learnAll records all resources of a kind.
 func (r *routes) learnAll(ctx context.Context, k *kindRoutes) error {
 	items, err := r.state.List(ctx, k.kind)
 	if err != nil {
@@ -133,8 +133,8 @@ func (r *routes) learnAll(ctx context.Context, k *kindRoutes) error {
 	return nil
 }
 
-// lost returns events for what is no longer there. How it looked in the end is not known: it is shown as it was last
-// seen, but torn down and without finalizers, as it must have been.
+// lost returns events for resources that no longer exist. Their last versions are not known: the events show the labels that
+// were last seen, and a resource that is torn down and has no finalizers, as it must have been.
 func (r *routes) lost(ctx context.Context, k *kindRoutes) ([]state.Event, error) {
 	if !k.known.kept() {
 		return nil, nil

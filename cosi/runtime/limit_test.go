@@ -20,11 +20,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// endless is a controller that never comes to rest while on is set.
+// endless is a controller that wakes itself without end while on is set.
 type endless struct {
 	on     atomic.Bool
 	rounds atomic.Int64
-	named  []string // controllers whose status is to tell
+	named  []string // controllers that need a status
 	add    func(b *bench, e *endless)
 }
 
@@ -62,7 +62,7 @@ func addCircle(b *bench, e *endless) {
 	b.ok(typed.Set(b.Context(), b.st, "", "circle", intSpec{1}, state.WithOwner("Back")))
 }
 
-// endlessQueue is a queue controller that is never done with the resource "circle".
+// endlessQueue is a queue controller that requeues the resource "circle" without end.
 type endlessQueue struct {
 	name      string
 	reconcile func(ctx context.Context, rt controller.Access, ptr resource.Pointer) error
@@ -100,7 +100,7 @@ func addQueue(name string, again func(ctx context.Context, rt controller.Access,
 	}
 }
 
-// TestRateLimit: a controller that would run for ever is limited, and its status says so until that ends.
+// TestRateLimit: a controller that would run without end is limited, and its status says so until that is over.
 func TestRateLimit(t *testing.T) {
 	for name, e := range map[string]*endless{
 		"two in a circle": {named: []string{"There", "Back"}, add: addCircle},
@@ -142,7 +142,7 @@ func TestRateLimit(t *testing.T) {
 
 				told := 0
 
-				for _, c := range e.named { // of two, the one that is held back paces the other
+				for _, c := range e.named { // of two, the limited one slows the other down
 					r, err := typed.Get[meta.ControllerStatusSpec](b.Context(), b.st, "", c)
 					if err == nil && strings.Contains(r.TypedSpec().Error, "rate limited to 100 rounds a second") && r.TypedSpec().Failures == 0 {
 						told++
@@ -165,8 +165,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitOfNobody: a controller that has much to do, but finishes, is not limited.
-func TestRateLimitOfNobody(t *testing.T) {
+// TestNoRateLimit: a controller that has much work, but finishes it, is not limited.
+func TestNoRateLimit(t *testing.T) {
 	const many = 5000
 
 	inBubble(t, func(b *bench) {

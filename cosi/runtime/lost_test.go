@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// recorder is a queue controller that notes what it is called for. It maps strs to ints by label.
+// recorder is a queue controller that records its calls. It maps strs to ints by label.
 type recorder struct {
 	name string
 
@@ -67,7 +67,7 @@ func (r *recorder) note(what string) {
 	r.seen = append(r.seen, what)
 }
 
-// take returns what was noted since the last take, each once.
+// take returns the resources recorded since the last take, each once.
 func (r *recorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,9 +78,9 @@ func (r *recorder) take() []string {
 	return out
 }
 
-// TestQueueSeesWhatWentMeanwhile: what is destroyed while a watch is broken is reconciled, and mapped, like what is
-// destroyed before the controller's eyes, whether the controller was there from the start or came later.
-func TestQueueSeesWhatWentMeanwhile(t *testing.T) {
+// TestQueueSeesMissedDestructions: resources that are destroyed while a watch is broken are reconciled and mapped like others,
+// whether the controller was registered at the start or later.
+func TestQueueSeesMissedDestructions(t *testing.T) {
 	st := &failing{State: struct{ *memory.State }{memory.New()}}
 	early, late := &recorder{name: "Early"}, &recorder{name: "Late"}
 
@@ -101,12 +101,12 @@ func TestQueueSeesWhatWentMeanwhile(t *testing.T) {
 		st.unlisted.Store(true)
 
 		if err := b.rt.RegisterQueueController(early); !errors.Is(err, errDown) {
-			b.Errorf("registered though what there is could not be learned: %v", err)
+			b.Errorf("registered, although the list of the kind failed: %v", err)
 		}
 
 		st.unlisted.Store(false)
 		b.ok(b.rt.RegisterQueueController(early))
-		b.ok(b.rt.RegisterQueueController(late)) // its kinds are known already
+		b.ok(b.rt.RegisterQueueController(late)) // its kinds are watched already
 		b.setInt("c", 1)
 		b.settle()
 
@@ -137,12 +137,12 @@ func TestQueueSeesWhatWentMeanwhile(t *testing.T) {
 			}
 		}
 
-		// It is told once, and what is made anew is there again.
+		// The controller is called once, and again for a resource that is created again.
 		b.setInt("a", 2)
 		b.settle()
 
 		if diff := cmp.Diff([]string{"a"}, early.take()); diff != "" {
-			b.Errorf("made anew (-want +got):\n%s", diff)
+			b.Errorf("created again (-want +got):\n%s", diff)
 		}
 	})
 }

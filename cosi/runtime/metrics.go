@@ -15,7 +15,7 @@ type Metrics struct {
 	Crashes    uint64
 	Reads      uint64
 	Writes     uint64
-	// Finished reports that Run has returned nil: the controller does not run again.
+	// Finished means that Run has returned nil: the controller does not run again.
 	Finished bool
 	// The rest is of queue controllers.
 	Processed   uint64

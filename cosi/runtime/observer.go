@@ -8,20 +8,21 @@ import (
 	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// Round is one piece of a controller's work.
+// Round is one call of a controller's function.
 type Round struct {
 	Controller string
 	// Resource that a queue controller works on; the zero pointer for a controller without a queue.
 	Resource resource.Pointer
-	// Mapping is true of MapInput, false of Reconcile.
+	// Mapping is true for MapInput, false for Reconcile.
 	Mapping bool
 }
 
-// Observer is called at the beginning of a round. It returns the context for the round and, unless nil, what is called at
-// its end with the error of the round. It must be safe for use by several goroutines. Packages cosiprom and cosiotel have
+// Observer is called at the beginning of a round. It returns the context for the round, and a function (or nil) that is called
+// at the end with the error of the round. It must be safe for use by several goroutines. Packages cosiprom and cosiotel have
 // observers.
 type Observer func(ctx context.Context, r Round) (context.Context, func(err error))
 
@@ -31,12 +32,12 @@ type Outcome string
 // The outcomes.
 const (
 	Done     Outcome = "done"
-	Requeued Outcome = "requeued" // done, and to be done again after a while
+	Requeued Outcome = "requeued" // done, to be repeated after a delay
 	Skipped  Outcome = "skipped"
 	Failed   Outcome = "failed"
 )
 
-// OutcomeOf returns what the error of a round says.
+// OutcomeOf returns the outcome for the error of a round.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Done
@@ -54,8 +55,8 @@ func OutcomeOf(err error) Outcome {
 	}
 }
 
-// observe runs one round before all observers.
-func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context) error) (err error) {
+// observe runs one round with all observers.
+func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context) error) error {
 	if len(rt.observers) == 0 {
 		return fn(ctx)
 	}
@@ -69,16 +70,11 @@ func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context
 		}
 	}
 
-	defer func() {
-		p := recover()
-		if p != nil {
-			err = panicked(p)
-		}
+	err := guard.Call(func() error { return fn(ctx) })
 
-		for _, end := range slices.Backward(ends) {
-			end(err)
-		}
-	}()
+	for _, end := range slices.Backward(ends) {
+		end(err)
+	}
 
-	return fn(ctx)
+	return err
 }

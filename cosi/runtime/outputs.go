@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// outputs notes what a controller has written.
+// outputs records the outputs that a controller has written.
 type outputs struct {
 	mu      sync.Mutex
 	touched map[resource.Pointer]struct{} // nil when not tracking
@@ -25,7 +25,7 @@ func (o *outputs) start() {
 	o.touched = map[resource.Pointer]struct{}{}
 }
 
-// stop ends tracking and returns what was noted, nil if tracking was off.
+// stop ends tracking and returns the record, nil if tracking was off.
 func (o *outputs) stop() map[resource.Pointer]struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +109,7 @@ func (a *adapter) CleanupOutputs(ctx context.Context, kinds ...resource.Kind) er
 	return nil
 }
 
-// discard destroys an output, or sees to it that the controller is woken when that can be done.
+// discard destroys an output, or has the controller woken when that becomes possible.
 func (a *adapter) discard(ctx context.Context, ptr resource.Pointer) error {
 	for {
 		ready, err := a.Teardown(ctx, ptr)

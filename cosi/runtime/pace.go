@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// pace delivers the wake-ups of one controller, and delays those that exceed the limit. A delayed wake-up stands for all
-// that follow, as does one that the controller has not received yet.
+// pace delivers the wake-ups of one controller, and delays those that exceed the limit. While a wake-up is delayed, or not
+// yet received by the controller, further ones are merged into it.
 type pace struct {
 	limit   RateLimit
-	deliver func() bool // does not block; false when the last wake-up was not taken yet
+	deliver func() bool // does not block; false if the last wake-up is still pending
 	tell    func(limited bool)
 
 	mu     sync.Mutex
-	used   int // rounds that were not given back yet
+	used   int // rounds that no refill has given back yet
 	held   bool
 	armed  bool
 	streak streak
@@ -80,7 +80,7 @@ func (p *pace) refill() {
 	p.arm()
 }
 
-// streak decides when a limit has been exceeded for so long that users should know, and when that is over.
+// streak decides when a limit has been exceeded long enough to show it to users, and when that is over.
 type streak struct {
 	held, free int // refills in a row
 	told       bool
@@ -111,7 +111,7 @@ func (s *streak) next(held bool) (limited, news bool) {
 	return s.told, true
 }
 
-// limitText is what the status of a rate-limited controller says.
+// limitText returns the error in the status of a rate-limited controller.
 func limitText(limit RateLimit) string {
 	return fmt.Sprintf("rate limited to %d rounds a second: something wakes it without end; check whether it changes its own inputs, directly or through other controllers", limit.PerSecond)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLimits: whatever the limit is, somebody who never rests gets as much as it says, for a pace as for a key of a queue,
-// and it is told once when that begins and once when it is over.
+// TestLimits: for any limit, work without end gets exactly the limit, in a pace and for a key of a queue. It is reported once
+// when the limit is exceeded and once when that is over.
 func TestLimits(t *testing.T) {
 	const minute = 60
 
-	// endless has rounds done until stop, and returns how many were done meanwhile.
+	// endless runs rounds until stop, and returns how many were run.
 	type endless func(t *testing.T, limit RateLimit, tell func(bool), done func())
 
 	for name, start := range map[string]endless{
@@ -60,7 +60,7 @@ func TestLimits(t *testing.T) {
 				q.release(it, 0)
 			}
 
-			time.Sleep(time.Second) // and it is done
+			time.Sleep(time.Second) // then it is finished
 
 			for readyLen(q) > 0 {
 				it, _ := q.take(t.Context())
@@ -78,7 +78,7 @@ func TestLimits(t *testing.T) {
 
 					start(t, limit, func(limited bool) { told = append(told, limited) }, func() { rounds++ })
 
-					// What is given back at a time is a whole number: of 7 a second, 1 at each of 4.
+					// A refill gives back a whole number: of 7 per second, 1 at each of 4 refills.
 					least, most := minute*limit.PerSecond/2, limit.Burst+(minute+1)*limit.PerSecond
 					if rounds < least || rounds > most {
 						t.Errorf("rounds in a minute: got %d, want %d to %d", rounds, least, most)
@@ -88,7 +88,7 @@ func TestLimits(t *testing.T) {
 					synctest.Wait()
 
 					if diff := cmp.Diff([]bool{true, false}, told); diff != "" {
-						t.Errorf("told (-want +got):\n%s", diff)
+						t.Errorf("reports (-want +got):\n%s", diff)
 					}
 				})
 			})

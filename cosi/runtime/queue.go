@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// queue holds each key once. A key that was taken is held until it is released; what is put meanwhile waits for that.
-// Keys that are due come out in the order in which they became due. A key that comes more often than the limit allows
-// waits for the next refill.
+// queue contains each key at most once. A key that was taken is held until it is released; a put of a held key takes effect
+// after the release. Keys come out in the order in which they became due. A key that comes more often than the limit
+// allows waits for the next refill.
 type queue[K comparable, V any] struct {
 	limit RateLimit
-	// tell is called when a key begins or ceases to exceed the limit.
+	// tell is called when a key begins or stops to exceed the limit.
 	tell func(key K, limited bool)
 	made time.Time
 
 	mu      sync.Mutex
 	cond    sync.Cond
 	items   map[K]*queued[K, V]
-	blocks  []*block[K, V] // of what fill put in: a key is in one of them, or in items
+	blocks  []*block[K, V] // the keys of fills: a key is in one of them, or in items
 	ready   fifo[*queued[K, V]]
 	delayed delayedHeap[K, V]
 	timer   *time.Timer
 	rates   rates[K, V]
-	again   int // keys in work that were put meanwhile
+	again   int // held keys that were put again
 	closed  bool
 }
 
@@ -34,14 +34,14 @@ type queue[K comparable, V any] struct {
 type queued[K comparable, V any] struct {
 	key   K
 	value V
-	due   time.Duration // of a delayed one, since the queue was made
-	floor time.Duration // of a failed one: a put does not bring it forward beyond this
-	block *block[K, V]  // nil for one in items
+	due   time.Duration // of a delayed key, since the queue was created
+	floor time.Duration // of a failed key: a put makes it due at this time or later
+	block *block[K, V]  // nil for a key in items
 	index int32         // in the heap
-	used  int32         // of the limit
+	used  int32         // part of the limit
 	where place
 	again bool // put while held; value is the newest
-	early bool // a put has brought it forward
+	early bool // a put has made it due early
 }
 
 type place uint8
@@ -51,7 +51,7 @@ const (
 	inDelayed
 	inWork
 	inRates // over the limit
-	atRest  // done, and only remembered for the limit
+	atRest  // done, and kept only for the limit
 	forgotten
 )
 
@@ -70,7 +70,7 @@ func (q *queue[K, V]) put(key K, value V) {
 	q.enterAnywhere(key, value)
 }
 
-// enterAnywhere makes a key due now that may be there. The lock is held.
+// enterAnywhere makes a key due now, whether it is in the queue or not. The lock is held.
 func (q *queue[K, V]) enterAnywhere(key K, value V) {
 	if it := q.find(key); it != nil {
 		q.renew(it, value)
@@ -83,10 +83,10 @@ func (q *queue[K, V]) enterAnywhere(key K, value V) {
 	q.push(it)
 }
 
-// now is the time since the queue was made.
+// now returns the time since the queue was created.
 func (q *queue[K, V]) now() time.Duration { return time.Since(q.made) }
 
-// renew makes a key that is there due now. The lock is held.
+// renew makes a key in the queue due now. The lock is held.
 func (q *queue[K, V]) renew(it *queued[K, V], value V) {
 	it.value = value
 
@@ -130,8 +130,8 @@ func (q *queue[K, V]) push(it *queued[K, V]) {
 	q.cond.Signal()
 }
 
-// take waits for a key and holds it; nil when the context has ended. Of the item only the key, and whether it came
-// early, is for who holds it.
+// take waits for a key and holds it; it returns nil when the context has ended. The caller may read only key and early of
+// the item.
 func (q *queue[K, V]) take(ctx context.Context) (it *queued[K, V], value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -151,7 +151,7 @@ func (q *queue[K, V]) take(ctx context.Context) (it *queued[K, V], value V) {
 	return it, it.value
 }
 
-// release ends the hold. A delay of zero or more puts the key back, unless a put came meanwhile, which is due now.
+// release ends the hold. A delay of zero or more puts the key back. If the key was put during the hold, it is due now.
 func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,11 +159,11 @@ func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	it.floor, it.early = 0, false
 
 	switch {
-	case q.putMeanwhile(it) || delay == 0:
+	case q.putWhileHeld(it) || delay == 0:
 		q.push(it)
 	case delay > 0:
 		q.delay(it, delay)
-	case it.used == 0: // there is no limit, or all was given back meanwhile
+	case it.used == 0: // there is no limit, or refills have given back everything
 		q.forget(it)
 
 		if it.block != nil {
@@ -175,15 +175,15 @@ func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	}
 }
 
-// retry ends the hold of a key whose work has failed. It is due after the delay; a put, also one that came meanwhile,
-// makes it due after the floor.
+// retry ends the hold of a key whose work has failed. The key is due after the delay, or after the floor if it is put, also
+// during the hold.
 func (q *queue[K, V]) retry(it *queued[K, V], delay, floor time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
 	it.floor = q.now() + floor
 
-	if it.early = q.putMeanwhile(it); it.early {
+	if it.early = q.putWhileHeld(it); it.early {
 		delay = min(delay, floor)
 	}
 
@@ -194,8 +194,8 @@ func (q *queue[K, V]) retry(it *queued[K, V], delay, floor time.Duration) {
 	}
 }
 
-// putMeanwhile reports whether a key was put while it was held, and forgets it. The lock is held.
-func (q *queue[K, V]) putMeanwhile(it *queued[K, V]) bool {
+// putWhileHeld reports whether a key was put while it was held, and clears that. The lock is held.
+func (q *queue[K, V]) putWhileHeld(it *queued[K, V]) bool {
 	if !it.again {
 		return false
 	}
@@ -206,7 +206,7 @@ func (q *queue[K, V]) putMeanwhile(it *queued[K, V]) bool {
 	return true
 }
 
-// delay makes a key due after a while. The lock is held.
+// delay makes a key due after a wait. The lock is held.
 func (q *queue[K, V]) delay(it *queued[K, V], wait time.Duration) {
 	it.where, it.due = inDelayed, q.now()+wait
 	heap.Push(&q.delayed, it)
@@ -239,7 +239,7 @@ func (q *queue[K, V]) wake() {
 	q.arm()
 }
 
-// open takes back a close.
+// open opens a closed queue again.
 func (q *queue[K, V]) open() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -248,7 +248,7 @@ func (q *queue[K, V]) open() {
 	q.arm()
 }
 
-// close wakes all who wait, when their context has ended.
+// close wakes all waiting goroutines, when their context has ended.
 func (q *queue[K, V]) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -262,7 +262,7 @@ func (q *queue[K, V]) close() {
 	q.cond.Broadcast()
 }
 
-// len counts the keys that are not in work, and those that will be worked on again.
+// len counts the keys that are waiting, and the held ones that were put again.
 func (q *queue[K, V]) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -55,7 +55,7 @@ func TestQueueOrder(t *testing.T) {
 			t.Errorf("first in, first out, each once (-want +got):\n%s", diff)
 		}
 
-		// Many at once are the same, whether they are there already or not.
+		// A fill has the same result, whether the keys are in the queue already or not.
 		q.put("b", 1)
 
 		many := make([]string, 0, 2*fillStep+1)
@@ -72,14 +72,14 @@ func TestQueueOrder(t *testing.T) {
 			t.Errorf("many (-want +got):\n%s", diff)
 		}
 
-		// Held: what is put meanwhile comes once, after the release, even where a delay was asked for.
+		// Held: a key that is put during the hold comes once, after the release, also if a delay was requested.
 		q.put("x", 1)
 		x, _ := q.take(t.Context())
 		q.put("x", 2)
 		q.put("x", 3)
 
 		if got := q.len(); got != 1 || readyLen(q) != 0 {
-			t.Errorf("len: got %d, of which %d are ready, want 1 and 0", got, readyLen(q))
+			t.Errorf("len: got %d with %d ready, want 1 with 0 ready", got, readyLen(q))
 		}
 
 		q.release(x, time.Hour)
@@ -88,7 +88,7 @@ func TestQueueOrder(t *testing.T) {
 			t.Errorf("held (-want +got):\n%s", diff)
 		}
 
-		// Delayed ones come by time; a put makes one due now.
+		// Delayed keys come by time; a put makes one due now.
 		for i, k := range []string{"3", "1", "2", "4"} {
 			q.put(k, i)
 		}
@@ -124,8 +124,8 @@ func TestQueueOrder(t *testing.T) {
 	})
 }
 
-// TestQueueForgets: nothing is kept of a key that is done, once what it has used of the limit is given back; neither of
-// one whose work takes longer than that.
+// TestQueueForgets: a key that is done is removed after refills have given back what it used of the limit, also a key whose
+// work takes longer than that.
 func TestQueueForgets(t *testing.T) {
 	for name, work := range map[string]time.Duration{"at once": 0, "after a while": time.Minute} {
 		for _, limit := range []RateLimit{DefaultRateLimit, Unlimited} {
@@ -155,7 +155,7 @@ func TestQueueForgets(t *testing.T) {
 	}
 }
 
-// TestQueueAtOnce: no key is in work twice, none is lost.
+// TestQueueAtOnce: no key is held twice at the same time, and none is lost.
 func TestQueueAtOnce(t *testing.T) {
 	const keys, puts, workers = 20, 2000, 8
 

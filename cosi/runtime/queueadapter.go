@@ -14,6 +14,7 @@ import (
 	"unique"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -27,13 +28,13 @@ type queueAdapter struct {
 	mapper   controller.Mapper // nil without mapped inputs
 	settings controller.QueueSettings
 	log      *slog.Logger
-	queue    *queue[job, *controller.Changed] // nil for what is not mapped, which reads what it needs
+	queue    *queue[job, *controller.Changed] // the value is nil for a reconciliation, which reads the resource
 
 	mu       sync.Mutex
-	backoffs map[job]*backoff // of what failed last
+	backoffs map[job]*backoff // of jobs that failed last
 }
 
-// job is what the queue holds: a resource to reconcile, or to map. It is the key of maps, and there are few kinds.
+// job is a key of the queue: a resource to reconcile, or to map. There are few kinds, so the kind is interned.
 type job struct {
 	kind   unique.Handle[resource.Kind]
 	id     string
@@ -43,11 +44,7 @@ type job struct {
 // compareJobs orders the jobs of one kind.
 func compareJobs(a, b job) int { return strings.Compare(a.id, b.id) }
 
-func (j job) pointer() resource.Pointer {
-	kind := j.kind.Value()
-
-	return resource.Pointer{Namespace: kind.Namespace, Type: kind.Type, ID: j.id}
-}
+func (j job) pointer() resource.Pointer { return j.kind.Value().Pointer(j.id) }
 
 // RegisterQueueController adds a queue controller, and starts it if the runtime runs.
 func (rt *Runtime) RegisterQueueController(c controller.QueueController) error {
@@ -71,7 +68,7 @@ func newQueueAdapter(rt *Runtime, c controller.QueueController) (*queueAdapter, 
 
 	for _, in := range settings.Inputs {
 		if in.Kind < controller.Primary || in.Kind > controller.MappedDestroyReady {
-			return nil, fmt.Errorf("input %s is of a kind for controllers without a queue", kindOf(in))
+			return nil, fmt.Errorf("input %s has a kind for controllers without a queue", kindOf(in))
 		}
 
 		if in.Kind != controller.Primary && !maps {
@@ -109,7 +106,7 @@ func (a *queueAdapter) metrics() Metrics {
 	return m
 }
 
-// start subscribes to the inputs. What there is already, fill puts into the queue.
+// start subscribes to the inputs. fill adds the existing resources.
 func (a *queueAdapter) start(ctx context.Context) error {
 	wanted := map[resource.Kind][]route{}
 
@@ -136,7 +133,7 @@ func (a *queueAdapter) start(ctx context.Context) error {
 	return a.rt.routes.replace(a, wanted)
 }
 
-// fill puts everything that an input has into the queue.
+// fill puts all existing resources of an input into the queue.
 func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
 	for retry := newBackoff(); ; {
 		items, err := a.state.List(ctx, kindOf(in))
@@ -147,7 +144,7 @@ func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
 			return
 		}
 
-		a.log.Error("listing an input failed", "kind", kindOf(in).String(), "error", err)
+		a.log.Error("list of an input failed", "kind", kindOf(in).String(), "error", err)
 
 		if !sleep(ctx, retry.wait()) {
 			return
@@ -213,7 +210,7 @@ func (a *queueAdapter) run(ctx context.Context) {
 	<-ctx.Done()
 
 	if a.settings.ShutdownHook != nil {
-		if err := a.protect(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.declared, a.log) }); err != nil {
+		if err := guard.Call(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.declared, a.log) }); err != nil {
 			a.log.Error("shutdown hook failed", "error", err)
 		}
 	}
@@ -221,7 +218,7 @@ func (a *queueAdapter) run(ctx context.Context) {
 
 func (a *queueAdapter) runHook(ctx context.Context) {
 	for retry := newBackoff(); ; {
-		err := a.protect(func() error { return a.settings.RunHook(ctx, a.declared, a.log) })
+		err := guard.Call(func() error { return a.settings.RunHook(ctx, a.declared, a.log) })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -248,13 +245,13 @@ func (a *queueAdapter) work(ctx context.Context) {
 	}
 }
 
-// do works on one job.
+// do runs one job.
 func (a *queueAdapter) do(ctx context.Context, j job, changed *controller.Changed) error {
 	defer a.counts.processed.Add(1)
 
 	ptr := j.pointer()
 
-	return a.protect(func() error {
+	return guard.Call(func() error {
 		if len(a.rt.observers) == 0 {
 			return a.round(ctx, j, ptr, changed)
 		}
@@ -273,7 +270,7 @@ func (a *queueAdapter) round(ctx context.Context, j job, ptr resource.Pointer, c
 	return a.c.Reconcile(ctx, a.declared, logOf(a.log, ptr), ptr)
 }
 
-// settle gives a job back to the queue with what came of it.
+// settle gives a job back to the queue, depending on its error.
 func (a *queueAdapter) settle(ctx context.Context, it *queued[job, *controller.Changed], err error) {
 	const never = -1
 
@@ -332,7 +329,7 @@ func (a *queueAdapter) mapInput(ctx context.Context, changed controller.Changed)
 
 	for _, ptr := range concerned {
 		if !a.isPrimary(ptr.Kind()) {
-			return fmt.Errorf("%s was mapped to %s, which is no primary input", changed.Pointer, ptr)
+			return fmt.Errorf("%s was mapped to %s, which is not a primary input", changed.Pointer, ptr)
 		}
 
 		a.queue.put(job{kind: unique.Make(ptr.Kind()), id: ptr.ID}, nil)
@@ -367,17 +364,6 @@ func (a *queueAdapter) healthy(j job) {
 	if failed {
 		a.rt.failures.succeeded(a.Name(), subject{resource: j.pointer().String()})
 	}
-}
-
-// protect turns a panic into an error.
-func (a *queueAdapter) protect(fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
-		}
-	}()
-
-	return fn()
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -56,7 +56,7 @@ func TestQueueController(t *testing.T) {
 		b.ok(err)
 
 		if ready {
-			b.Error("the input is ready, but its output is there")
+			b.Error("the input is ready, but its output exists")
 		}
 
 		b.settle()
@@ -161,7 +161,7 @@ func TestQueueFailures(t *testing.T) {
 		b.settle()
 		b.wantStr("clock", time.Now().Add(-25*time.Second).Format(time.TimeOnly))
 
-		// Recovered by a change of the input, at once.
+		// A change of the input fixes the failure at once.
 		b.setInt("error", 1)
 		b.setInt("panic", 2)
 		b.settle()
@@ -186,7 +186,7 @@ func TestQueueFailures(t *testing.T) {
 		}
 
 		if !strings.Contains(b.log.String(), "very negative") {
-			b.Errorf("log does not tell of the panic:\n%s", b.log)
+			b.Errorf("the log does not have the panic:\n%s", b.log)
 		}
 	})
 }
@@ -299,7 +299,7 @@ func TestQueueRegistration(t *testing.T) {
 
 	for name, tt := range map[string]struct {
 		c    controller.QueueController
-		want string // in the error, "" for none
+		want string // in the error, "" for no error
 	}{
 		"no primary":                 {mapping{settings{[]controller.Input{mapped}}}, "none of the inputs is primary"},
 		"weak":                       {settings{[]controller.Input{primary, controller.In[strSpec](controller.Weak, "")}}, "without a queue"},
@@ -330,7 +330,7 @@ func (settings) Reconcile(context.Context, controller.Access, *slog.Logger, reso
 	return nil
 }
 
-// mapping is one with MapInput.
+// mapping is a controller with MapInput.
 type mapping struct{ settings }
 
 func (mapping) MapInput(context.Context, controller.Access, *slog.Logger, controller.Changed) ([]resource.Pointer, error) {

@@ -7,23 +7,23 @@ import (
 	"sort"
 )
 
-// block is keys that were put in at once, in order: they are found by searching. At the start of a runtime that is
-// everything there is, and to enter each key in a map and delete it again took longer than all else.
+// block is a sorted list of keys that were put in at once; a key is found by binary search. At the start of a runtime these
+// are all resources. Adding each key to a map and deleting it again took longer than all other work of the start.
 type block[K comparable, V any] struct {
-	parts   [][]queued[K, V] // of fillStep, but for the last
+	parts   [][]queued[K, V] // of length fillStep, except the last
 	len     int
-	most    int  // keys that are added at most
-	left    int  // keys that are not forgotten
-	full    bool // nothing will be added
+	most    int  // limit of the keys
+	left    int  // keys that are not removed
+	full    bool // no more keys will be added
 	compare func(a, b K) int
 }
 
-// fillStep is how many keys fill puts in before it lets others to the queue.
+// fillStep is how many keys fill puts in before it releases the lock.
 const fillStep = 64
 
 func (b *block[K, V]) at(i int) *queued[K, V] { return &b.parts[i/fillStep][i%fillStep] }
 
-// add adds a key that follows all others.
+// add adds a key that sorts after all others.
 func (b *block[K, V]) add(key K) *queued[K, V] {
 	if b.len%fillStep == 0 {
 		b.parts = append(b.parts, make([]queued[K, V], min(fillStep, b.most-b.len)))
@@ -48,7 +48,7 @@ func (b *block[K, V]) find(key K) *queued[K, V] {
 	return nil
 }
 
-// each calls fn for all keys that are not forgotten.
+// each calls fn for all keys that are not removed.
 func (b *block[K, V]) each(fn func(*queued[K, V])) {
 	for i := range b.len {
 		if it := b.at(i); it.where != forgotten {
@@ -57,8 +57,7 @@ func (b *block[K, V]) each(fn func(*queued[K, V])) {
 	}
 }
 
-// fill puts n keys in, of the zero value. Each should follow the one before it, as compare has it; one that does not costs
-// more.
+// fill puts n keys with the zero value in. They should be sorted by compare; a key that is out of order takes longer.
 func (q *queue[K, V]) fill(n int, key func(i int) K, compare func(a, b K) int) {
 	b := &block[K, V]{compare: compare, most: n, parts: make([][]queued[K, V], 0, (n+fillStep-1)/fillStep)}
 
@@ -93,7 +92,7 @@ func (q *queue[K, V]) enter(b *block[K, V], key K) {
 		return
 	}
 
-	// What follows all others of the block is not in it.
+	// A key that sorts after all others is not in the block.
 	if len(q.items) == 0 && len(q.blocks) == 1 {
 		q.push(b.add(key))
 
@@ -107,7 +106,7 @@ func (q *queue[K, V]) enter(b *block[K, V], key K) {
 	}
 }
 
-// find returns a key that is not forgotten, or nil. The lock is held.
+// find returns a key that is not removed, or nil. The lock is held.
 func (q *queue[K, V]) find(key K) *queued[K, V] {
 	if it := q.items[key]; it != nil {
 		return it
@@ -122,7 +121,7 @@ func (q *queue[K, V]) find(key K) *queued[K, V] {
 	return nil
 }
 
-// forget forgets a key. The lock is held.
+// forget removes a key. The lock is held.
 func (q *queue[K, V]) forget(it *queued[K, V]) {
 	it.where = forgotten
 
@@ -133,7 +132,7 @@ func (q *queue[K, V]) forget(it *queued[K, V]) {
 	}
 }
 
-// fold takes a block apart of which little is left, so that the rest is found as fast as any key. The lock is held.
+// fold moves the last few keys of a block to the map, where they are found faster, and removes the block. The lock is held.
 func (q *queue[K, V]) fold(b *block[K, V]) {
 	const little = 16
 
@@ -149,7 +148,7 @@ func (q *queue[K, V]) fold(b *block[K, V]) {
 	})
 }
 
-// size counts the keys that are not forgotten. The lock is held.
+// size counts the keys that are not removed. The lock is held.
 func (q *queue[K, V]) size() int {
 	n := len(q.items)
 	for _, b := range q.blocks {

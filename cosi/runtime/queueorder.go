@@ -4,7 +4,7 @@ package runtime
 
 import "slices"
 
-// fifo is a queue in a slice that is copied when half of it has gone.
+// fifo is a queue in a slice. When half of the slice is used up, the rest is copied to the front.
 type fifo[T any] struct {
 	list []T
 	head int
@@ -45,7 +45,7 @@ func (h delayedHeap[K, V]) Swap(i, j int) {
 }
 
 func (h *delayedHeap[K, V]) Push(x any) {
-	it := x.(*queued[K, V]) // called by release alone
+	it := x.(*queued[K, V]) // only release calls it
 	it.index = int32(len(*h))
 	*h = append(*h, it)
 }

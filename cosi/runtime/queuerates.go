@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// rates is how much the keys of a queue have used of the limit. It is given back to all at once, at each refill, so that
-// nobody asks the clock for the sake of a single key. A key that is done stays until it has used nothing.
+// rates records how much of the limit the keys of a queue have used. A refill gives back to all keys at once, so a single key
+// does not need the clock. A key that is done stays in the queue until refills have given back all that it has used.
 type rates[K comparable, V any] struct {
-	held    []*queued[K, V] // they wait for the refill
+	held    []*queued[K, V] // keys that wait for the refill
 	resting int             // keys that are done
-	most    int             // that any has used since the last refill
+	most    int             // the most that any key has used
 	armed   bool
 	told    map[K]*streak
 }
 
-// use notes that a key was taken. The lock is held.
+// use counts that a key was taken. The lock is held.
 func (q *queue[K, V]) use(it *queued[K, V]) {
 	if q.limit.none() {
 		return
@@ -67,7 +67,7 @@ func (q *queue[K, V]) refill() {
 	}
 }
 
-// giveBack lowers what the keys have used, and forgets those that are done and have used nothing. The lock is held.
+// giveBack gives back to all keys, and removes those that are done and have nothing left to give back. The lock is held.
 func (q *queue[K, V]) giveBack() {
 	step := q.limit.perRefill()
 	filling := slices.ContainsFunc(q.blocks, func(b *block[K, V]) bool { return !b.full })
@@ -101,7 +101,7 @@ func (q *queue[K, V]) giveBack() {
 	}
 }
 
-// streaks returns the keys for which users should know that they exceed the limit, or no longer do.
+// streaks returns the keys that users must see as limited from now on, and those that are no longer limited.
 func (r *rates[K, V]) streaks(held []*queued[K, V]) map[K]bool {
 	if len(held) == 0 && len(r.told) == 0 {
 		return nil

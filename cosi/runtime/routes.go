@@ -14,26 +14,26 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// routes leads changes to those who asked for them: one subscription a kind, however many inputs.
+// routes passes changes to the inputs of controllers. Each kind has one subscription for all inputs.
 type routes struct {
 	state  state.State
 	log    *slog.Logger
-	events chan watched // from watches, where the state can not notify
+	events chan watched // from watches, if the state cannot notify
 
 	mu    sync.Mutex
-	ctx   context.Context // of the run
+	ctx   context.Context // of Run
 	kinds map[resource.Kind]*kindRoutes
 }
 
-// watched are events of a kind; broken says that its watch had ended meanwhile, so that any others may be missing.
+// watched are events of a kind. broken means that the watch was interrupted, so any events may be missing.
 type watched struct {
 	kind   *kindRoutes
 	events []state.Event
 	broken bool
 }
 
-// kindRoutes are the inputs of one kind. The list is replaced, never changed, because the writer of the resource
-// reads it in the midst of its write.
+// kindRoutes are the inputs of one kind. The list is replaced, never changed, because the writer of a resource reads it
+// during the write.
 type kindRoutes struct {
 	kind        resource.Kind
 	routes      atomic.Pointer[[]route]
@@ -46,7 +46,7 @@ type route struct {
 	owner        any
 	id           string
 	destroyReady bool
-	tombstones   bool // wants to be told what was destroyed while a watch was broken
+	tombstones   bool // receives events for resources that were destroyed while a watch was broken
 	deliver      func(ev *state.Event)
 }
 
@@ -56,7 +56,7 @@ func (r *routes) init(st state.State, log *slog.Logger) {
 	r.reset()
 }
 
-// reset forgets all routes, when the context of their subscriptions has ended.
+// reset removes all routes, after the context of their subscriptions has ended.
 func (r *routes) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,9 +71,8 @@ func (r *routes) begin(ctx context.Context) {
 	r.ctx = ctx
 }
 
-// replace sets the routes of one owner, in place of those it had. It subscribes to the kinds that nobody has read, and
-// unsubscribes from those that nobody reads any more. When it returns, no later change is missed. When it fails, it
-// has changed nothing.
+// replace replaces the routes of one owner. It subscribes to kinds that had no routes, and unsubscribes from kinds that have
+// no routes any more. After it has returned, no change is missed. If it fails, it has changed nothing.
 func (r *routes) replace(owner any, wanted map[resource.Kind][]route) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +126,7 @@ func (r *routes) replace(owner any, wanted map[resource.Kind][]route) error {
 	return err
 }
 
-// subscribe sees to it that a kind with these routes is followed.
+// subscribe follows a kind if it has routes and is not followed yet.
 func (r *routes) subscribe(k *kindRoutes, routes []route) error {
 	if len(routes) == 0 {
 		return nil
@@ -156,12 +155,10 @@ func (r *routes) subscribe(k *kindRoutes, routes []route) error {
 	return err
 }
 
-// follow has the changes of a kind delivered until the context ends.
+// follow delivers the changes of a kind until the context ends.
 func (r *routes) follow(ctx context.Context, k *kindRoutes) error {
-	if n, ok := r.state.(state.Notifier); ok {
-		if err := n.Notify(ctx, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
-			return err
-		}
+	if err := state.Notify(ctx, r.state, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
+		return err
 	}
 
 	k.known.possible = true
@@ -182,7 +179,7 @@ func (r *routes) watch(ctx context.Context, kind resource.Kind) (chan []state.Ev
 	return ch, r.state.WatchKindAggregated(ctx, kind, ch, state.WithBootstrapBookmark())
 }
 
-// forward passes the events of a watch on, and starts the watch again when it breaks.
+// forward passes on the events of a watch, and starts the watch again when it breaks.
 func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Event) {
 	retry := newBackoff()
 	end := func() {} // of the watch that was started last
@@ -221,8 +218,8 @@ func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Eve
 	}
 }
 
-// rewatch starts the watch of a kind again, and returns events for what was destroyed since the last one ended, and how to
-// end this one. The channel is nil when the context has ended.
+// rewatch starts the watch of a kind again. It returns the channel, events for resources that were destroyed since the last
+// watch ended, and a function that ends the new watch. The channel is nil if the context has ended.
 func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (chan []state.Event, []state.Event, context.CancelFunc) {
 	for sleep(ctx, retry.wait()) {
 		attempt, cancel := context.WithCancel(ctx)
@@ -237,13 +234,13 @@ func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (ch
 		}
 
 		cancel()
-		r.log.Warn("watch of inputs does not start", "kind", k.kind.String(), "error", err)
+		r.log.Warn("watch of inputs cannot be started", "kind", k.kind.String(), "error", err)
 	}
 
 	return nil, nil, func() {}
 }
 
-// run hands on what the watches saw.
+// run delivers the events of the watches.
 func (r *routes) run(ctx context.Context) {
 	for {
 		select {
@@ -261,7 +258,7 @@ func (r *routes) run(ctx context.Context) {
 	}
 }
 
-// deliver leads one change to everyone it concerns; nil means that anything may have changed.
+// deliver passes one change to all matching routes; nil means that anything may have changed.
 func (k *kindRoutes) deliver(ev *state.Event) {
 	if ev == nil {
 		for _, r := range *k.routes.Load() {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runtime drives controllers: it wakes each when what it reads changes, lets it touch nothing that it did not
-// declare, and restarts it, alone and with growing delay, when it fails.
+// Package runtime runs controllers. It wakes a controller when one of its inputs changes, refuses access that the controller
+// has not declared, and restarts a failed controller, alone and with growing delay.
 //
 //	rt := runtime.New(memory.New(), slog.Default())
 //	err := rt.RegisterController(&myController{})
 //	err = rt.Run(ctx) // until ctx ends
 //
-// Controllers may be registered before or after Run. One that runs without end, because it changes its own inputs or two
-// change each other's, is limited (RateLimit). Over a state in the same process the writer itself wakes the
-// controllers that read what it wrote: there is no dispatcher between. Over a remote state there is one watch for
-// each kind; when it breaks it is started again, everyone who reads the kind is woken, and queue controllers are given what
-// was destroyed meanwhile.
+// Controllers may be registered before or after Run. A controller that runs without end, because it changes its own inputs or
+// two change each other's, is limited (RateLimit). If the state is in the same process, the writer of a resource itself wakes
+// the controllers that read it: there is no dispatcher in between. A remote state has one watch for each kind. When the watch
+// breaks, it is started again, all controllers that read the kind are woken, and queue controllers receive the resources that
+// were destroyed in between.
 package runtime
 
 import (
@@ -30,8 +30,8 @@ import (
 type Runtime struct {
 	state      state.State
 	log        *slog.Logger
-	owner      string    // of statuses
-	failures   *failures // nil unless they are shown
+	owner      string    // of the statuses
+	failures   *failures // nil without ShowFailures
 	limit      RateLimit
 	observers  []Observer
 	startRetry bool
@@ -39,12 +39,12 @@ type Runtime struct {
 	mu       sync.Mutex
 	claims   claims
 	runners  map[string]runner
-	ctx      context.Context // of Run, for what is registered later; nil when it does not run
+	ctx      context.Context // of Run, for controllers that are registered later; nil while Run does not run
 	routes   routes
 	finished sync.WaitGroup
 }
 
-// runner is a registered controller of either sort.
+// runner is a registered controller, with or without a queue.
 type runner interface {
 	name() string
 	start(ctx context.Context) error
@@ -74,8 +74,8 @@ func New(st state.State, log *slog.Logger, opts ...Option) *Runtime {
 	return rt
 }
 
-// RegisterController adds a controller, and starts it if the runtime runs. It fails when the name is taken, an input
-// is declared twice, an output is somebody else's, or the controller can not be started; then nothing was registered.
+// RegisterController adds a controller, and starts it if the runtime runs. It fails when the name is taken, an input is
+// declared twice, an output belongs to another controller, or the controller cannot be started. Then nothing is registered.
 func (rt *Runtime) RegisterController(c controller.Controller) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -128,8 +128,8 @@ func (rt *Runtime) launch(r runner) error {
 
 var errRunning = errors.New("the controller runtime already runs")
 
-// Run runs the controllers until the context ends and all of them have returned. It may be called again after that,
-// also when it has failed to start; see WithStartRetry.
+// Run runs the controllers until the context ends and all of them have returned. It may be called again afterwards, also
+// after a failed start; see WithStartRetry.
 func (rt *Runtime) Run(ctx context.Context) error {
 	for retry := newBackoff(); ; {
 		err := rt.runOnce(ctx)
@@ -188,7 +188,7 @@ func (rt *Runtime) begin(ctx context.Context) error {
 	return nil
 }
 
-// end waits for all that begin has started.
+// end stops everything that begin has started, and waits for it.
 func (rt *Runtime) end(cancel context.CancelFunc) {
 	cancel()
 	rt.finished.Wait()
@@ -200,7 +200,7 @@ func (rt *Runtime) end(cancel context.CancelFunc) {
 	rt.ctx = nil
 }
 
-// tellLimited logs and shows that a controller exceeds its rate limit, or no longer does.
+// tellLimited logs that a controller exceeds its rate limit, and sets or removes that failure.
 func (rt *Runtime) tellLimited(name string, s subject, limited bool) {
 	if !limited {
 		rt.failures.succeeded(name, s)

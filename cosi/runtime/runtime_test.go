@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// intToStr makes a string of each int, and holds the int while the string is there.
+// intToStr creates a string for each int, and keeps a finalizer on the int while the string exists.
 func intToStr() controller.Controller {
 	return transform.Map[intSpec, strSpec]{
 		Name: "IntToStr",
@@ -91,7 +91,7 @@ func TestOutputHeldByOthers(t *testing.T) {
 		b.ok(err)
 
 		if ready {
-			b.Error("input is ready, but its output is there")
+			b.Error("input is ready, but its output exists")
 		}
 
 		b.settle()
@@ -108,7 +108,7 @@ func TestOutputHeldByOthers(t *testing.T) {
 		b.wantGone(out)
 		b.ok(b.st.Destroy(ctx, in))
 
-		// Torn down again, but wanted again before it is free: it comes back when it is.
+		// Torn down again, but needed again before its finalizers are removed: it is created again afterwards.
 		b.setInt("one", 2)
 		b.settle()
 		b.ok(b.st.AddFinalizer(ctx, out, "other"))
@@ -156,7 +156,7 @@ func TestErrorOfOneInput(t *testing.T) {
 		b.settle()
 
 		b.setInt("a", -1) // its output stays
-		b.setInt("c", 3)  // others go on
+		b.setInt("c", 3)  // others are processed
 		time.Sleep(time.Second)
 		b.wantStr("a", "1")
 		b.wantStr("b", "2")
@@ -269,7 +269,7 @@ func TestFailureAndPanic(t *testing.T) {
 				for i := range 5 {
 					got := starts[i+1].Sub(starts[i])
 					if got < want/2 || got > want*3/2 {
-						b.Errorf("delay %d: got %s, want %s give or take a half", i, got, want)
+						b.Errorf("delay %d: got %s, want %s plus or minus half of it", i, got, want)
 					}
 
 					want = want * 3 / 2
@@ -280,10 +280,10 @@ func TestFailureAndPanic(t *testing.T) {
 				}
 
 				if !strings.Contains(b.log.String(), "no luck") || !strings.Contains(b.log.String(), "controller=Failing") {
-					b.Errorf("log does not tell what failed:\n%s", b.log)
+					b.Errorf("the log does not name the failure:\n%s", b.log)
 				}
 
-				// The others never noticed.
+				// The others are not affected.
 				b.setInt("one", 1)
 				b.settle()
 				b.wantStr("one", "1")

@@ -59,7 +59,7 @@ func inBubble(t *testing.T, fn func(b *bench), controllers ...controller.Control
 	}, controllers...)
 }
 
-// inBubbleOf is inBubble over any state; fn begins the run.
+// inBubbleOf is inBubble with a given state; fn starts the run.
 func inBubbleOf(t *testing.T, st state.State, fn func(b *bench), controllers ...controller.Controller) {
 	t.Helper()
 
@@ -78,7 +78,7 @@ func inBubbleOf(t *testing.T, st state.State, fn func(b *bench), controllers ...
 	})
 }
 
-// begin has the controllers run until the test ends.
+// begin runs the controllers until the test ends.
 func (b *bench) begin() {
 	b.Helper()
 
@@ -97,10 +97,10 @@ func (b *bench) begin() {
 	synctest.Wait()
 }
 
-// failing is a state that can be told not to answer, and whose watches can be broken. It does not notify.
+// failing is a state that can be set to fail, and whose watches can be broken. It cannot notify.
 type failing struct {
 	state.State
-	down, unlisted, unwatched atomic.Bool // nothing answers; List does not; watches do not
+	down, unlisted, unwatched atomic.Bool // all calls fail; List fails; watches fail
 
 	mu      sync.Mutex
 	watches []func()
@@ -175,7 +175,7 @@ func (b *bench) setInt(id string, value int) {
 	}
 }
 
-// settle waits until nothing moves any more without time passing.
+// settle waits until all goroutines are blocked.
 func (b *bench) settle() { synctest.Wait() }
 
 func (b *bench) wantStr(id, want string) {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestFailedStart: what can not be started leaves nothing behind, and can be started later.
+// TestFailedStart: a controller that cannot be started leaves nothing behind, and can be started later.
 func TestFailedStart(t *testing.T) {
 	register := map[string]func(rt *runtime.Runtime) error{
 		"controller":       func(rt *runtime.Runtime) error { return rt.RegisterController(intToStr()) },
@@ -65,7 +65,7 @@ func TestFailedStart(t *testing.T) {
 						b.Fatalf("run without a watch: %v", err)
 					}
 
-					// And after a run that has ended well.
+					// Also after a run without an error.
 					st.down.Store(false)
 					ctx, cancel := context.WithTimeout(b.Context(), time.Second)
 					b.ok(b.rt.Run(ctx))
@@ -81,8 +81,8 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-// TestFailedUpdate: inputs that can not be watched are not declared either, and an output whose finalizers can not be
-// awaited is tried again.
+// TestFailedUpdate: inputs that cannot be watched are not declared, and the wait for the finalizers of an output is tried
+// again if it cannot be started.
 func TestFailedUpdate(t *testing.T) {
 	st := &failing{State: memory.New()}
 
@@ -132,7 +132,7 @@ func TestFailedUpdate(t *testing.T) {
 	})
 }
 
-// TestStartRetry: the server may start later than the controllers; what would never work ends the run.
+// TestStartRetry: the server may start later than the controllers. A permanent error ends the run.
 func TestStartRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &failing{State: memory.New()}
@@ -155,12 +155,12 @@ func TestStartRetry(t *testing.T) {
 		b.ok(rt.RegisterController(intToStr()))
 
 		if err := rt.Run(b.Context()); state.ClassOf(err) != state.AccessDenied {
-			b.Errorf("refused for good: got %v", err)
+			b.Errorf("permanent refusal: got %v", err)
 		}
 	})
 }
 
-// refuser refuses every watch. Nothing else is called.
+// refuser refuses every watch. No other method is called.
 type refuser struct {
 	state.State
 	err error
@@ -170,7 +170,7 @@ func (r refuser) WatchKindAggregated(context.Context, resource.Kind, chan<- []st
 	return r.err
 }
 
-// subscriptions counts those that are live.
+// subscriptions counts the live subscriptions.
 type subscriptions struct {
 	*memory.State
 	live atomic.Int32
@@ -196,7 +196,7 @@ func (s *watchedState) WatchKindAggregated(ctx context.Context, kind resource.Ki
 	return s.State.WatchKindAggregated(ctx, kind, ch, opts...)
 }
 
-// TestInputsGivenUp: an input that was given up is not subscribed to any longer, but one that somebody else reads is.
+// TestInputsGivenUp: a removed input is unsubscribed, unless another controller reads it.
 func TestInputsGivenUp(t *testing.T) {
 	notifying := &subscriptions{State: memory.New()}
 	watching := &watchedState{State: memory.New()}
@@ -245,7 +245,7 @@ func TestInputsGivenUp(t *testing.T) {
 					b.Errorf("runs: got %d and %d, want 1 and 2", runs, others)
 				}
 
-				for i, ns := range []string{"last", "ns1"} { // given up in between
+				for i, ns := range []string{"last", "ns1"} { // removed in between
 					b.ok(b.st.Create(b.Context(), resource.New[intSpec](ns, "x")))
 					b.settle()
 
@@ -258,7 +258,7 @@ func TestInputsGivenUp(t *testing.T) {
 	}
 }
 
-// TestFinished: a controller that ends though its inputs may change is remarked upon.
+// TestFinished: a controller with inputs that returns nil is logged.
 func TestFinished(t *testing.T) {
 	for name, want := range map[string]string{"with inputs": "level=WARN", "without": "level=INFO"} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// contextWithTeardown is Access.ContextWithTeardown on a state.
+// contextWithTeardown implements Access.ContextWithTeardown with a state.
 func contextWithTeardown(ctx context.Context, st state.State, ptr resource.Pointer) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	events := make(chan state.Event, 1)
@@ -42,7 +42,7 @@ func contextWithTeardown(ctx context.Context, st state.State, ptr resource.Point
 func leaving(ev state.Event, ptr resource.Pointer) error {
 	switch ev.Type {
 	case state.Destroyed:
-		return fmt.Errorf("%w: %s is gone", controller.ErrTeardown, ptr)
+		return fmt.Errorf("%w: %s was destroyed", controller.ErrTeardown, ptr)
 	case state.Created, state.Updated:
 		if ev.Resource.Metadata().Phase() == resource.PhaseTearingDown {
 			return fmt.Errorf("%w: %s", controller.ErrTeardown, ptr)

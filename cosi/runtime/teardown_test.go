@@ -59,7 +59,7 @@ func TestContextWithTeardown(t *testing.T) {
 				}
 
 				if _, _, err := a.ContextWithTeardown(t.Context(), resource.PointerOf[strSpec]("", "x")); state.ClassOf(err) != state.AccessDenied {
-					t.Errorf("of what is no input: got %v", err)
+					t.Errorf("resource that is not an input: got %v", err)
 				}
 			})
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Clients tell errors apart by their codes, by rules that depend on the call. An error that already is a gRPC status,
-// such as one from an access rule, travels as it is.
+// Clients distinguish errors by their codes, by rules that depend on the call. An error that already is a gRPC status,
+// such as one from an access rule, is sent as it is.
 
 func readError(err error) error {
 	return errorWith(err, map[state.Class]codes.Code{
@@ -30,7 +30,7 @@ func createError(err error) error {
 	})
 }
 
-// updateError never says InvalidArgument but for a phase conflict: that is how clients know one.
+// updateError returns InvalidArgument only for a phase conflict: clients recognize a phase conflict by that code.
 func updateError(err error) error {
 	return errorWith(err, map[state.Class]codes.Code{
 		state.PhaseConflict:     codes.InvalidArgument,
@@ -62,7 +62,7 @@ func errorWith(err error, byClass map[state.Class]codes.Code) error {
 
 	class := state.ClassOf(err)
 
-	switch class { // the rest depends on the call
+	switch class { // the codes of other classes depend on the call
 	case state.NotFound:
 		return status.Error(codes.NotFound, err.Error())
 	case state.OwnerConflict, state.AccessDenied:
@@ -79,8 +79,8 @@ func errorWith(err error, byClass map[state.Class]codes.Code) error {
 
 func malformed(err error) error { return status.Error(codes.InvalidArgument, err.Error()) }
 
-// malformedUpdate can neither say InvalidArgument (a phase conflict) nor FailedPrecondition (a conflict that clients
-// resolve by trying again).
+// malformedUpdate must not use InvalidArgument (a phase conflict) or FailedPrecondition (a conflict that clients resolve by
+// trying again).
 func malformedUpdate(err error) error {
 	return status.Error(codes.Unknown, "malformed update: "+err.Error())
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -40,7 +40,7 @@ func orPanic(err error) {
 	}
 }
 
-// Each caller gets a store of its own, by who it is: here by what it says, in a program by its certificate.
+// Each client gets its own store by its identity: here by its metadata, in a program by its certificate.
 func ExampleNewFor() {
 	mem := memory.New()
 	readOnly := access.New(mem, func(_ context.Context, a access.Attempt) error {
@@ -54,13 +54,13 @@ func ExampleNewFor() {
 	conn, stop := connect(server.NewFor(func(ctx context.Context) (state.State, error) {
 		md, _ := metadata.FromIncomingContext(ctx)
 
-		switch who := md.Get("who"); {
-		case len(who) == 1 && who[0] == "writer":
+		switch name := md.Get("name"); {
+		case len(name) == 1 && name[0] == "writer":
 			return mem, nil
-		case len(who) == 1 && who[0] == "reader":
+		case len(name) == 1 && name[0] == "reader":
 			return readOnly, nil
 		default:
-			return nil, status.Error(codes.Unauthenticated, "nobody knows you")
+			return nil, status.Error(codes.Unauthenticated, "unknown client")
 		}
 	}))
 
@@ -68,10 +68,10 @@ func ExampleNewFor() {
 
 	st := remote.New(conn)
 
-	for _, who := range []string{"writer", "reader", "stranger"} {
-		ctx := metadata.AppendToOutgoingContext(context.Background(), "who", who)
-		err := typed.Set(ctx, st, "", "by-"+who, BookSpec{Title: "Emma"})
-		fmt.Println(who, status.Code(err))
+	for _, name := range []string{"writer", "reader", "stranger"} {
+		ctx := metadata.AppendToOutgoingContext(context.Background(), "name", name)
+		err := typed.Set(ctx, st, "", "by-"+name, BookSpec{Title: "Emma"})
+		fmt.Println(name, status.Code(err))
 	}
 	// Output:
 	// writer OK

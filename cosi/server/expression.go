@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// maxExpression in bytes. An id has some tens.
+	// maxExpression limits an expression, in bytes. An id usually has fewer than 100.
 	maxExpression = 1 << 10
-	// maxStates of the program that an expression becomes, about. Each takes some 200 bytes while it is compiled; a thousand
-	// bytes of "(.{1,9}){100}" would be a hundred thousand.
+	// maxStates limits the estimated states of the compiled expression. Each takes some 200 bytes during compilation; a
+	// thousand bytes of "(.{1,9}){100}" would be a hundred thousand states.
 	maxStates = 4096
 )
 
-// compile is regexp.Compile for expressions of anybody.
+// compile is regexp.Compile for untrusted expressions.
 func compile(expr string) (*regexp.Regexp, error) {
 	if len(expr) > maxExpression {
 		return nil, fmt.Errorf("the expression has %d bytes, more than the %d that are allowed", len(expr), maxExpression)
@@ -28,13 +28,13 @@ func compile(expr string) (*regexp.Regexp, error) {
 	}
 
 	if n := states(tree); n > maxStates {
-		return nil, fmt.Errorf("the expression repeats too much: it takes some %d states, more than the %d that are allowed", n, maxStates)
+		return nil, fmt.Errorf("the expression repeats too much: it has about %d states, more than the %d that are allowed", n, maxStates)
 	}
 
 	return regexp.Compile(expr)
 }
 
-// states that a parsed expression takes. The parser sees to it that repeats within repeats are no more than a thousand.
+// states estimates the states of a parsed expression. The parser limits nested repeats to a thousand.
 func states(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 

@@ -24,15 +24,15 @@ const (
 	fieldBookmark  = 5
 )
 
-// frames gathers events into messages. Each resource is copied from the bytes of its version.
+// frames collects events into messages. Each resource is copied from the encoded bytes of its version.
 type frames struct {
 	stream watchStream
 	old    bool // the client knows neither Bootstrapped nor Errored
-	most   int  // bytes that the client takes
+	most   int  // bytes that the client accepts
 	buf    []byte
 }
 
-// envelope is more than an event needs beside its resources.
+// envelope is more than an event needs in addition to its resources.
 const envelope = 1 << 10
 
 func (f *frames) add(ev *state.Event) error {
@@ -68,7 +68,7 @@ func framesOf(ev *state.Event, most int) (now, before []byte, err error) {
 		}
 	}
 
-	// Better an update from what the client knows anyhow than one that it can not receive.
+	// Without the old version, which the client knows anyway, the client can receive the message.
 	if len(now)+len(before)+envelope > most {
 		before = nil
 	}
@@ -127,7 +127,7 @@ func (f *frames) flush() error {
 	}
 
 	res := responseOf(f.buf)
-	f.buf = nil // it may be on its way still
+	f.buf = nil // gRPC may still use the old one
 
 	return f.stream.Send(res)
 }

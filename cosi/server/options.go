@@ -13,8 +13,8 @@ import (
 //
 //	g := grpc.NewServer(server.Options()...)
 //
-// Clients that are gone without a word are noticed within 40 s, and their watches end. Clients may ask as often as
-// remote.Dial makes them; a gRPC server does not let them by itself.
+// A dead connection is noticed within 40 s, and its watches end. Clients may send keepalive probes as often as remote.Dial
+// does; a gRPC server does not allow that by default.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),

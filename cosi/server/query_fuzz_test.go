@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// FuzzListOptions reads a selection off the wire: an error of the right class, or the very resources that match it one by
-// one, though the store looks labels up in its index.
+// FuzzListOptions decodes a query from the wire: an error of the right class, or exactly the resources that match it one by
+// one, although the store uses its label index.
 func FuzzListOptions(f *testing.F) {
 	for op := range v1alpha1.LabelTerm_Operation_name {
 		for _, invert := range []bool{false, true} {

@@ -5,12 +5,12 @@
 //	g := grpc.NewServer(server.Options()...)
 //	v1alpha1.RegisterStateServer(g, server.New(st))
 //
-// What may be done is the state's affair: wrap it with package access first.
+// The server itself checks no access: wrap the state with package access first.
 //
-// Answers and events carry resources as the bytes that each immutable version was encoded to once (see
-// resource.WireFrame), however many clients get them. They travel in the generated messages as fields that the message
-// does not know, which marshal as they are: on the wire there is no difference, but a server-side interceptor that
-// wants to look into a resource finds it there. A change that many watches are told of is one message for all.
+// Each immutable version of a resource is encoded once (see resource.WireFrame), however many clients receive it. Answers and
+// events contain these bytes as unknown fields of the generated messages, which are marshalled unchanged. On the wire there is
+// no difference, but a server-side interceptor that inspects resources finds them in the unknown fields. A change that many
+// watches receive is one message for all of them.
 package server
 
 import (
@@ -36,22 +36,29 @@ func New(st state.State) *Server {
 	return NewFor(func(context.Context) (state.State, error) { return st, nil })
 }
 
-// NewFor returns a server that asks for each call which state it is on, so that each client, known by the context of
-// its connection, gets what it may use: see access.AsController. An error is a refusal, and best a gRPC status.
+// NewFor returns a server that calls pick for the state of each call. So each client, identified by the context of its
+// connection, can get a state of its own: see access.AsController. An error, preferably a gRPC status, refuses the call.
 func NewFor(pick func(ctx context.Context) (state.State, error)) *Server { return &Server{pick: pick} }
 
 var _ v1alpha1.StateServer = (*Server)(nil)
 
-// addressed is any request for one resource.
-type addressed interface {
+// ofKind is any request.
+type ofKind interface {
 	GetNamespace() string
 	GetType() string
+}
+
+func kindOf(r ofKind) resource.Kind {
+	return resource.Kind{Namespace: r.GetNamespace(), Type: r.GetType()}
+}
+
+// addressed is any request for one resource.
+type addressed interface {
+	ofKind
 	GetId() string
 }
 
-func pointerOf(r addressed) resource.Pointer {
-	return resource.Pointer{Namespace: r.GetNamespace(), Type: r.GetType(), ID: r.GetId()}
-}
+func pointerOf(r addressed) resource.Pointer { return kindOf(r).Pointer(r.GetId()) }
 
 // Get implements v1alpha1.StateServer.
 func (s *Server) Get(ctx context.Context, req *v1alpha1.GetRequest) (*v1alpha1.GetResponse, error) {
@@ -82,17 +89,13 @@ func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServ
 		return err
 	}
 
-	var opts []state.ListOption
+	var opts []state.ListOption // without options a list is faster
 
-	for _, q := range labels {
-		opts = append(opts, state.WithLabelQuery(q.Terms...))
+	if len(labels) > 0 || id != nil {
+		opts = append(opts, func(o *state.ListOptions) { o.LabelQueries, o.IDQuery = labels, id })
 	}
 
-	if id != nil {
-		opts = append(opts, state.WithIDQuery(id))
-	}
-
-	items, err := st.List(stream.Context(), resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}, opts...)
+	items, err := st.List(stream.Context(), kindOf(req), opts...)
 	if err != nil {
 		return readError(err)
 	}
@@ -123,7 +126,7 @@ func (s *Server) Create(ctx context.Context, req *v1alpha1.CreateRequest) (*v1al
 		return nil, malformed(err)
 	}
 
-	// Clients of another make tell when they have made it, and update it later as of that time.
+	// Clients of the reference implementation set the time of creation themselves, and send it with later updates.
 	if err := st.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner()), state.WithCreated(r.Metadata().Created())); err != nil {
 		return nil, createError(err)
 	}

@@ -64,7 +64,7 @@ func wireItem(id string) *v1alpha1.Resource {
 
 const itemType = "Items.conformance.cosi.dev"
 
-// TestWireForm checks what goes over the wire, field by field, by the generated messages.
+// TestWireForm checks the messages on the wire, field by field, with the generated types.
 func TestWireForm(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -81,7 +81,7 @@ func TestWireForm(t *testing.T) {
 	created, err := client.Create(ctx, &v1alpha1.CreateRequest{Resource: in, Options: &v1alpha1.CreateOptions{Owner: "me"}})
 	ok(t, err)
 
-	// The reference's client does not learn another time of creation than its own, with which it updates later.
+	// The reference's client knows only its own time of creation, and sends it with later updates.
 	if got := created.GetResource().GetMetadata().GetCreated().AsTime(); !got.Equal(time.Unix(1, 0)) {
 		t.Errorf("created: got %s, want the client's time", got)
 	}
@@ -89,7 +89,7 @@ func TestWireForm(t *testing.T) {
 	want := proto.CloneOf(in)
 	want.Metadata.Version = "1"
 	want.Metadata.Owner = "me"
-	want.Spec.YamlSpec = "value: v\n" // made by the server, which knows the type
+	want.Spec.YamlSpec = "value: v\n" // encoded by the server, which knows the type
 
 	times := protocmp.IgnoreFields(&v1alpha1.Metadata{}, "created", "updated")
 
@@ -165,8 +165,7 @@ func TestWireForm(t *testing.T) {
 	}
 }
 
-// TestCodes holds the codes that clients tell errors apart by, and that no request, however broken, is more than an
-// error.
+// TestCodes checks the codes by which clients distinguish errors, and that any malformed request is only an error.
 func TestCodes(t *testing.T) {
 	ok(t, resource.Register[conformance.ItemSpec]())
 
@@ -261,7 +260,7 @@ func TestCodes(t *testing.T) {
 		{"create with a huge version", create(func(r *v1alpha1.CreateRequest) { r.Resource.Metadata.Version = "18446744073709551615" }), codes.InvalidArgument},
 		{"create with a bad phase", create(func(r *v1alpha1.CreateRequest) { r.Resource.Metadata.Phase = "gone" }), codes.InvalidArgument},
 		{"create with a bad spec", create(func(r *v1alpha1.CreateRequest) { r.Resource.Spec.ProtoSpec = []byte{0xff} }), codes.InvalidArgument},
-		{"create of what exists", create(func(r *v1alpha1.CreateRequest) { r.Resource.Metadata.Id = "mine" }), codes.AlreadyExists},
+		{"create of an existing resource", create(func(r *v1alpha1.CreateRequest) { r.Resource.Metadata.Id = "mine" }), codes.AlreadyExists},
 		{"create of another's", create(func(r *v1alpha1.CreateRequest) { r.Resource.Metadata.Owner = "me" }), codes.InvalidArgument},
 		{"create at an odd time", create(func(r *v1alpha1.CreateRequest) {
 			r.Resource.Metadata.Id = "timeless"
@@ -289,8 +288,8 @@ func TestCodes(t *testing.T) {
 		{"update in any phase", update("leaving", "2", func(r *v1alpha1.UpdateRequest) { r.Options.ExpectedPhase = nil }), codes.OK},
 
 		{"destroy of nothing", destroy("none", ""), codes.NotFound},
-		{"destroy of another's", destroy("mine", ""), codes.PermissionDenied},
-		{"destroy of what is held", destroy("held", ""), codes.FailedPrecondition},
+		{"destroy of a resource of another owner", destroy("mine", ""), codes.PermissionDenied},
+		{"destroy of a resource with a finalizer", destroy("held", ""), codes.FailedPrecondition},
 		{"teardown of another's", func() error {
 			_, err := client.Teardown(ctx, &v1alpha1.TeardownRequest{Namespace: "n", Type: itemType, Id: "mine"})
 

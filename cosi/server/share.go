@@ -12,9 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// shared is the answers made last, for the watches that are told of the same change at about the same time: each is put
-// together once for all of them, and nobody changes it. Only changes are shared, and none that is large, so that little is
-// kept.
+// shared keeps the last messages, for watches that receive the same change at about the same time: a message is built once
+// for all of them, and never changed. Only small messages of single changes are kept, to limit memory.
 type shared struct {
 	recent [sharedCount]atomic.Pointer[sharedResponse]
 	next   atomic.Uint32
@@ -25,15 +24,15 @@ const (
 	sharedBytes = 64 << 10
 )
 
-// sharedResponse is an answer, and what it was made of.
+// sharedResponse is a message with the change that it was built from.
 type sharedResponse struct {
 	of  change
 	res *v1alpha1.WatchResponse
 }
 
-// change is what two watches are told alike. Versions never change, and are told apart by where they are, as are bookmarks:
-// who may see less of a resource is told of another version. What is compared is kept from being freed, so that its place is
-// not taken by others.
+// change identifies a message: watches with an equal change receive the same message. Versions never change, so versions and
+// bookmarks are compared by address. A client that may see less of a resource receives another version, so another message.
+// The pointers here keep the memory from being freed and its address from being reused.
 type change struct {
 	now, old resource.Resource // pointers
 	bookmark *byte
@@ -42,7 +41,7 @@ type change struct {
 	most     int
 }
 
-// sharable reports whether the event is a change of what is told apart by where it is.
+// sharable reports whether the event is a change of resources that can be compared by address.
 func sharable(ev *state.Event) bool {
 	return ev.Type <= state.Destroyed && ev.Error == nil && isPlace(ev.Resource) && (ev.Old == nil || isPlace(ev.Old))
 }
@@ -51,7 +50,7 @@ func isPlace(r resource.Resource) bool {
 	return reflect.TypeOf(r).Kind() == reflect.Pointer && r.Metadata().Sealed()
 }
 
-// response returns the answer for one change.
+// response returns the message for one change.
 func (s *shared) response(ev *state.Event, most int) (*v1alpha1.WatchResponse, error) {
 	of := change{
 		now: ev.Resource, old: ev.Old, typ: ev.Type, most: most,

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestShared: what is told alike is one message, and what differs in anything is another one.
+// TestShared: equal changes are one message, and any difference results in another message.
 func TestShared(t *testing.T) {
 	version := func(value string) resource.Resource {
 		r := conformance.NewItem("n", "a", value)
@@ -39,14 +39,14 @@ func TestShared(t *testing.T) {
 	}
 
 	for name, change := range map[string]func(ev *state.Event, most *int){
-		"another version, as one of which less may be seen": func(ev *state.Event, _ *int) { ev.Resource = version("***") },
-		"another version before":                            func(ev *state.Event, _ *int) { ev.Old = version("***") },
-		"no version before":                                 func(ev *state.Event, _ *int) { ev.Old = nil },
-		"another type, as to a filter":                      func(ev *state.Event, _ *int) { ev.Type = state.Created },
-		"another place":                                     func(ev *state.Event, _ *int) { ev.Bookmark = state.Bookmark{3} },
-		"no place":                                          func(ev *state.Event, _ *int) { ev.Bookmark = nil },
-		"a part of the place":                               func(ev *state.Event, _ *int) { ev.Bookmark = place[:1] },
-		"a client that takes less":                          func(_ *state.Event, most *int) { *most = envelope },
+		"another version, as a client with less access sees it": func(ev *state.Event, _ *int) { ev.Resource = version("***") },
+		"another version before":                                func(ev *state.Event, _ *int) { ev.Old = version("***") },
+		"no version before":                                     func(ev *state.Event, _ *int) { ev.Old = nil },
+		"another type, as to a filter":                          func(ev *state.Event, _ *int) { ev.Type = state.Created },
+		"another place":                                         func(ev *state.Event, _ *int) { ev.Bookmark = state.Bookmark{3} },
+		"no place":                                              func(ev *state.Event, _ *int) { ev.Bookmark = nil },
+		"a part of the place":                                   func(ev *state.Event, _ *int) { ev.Bookmark = place[:1] },
+		"a client that takes less":                              func(_ *state.Event, most *int) { *most = envelope },
 	} {
 		ev, most := ev, wire.DefaultMessage
 		change(&ev, &most)
@@ -61,7 +61,7 @@ func TestShared(t *testing.T) {
 		}
 	}
 
-	// None is kept for long, and none that is large.
+	// No message is kept for long, and no large one is kept at all.
 	for range 2 * sharedCount {
 		if _, err := s.response(&state.Event{Type: state.Created, Resource: version("x")}, wire.DefaultMessage); err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestShared(t *testing.T) {
 	}
 
 	if got, err := s.response(&ev, wire.DefaultMessage); err != nil || got == first || !proto.Equal(got, first) {
-		t.Errorf("a change of long ago: got the kept message, or another text (%v)", err)
+		t.Errorf("an old change: got the kept message, or another text (%v)", err)
 	}
 
 	large := state.Event{Type: state.Created, Resource: version(string(make([]byte, sharedBytes)))}
@@ -84,7 +84,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharable: a resource that may still change, or is told apart by its contents, is nothing to share.
+// TestSharable: a resource that may still change, or is compared by its contents, is not shared.
 func TestSharable(t *testing.T) {
 	open := conformance.NewItem("n", "a", "v")
 
@@ -97,8 +97,8 @@ func TestSharable(t *testing.T) {
 	}{
 		"a version":               {state.Event{Resource: sealed}, true},
 		"an update":               {state.Event{Type: state.Updated, Resource: sealed, Old: sealed}, true},
-		"what is not stored":      {state.Event{Resource: open}, false},
-		"what was not stored":     {state.Event{Type: state.Updated, Resource: sealed, Old: open}, false},
+		"unsealed resource":       {state.Event{Resource: open}, false},
+		"unsealed old version":    {state.Event{Type: state.Updated, Resource: sealed, Old: open}, false},
 		"a value":                 {state.Event{Resource: value{sealed}}, false},
 		"an error":                {state.Event{Type: state.Errored, Resource: sealed}, false},
 		"the end of a bootstrap":  {state.Event{Type: state.Bootstrapped, Resource: sealed}, false},
@@ -110,5 +110,5 @@ func TestSharable(t *testing.T) {
 	}
 }
 
-// value is a resource that is no pointer.
+// value is a resource that is not a pointer.
 type value struct{ resource.Resource }

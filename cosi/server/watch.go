@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/internal/wire"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
@@ -20,8 +19,8 @@ const maxMessage = 1 << 20
 
 type watchStream = grpc.ServerStreamingServer[v1alpha1.WatchResponse]
 
-// Watch implements v1alpha1.StateServer. All that is pending goes out in one message, whether the client asked for
-// aggregation or not: clients take both.
+// Watch implements v1alpha1.StateServer. All pending events are sent in one message, whether the client requested aggregation
+// or not: clients accept both.
 func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 	ctx := stream.Context()
 
@@ -30,7 +29,7 @@ func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 		return err
 	}
 
-	// An empty message tells that the watch is established.
+	// An empty message confirms that the watch is established.
 	if err := stream.Send(&v1alpha1.WatchResponse{}); err != nil {
 		return err
 	}
@@ -90,61 +89,39 @@ func (s *Server) subscribe(ctx context.Context, req *v1alpha1.WatchRequest) (fun
 		return nil, status.Errorf(codes.InvalidArgument, "tail_events is %d", o.GetTailEvents())
 	}
 
-	kind := resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}
-
 	if req.Id != nil {
-		return subscribeOne(ctx, st, kind, req)
-	}
-
-	opts := []state.WatchKindOption{state.WithKindTailEvents(int(o.GetTailEvents()))}
-
-	if o != nil && o.StartFromBookmark != nil {
-		opts = append(opts, state.WithKindStartFromBookmark(o.GetStartFromBookmark()))
-	}
-
-	if o.GetBootstrapContents() {
-		opts = append(opts, state.WithBootstrapContents())
-	}
-
-	if o.GetBootstrapBookmark() {
-		opts = append(opts, state.WithBootstrapBookmark())
-	}
-
-	if wire.Accepts(ctx, wire.Progress) {
-		opts = append(opts, state.WithProgress())
-	}
-
-	for _, q := range labels {
-		opts = append(opts, state.WithKindLabelQuery(q.Terms...))
-	}
-
-	if id != nil {
-		opts = append(opts, state.WithKindIDQuery(id))
+		return subscribeOne(ctx, st, req)
 	}
 
 	ch := make(chan []state.Event)
-	if err := st.WatchKindAggregated(ctx, kind, ch, opts...); err != nil {
+
+	err = st.WatchKindAggregated(ctx, kindOf(req), ch, func(set *state.WatchKindOptions) {
+		*set = state.WatchKindOptions{
+			BootstrapContents: o.GetBootstrapContents(), BootstrapBookmark: o.GetBootstrapBookmark(),
+			TailEvents: int(o.GetTailEvents()), StartFromBookmark: o.GetStartFromBookmark(),
+			LabelQueries: labels, IDQuery: id, Progress: wire.Accepts(ctx, wire.Progress),
+		}
+	})
+	if err != nil {
 		return nil, readError(err)
 	}
 
 	return func() ([]state.Event, error) { return receive(ctx, ch) }, nil
 }
 
-func subscribeOne(ctx context.Context, st state.State, kind resource.Kind, req *v1alpha1.WatchRequest) (func() ([]state.Event, error), error) {
+func subscribeOne(ctx context.Context, st state.State, req *v1alpha1.WatchRequest) (func() ([]state.Event, error), error) {
 	o := req.GetOptions()
 
 	if o.GetBootstrapContents() || len(o.GetLabelQuery()) > 0 {
 		return nil, status.Error(codes.Unimplemented, "the watch of one resource takes no bootstrap contents and no label query")
 	}
 
-	opts := []state.WatchOption{state.WithTailEvents(int(o.GetTailEvents()))}
-
-	if o != nil && o.StartFromBookmark != nil {
-		opts = append(opts, state.WithStartFromBookmark(o.GetStartFromBookmark()))
-	}
-
 	ch := make(chan state.Event)
-	if err := st.Watch(ctx, resource.Pointer{Namespace: kind.Namespace, Type: kind.Type, ID: req.GetId()}, ch, opts...); err != nil {
+
+	err := st.Watch(ctx, pointerOf(req), ch, func(set *state.WatchOptions) {
+		*set = state.WatchOptions{TailEvents: int(o.GetTailEvents()), StartFromBookmark: o.GetStartFromBookmark()}
+	})
+	if err != nil {
 		return nil, readError(err)
 	}
 

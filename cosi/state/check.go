@@ -10,7 +10,7 @@ import (
 
 // The rules of writes, for drivers.
 
-// CheckOwner refuses a write to a resource by anyone but its owner.
+// CheckOwner refuses a write to a resource as another owner.
 func CheckOwner(op string, cur resource.Resource, owner string) error {
 	if have := cur.Metadata().Owner(); have != owner {
 		return NewError(OwnerConflict, op, cur.Metadata().Pointer(), "owner is %q, not %q", have, owner)
@@ -19,7 +19,7 @@ func CheckOwner(op string, cur resource.Resource, owner string) error {
 	return nil
 }
 
-// CheckNewOwner refuses to create a resource for another owner than the one that it already names.
+// CheckNewOwner refuses to create a resource that already has another owner.
 func CheckNewOwner(op string, md *resource.Metadata, owner string) error {
 	if have := md.Owner(); have != "" && have != owner {
 		return NewError(InvalidArgument, op, md.Pointer(), "owner is already set to %q, not %q", have, owner)
@@ -28,7 +28,7 @@ func CheckNewOwner(op string, md *resource.Metadata, owner string) error {
 	return nil
 }
 
-// CheckPhase refuses a write to a resource in another phase than the expected; nil expects any.
+// CheckPhase refuses a write to a resource in another phase than the expected one; nil accepts any.
 func CheckPhase(op string, cur resource.Resource, expected *resource.Phase) error {
 	if have := cur.Metadata().Phase(); expected != nil && have != *expected {
 		return NewError(PhaseConflict, op, cur.Metadata().Pointer(), "phase is %s, expected %s", have, *expected)
@@ -37,8 +37,8 @@ func CheckPhase(op string, cur resource.Resource, expected *resource.Phase) erro
 	return nil
 }
 
-// CheckVersion refuses an update that was not made from the current version. Versions begin again when a resource is
-// destroyed and created again, so the time of creation counts too, if the update has one.
+// CheckVersion refuses an update of another version than the current one. Versions start again when a resource is destroyed
+// and created again, so the time of creation is checked too, if the update has one.
 func CheckVersion(op string, cur, next resource.Resource) error {
 	have, got := cur.Metadata(), next.Metadata()
 
@@ -53,7 +53,7 @@ func CheckVersion(op string, cur, next resource.Resource) error {
 	return nil
 }
 
-// CheckCreated refuses a write that is meant for a resource created at another time; zero means any.
+// CheckCreated refuses a write if the resource was not created at the expected time; zero accepts any.
 func CheckCreated(op string, cur resource.Resource, expected time.Time) error {
 	if have := cur.Metadata().Created(); !expected.IsZero() && !have.Equal(expected) {
 		return NewError(VersionConflict, op, cur.Metadata().Pointer(), "it was destroyed and created again at %s", have.Format(time.RFC3339Nano))
@@ -62,8 +62,8 @@ func CheckCreated(op string, cur resource.Resource, expected time.Time) error {
 	return nil
 }
 
-// CheckDestroy refuses to destroy a resource that is another's, or that was created at another time than expected, or that
-// has finalizers.
+// CheckDestroy refuses to destroy a resource that has another owner, was created at another time than expected, or has
+// finalizers.
 func CheckDestroy(cur resource.Resource, o WriteOptions) error {
 	if err := CheckOwner("destroy", cur, o.Owner); err != nil {
 		return err
@@ -80,7 +80,7 @@ func CheckDestroy(cur resource.Resource, o WriteOptions) error {
 	return nil
 }
 
-// WriteBack tells the caller of a write, whose resource is its own, what became of it.
+// WriteBack copies the metadata of the stored version to the caller's resource, unless that is sealed.
 func WriteBack(caller, stored *resource.Metadata) {
 	if !caller.Sealed() {
 		caller.TakeOver(stored)

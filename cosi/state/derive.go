@@ -10,9 +10,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// The operations below are made of others; drivers use them where they have nothing better.
+// The operations below use other operations. Drivers without a native implementation use them.
 
-// WatchUntil is WatchFor by means of Watch.
+// WatchUntil implements WatchFor with Watch.
 func WatchUntil(ctx context.Context, w Watcher, ptr resource.Pointer, conditions ...Condition) (resource.Resource, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,8 +48,8 @@ func holds(ev Event, conditions []Condition) bool {
 	return true
 }
 
-// TeardownAndWait is TeardownAndDestroy by means of Teardown, Get, Watch and Destroy. When another one destroys the
-// resource meanwhile, that is success, and one that is created then is left alone.
+// TeardownAndWait implements TeardownAndDestroy with Teardown, Get, Watch and Destroy. If another client destroys the resource
+// first, that is success, and a resource that is then created with the same address is left alone.
 func TeardownAndWait(ctx context.Context, st interface {
 	Reader
 	Watcher
@@ -69,7 +69,7 @@ func TeardownAndWait(ctx context.Context, st interface {
 	case err != nil:
 		return err
 	case cur.Metadata().Phase() == resource.PhaseRunning:
-		return nil // ours is gone: this one was created after it
+		return nil // ours was destroyed: this one was created afterwards
 	}
 
 	created := cur.Metadata().Created()
@@ -79,7 +79,7 @@ func TeardownAndWait(ctx context.Context, st interface {
 		if ready {
 			switch err := st.Destroy(ctx, ptr, opts...); {
 			case err == nil, IsNotFound(err), ClassOf(err) == VersionConflict:
-				return nil // destroyed, by us or by another
+				return nil // destroyed, by us or by another client
 			case ClassOf(err) != PendingFinalizers:
 				return err
 			}
@@ -93,7 +93,7 @@ func TeardownAndWait(ctx context.Context, st interface {
 	}
 }
 
-// free waits until the resource that was created at the time has no finalizers, or is gone.
+// free waits until the resource that was created at the time has no finalizers or does not exist.
 func free(ctx context.Context, w Watcher, ptr resource.Pointer, created time.Time) (gone bool, err error) {
 	_, err = w.WatchFor(ctx, ptr, func(ev Event) bool {
 		gone = ev.Type == Destroyed || exists(ev) && CheckCreated("destroy", ev.Resource, created) != nil

@@ -20,7 +20,7 @@ const ns = "n"
 
 var ptr = resource.PointerOf[conformance.ItemSpec](ns, "x")
 
-// interrupted is a state in which something happens, once, after each of some calls.
+// interrupted is a state that runs functions once after certain calls.
 type interrupted struct {
 	state.State
 
@@ -59,7 +59,7 @@ func happen(fn func()) {
 	}
 }
 
-// secondLife returns a function that destroys the resource, and creates it again with another value and in a phase.
+// secondLife returns a function that destroys the resource, and creates it again with another value and phase.
 func secondLife(t *testing.T, st state.State, phase resource.Phase) func() {
 	t.Helper()
 
@@ -75,7 +75,7 @@ func secondLife(t *testing.T, st state.State, phase resource.Phase) func() {
 	})
 }
 
-// TestSecondLife: what is meant for a resource does not befall one that was created in its place.
+// TestSecondLife: a teardown of a resource does not destroy a resource that was created in its place.
 func TestSecondLife(t *testing.T) {
 	for name, where := range map[string]func(i *interrupted, fn func()){
 		"after the teardown": func(i *interrupted, fn func()) { i.afterTeardown = fn },
@@ -99,10 +99,10 @@ func TestSecondLife(t *testing.T) {
 
 					r, err := mem.Get(t.Context(), ptr)
 
-					// One that is being torn down when it is first seen can not be told from ours, and is to go anyway.
+					// A resource that is tearing down when it is first seen cannot be distinguished from ours, and is to be destroyed anyway.
 					if name == "after the teardown" && phase == resource.PhaseTearingDown {
 						if !state.IsNotFound(err) {
-							t.Errorf("got %v, %v, want that it is gone", r, err)
+							t.Errorf("got %v, %v, want NotFound", r, err)
 						}
 
 						return
@@ -117,8 +117,8 @@ func TestSecondLife(t *testing.T) {
 	}
 }
 
-// TestUpdateOfFirstLife: an update that was made from a version of the first life is refused by the second, although the
-// versions are equal; an emulated modification is made anew.
+// TestUpdateOfFirstLife: an update of a version of the first life is refused in the second, although the versions are equal.
+// An emulated modification is repeated.
 func TestUpdateOfFirstLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory.New()
@@ -145,7 +145,7 @@ func TestUpdateOfFirstLife(t *testing.T) {
 			t.Errorf("got %v, want a version conflict", err)
 		}
 
-		// Who knows no time of creation goes by the version alone, as ever.
+		// An update without a time of creation is checked by the version alone.
 		blind := conformance.NewItem(ns, "x", "blind")
 		blind.Metadata().SetVersion(2)
 
@@ -155,7 +155,7 @@ func TestUpdateOfFirstLife(t *testing.T) {
 	})
 }
 
-// TestModifyOfDestroyed: a modification of what is destroyed meanwhile creates it, and one of an existing resource tells.
+// TestModifyOfDestroyed: when the resource is destroyed in between, Modify creates it, and UpdateWithConflicts returns NotFound.
 func TestModifyOfDestroyed(t *testing.T) {
 	for _, create := range []bool{true, false} {
 		mem := memory.New()
@@ -188,7 +188,7 @@ func TestModifyOfDestroyed(t *testing.T) {
 	}
 }
 
-// TestModifyNotFound: the function's own NotFound, about another resource, is no reason to create this one.
+// TestModifyNotFound: a NotFound of the function about another resource does not create this one.
 func TestModifyNotFound(t *testing.T) {
 	mem := memory.New()
 	if err := mem.Create(t.Context(), conformance.NewItem(ns, "x", "first")); err != nil {
@@ -208,7 +208,7 @@ func TestModifyNotFound(t *testing.T) {
 	}
 }
 
-// TestConditions: an event about the watch itself says nothing about the resource.
+// TestConditions: conditions on the resource do not hold for an event about the watch itself.
 func TestConditions(t *testing.T) {
 	ev := state.Event{Type: state.Errored, Resource: resource.NewTombstone(ptr), Error: errors.New("ended")}
 

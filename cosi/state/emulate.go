@@ -9,14 +9,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// core is what the emulations below need of a driver.
+// core is the part of a driver that the emulations below need.
 type core interface {
 	Reader
 	Create(ctx context.Context, r resource.Resource, opts ...WriteOption) error
 	Update(ctx context.Context, r resource.Resource, opts ...WriteOption) error
 }
 
-// ModifyByUpdate is Modify by means of Get, Create and Update, tried again while others get in between.
+// ModifyByUpdate implements Modify with Get, Create and Update. It tries again after a conflict with another writer.
 func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
 	for wait := newPause(); ; {
 		ptr := empty.Metadata().Pointer()
@@ -53,7 +53,7 @@ func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn fu
 	}
 }
 
-// UpdateByUpdate is UpdateWithConflicts by means of Get and Update.
+// UpdateByUpdate implements UpdateWithConflicts with Get and Update.
 func UpdateByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
 	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
@@ -65,25 +65,16 @@ func UpdateByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(
 	return r, err
 }
 
-// updateFrom changes an existing resource. It also tells whether it fails because the resource is gone; fn may return
-// a NotFound about another one.
+// updateFrom changes an existing resource. gone reports whether it failed because the resource does not exist any more; the
+// class of the error is not enough, because fn may return a NotFound about another resource.
 func updateFrom(
 	ctx context.Context, st core, cur resource.Resource, fn func(resource.Resource) error, wait *pause, opts ...WriteOption,
 ) (r resource.Resource, gone bool, err error) {
 	o := NewWriteOptions(opts...)
-	ptr := cur.Metadata().Pointer()
 
 	for {
-		if err := CheckOwner("modify", cur, o.Owner); err != nil {
-			return nil, false, err
-		}
-
-		if err := CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
-			return nil, false, err
-		}
-
-		next := cur.DeepCopy()
-		if err := Change(ptr, next, fn); err != nil {
+		next, err := Edit(cur, fn, o)
+		if err != nil {
 			return nil, false, err
 		}
 
@@ -91,7 +82,7 @@ func updateFrom(
 			return cur, false, nil
 		}
 
-		err := st.Update(ctx, next, opts...)
+		err = st.Update(ctx, next, opts...)
 		if err == nil {
 			next.Metadata().Seal()
 
@@ -106,13 +97,28 @@ func updateFrom(
 			return nil, false, err
 		}
 
-		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
+		if cur, err = st.Get(ctx, cur.Metadata().Pointer(), WithCurrent()); err != nil {
 			return nil, IsNotFound(err), err
 		}
 	}
 }
 
-// Change runs fn on the next version of a resource, and refuses one that has become another resource.
+// Edit returns a copy of the current version, changed by fn, if owner and phase allow a change.
+func Edit(cur resource.Resource, fn func(resource.Resource) error, o WriteOptions) (resource.Resource, error) {
+	if err := CheckOwner("modify", cur, o.Owner); err != nil {
+		return nil, err
+	}
+
+	if err := CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
+		return nil, err
+	}
+
+	next := cur.DeepCopy()
+
+	return next, Change(cur.Metadata().Pointer(), next, fn)
+}
+
+// Change runs fn on the next version of a resource, and refuses a change of its address.
 func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
 	if err := fn(r); err != nil {
 		return err
@@ -125,37 +131,37 @@ func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource
 	return nil
 }
 
-// EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase.
-func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) (resource.Resource, error) {
+// EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase. It uses Get and Update.
+func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) error {
 	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	for {
 		owner := cur.Metadata().Owner()
 
-		r, _, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
+		_, _, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
 			fn(r.Metadata())
 
 			return nil
 		}, newPause(), WithOwner(owner), WithAnyPhase())
 		if !IsOwnerConflict(failed) {
-			return r, failed
+			return failed
 		}
 
-		// Made anew by another owner meanwhile? If not, it is refused for good.
+		// Another owner may have created it again. If not, the refusal is final.
 		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
-			return nil, err
+			return err
 		}
 
 		if cur.Metadata().Owner() == owner {
-			return nil, failed
+			return failed
 		}
 	}
 }
 
-// TeardownByUpdate is Teardown by means of Get and Update.
+// TeardownByUpdate implements Teardown with Get and Update.
 func TeardownByUpdate(ctx context.Context, st core, ptr resource.Pointer, opts ...WriteOption) (bool, error) {
 	opts = append(opts[:len(opts):len(opts)], WithAnyPhase())
 
@@ -171,7 +177,7 @@ func TeardownByUpdate(ctx context.Context, st core, ptr resource.Pointer, opts .
 	return len(r.Metadata().Finalizers()) == 0, nil
 }
 
-// pause grows between attempts that others spoil.
+// pause is the growing wait between attempts after conflicts.
 type pause struct{ d time.Duration }
 
 func newPause() *pause { return &pause{} }

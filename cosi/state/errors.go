@@ -26,7 +26,7 @@ const (
 	AccessDenied
 )
 
-// Error of a state operation: what was attempted, on what, and why it was refused. Match it with the Is
+// Error of a state operation: the operation, the resource, and the reason of the refusal. Match it with the Is
 // functions, or with errors.As and Class.
 type Error struct {
 	Class  Class
@@ -48,7 +48,7 @@ func NewError(class Class, op string, ptr resource.Pointer, format string, args 
 	return &Error{Class: class, Op: op, Ptr: ptr, Reason: fmt.Sprintf(format, args...)}
 }
 
-// ClassOf returns the class of an error, 0 for a foreign one.
+// ClassOf returns the class of an error, 0 if it is not an Error.
 func ClassOf(err error) Class {
 	var e *Error
 	if errors.As(err, &e) {
@@ -58,12 +58,12 @@ func ClassOf(err error) Class {
 	return 0
 }
 
-// IsNotFound tells a missing resource.
+// IsNotFound reports whether the resource does not exist.
 func IsNotFound(err error) bool { return ClassOf(err) == NotFound }
 
-// IsConflict tells any conflict: existence, version, finalizers, owner, phase.
+// IsConflict reports any conflict: existence, version, finalizers, owner, phase.
 func IsConflict(err error) bool {
-	switch ClassOf(err) { // the rest are no conflicts
+	switch ClassOf(err) { // other classes are not conflicts
 	case AlreadyExists, VersionConflict, PendingFinalizers, OwnerConflict, PhaseConflict:
 		return true
 	default:
@@ -71,11 +71,11 @@ func IsConflict(err error) bool {
 	}
 }
 
-// IsOwnerConflict tells a write by someone who is not the owner.
+// IsOwnerConflict reports whether the write was not made as the owner.
 func IsOwnerConflict(err error) bool { return ClassOf(err) == OwnerConflict }
 
-// IsPhaseConflict tells a write to a resource in another phase.
+// IsPhaseConflict reports whether the resource was in another phase than expected.
 func IsPhaseConflict(err error) bool { return ClassOf(err) == PhaseConflict }
 
-// IsInvalidBookmark tells a bookmark that is foreign, malformed or expired.
+// IsInvalidBookmark reports whether the bookmark was foreign, malformed or expired.
 func IsInvalidBookmark(err error) bool { return ClassOf(err) == InvalidBookmark }

@@ -4,7 +4,7 @@ package state
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-// EventType numbers are those of the wire.
+// EventType is the type of an event. The numbers are those of the wire.
 type EventType uint8
 
 // The event types.
@@ -20,9 +20,9 @@ const (
 // Event of a watch. Resources in it are immutable.
 type Event struct {
 	Resource resource.Resource
-	// Old is the version before; only of Updated.
+	// Old is the previous version; only in Updated.
 	Old resource.Resource
-	// Error is why the watch ended; only of Errored.
+	// Error is the reason why the watch ended; only in Errored.
 	Error    error
 	Bookmark Bookmark
 	Type     EventType

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// BookSpec is what the examples store.
+// BookSpec is the spec in the examples.
 type BookSpec struct {
 	Title string `yaml:"title" protobuf:"1"`
 }
@@ -27,7 +27,7 @@ func orPanic(err error) {
 	}
 }
 
-// What an error says is found out by its class.
+// Errors are matched by their class.
 func Example_errors() {
 	ctx, st := context.Background(), memory.New()
 	ptr := resource.PointerOf[BookSpec]("", "emma")
@@ -49,7 +49,7 @@ func Example_errors() {
 	// true destroy Books.example.org(default/emma): owner is "Library", not ""
 }
 
-// Waiting for what a resource will be.
+// A wait for a condition of a resource.
 func ExampleResourceIs() {
 	ctx, st := context.Background(), memory.New()
 	book := resource.New[BookSpec]("", "emma")

@@ -9,27 +9,27 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// GetOptions of a Get.
-type GetOptions struct {
-	// Current asks for what the store has now. A store that reads from a copy, which may be behind what others have
-	// written, asks where the truth is.
-	Current bool
-}
-
-// GetOption sets one of GetOptions.
-type GetOption func(*GetOptions)
-
-// WithCurrent reads what the store has now; see GetOptions.Current.
-func WithCurrent() GetOption { return func(o *GetOptions) { o.Current = true } }
-
-// NewGetOptions applies options to the defaults.
-func NewGetOptions(opts ...GetOption) (o GetOptions) {
+// Apply returns the options that the functions set. For writes, which have defaults, use NewWriteOptions.
+func Apply[O any, F ~func(*O)](opts []F) (o O) {
 	for _, opt := range opts {
 		opt(&o)
 	}
 
 	return o
 }
+
+// GetOptions of a Get.
+type GetOptions struct {
+	// Current requests the version that the store has now. A store that usually reads from a copy, which may be behind the
+	// writes of others, does not use the copy.
+	Current bool
+}
+
+// GetOption sets one of GetOptions.
+type GetOption func(*GetOptions)
+
+// WithCurrent reads the version that the store has now; see GetOptions.Current.
+func WithCurrent() GetOption { return func(o *GetOptions) { o.Current = true } }
 
 // ListOptions of a List: several label queries combine with OR, the terms of one with AND.
 type ListOptions struct {
@@ -51,22 +51,22 @@ func WithIDQuery(re *regexp.Regexp) ListOption { return func(o *ListOptions) { o
 // WriteOptions of a create, update, modify, teardown or destroy.
 type WriteOptions struct {
 	Owner string
-	// ExpectedPhase of the stored resource; nil accepts any. Default: running.
+	// ExpectedPhase of the stored resource; nil accepts any. The default is running.
 	ExpectedPhase *resource.Phase
-	// Created is when the stored resource was created; zero accepts any time. Destroy looks at it: a resource
-	// that was destroyed and created again meanwhile is a version conflict. The protocol between processes has no
-	// word for it, so a store in another process does not check it. Create takes it for the time of creation, which is now
-	// when it is zero: a client of another make goes on with the time that it has set itself.
+	// Created is the time of creation of the stored resource; zero accepts any time. Destroy checks it: a resource that was
+	// destroyed and created again is a version conflict. The protocol between processes has no field for it, so a store in
+	// another process does not check it. Create uses it as the time of creation, and the current time if it is zero: clients
+	// of the reference implementation set the time themselves.
 	Created time.Time
 }
 
 // WriteOption sets one of WriteOptions.
 type WriteOption func(*WriteOptions)
 
-// WithOwner acts as the owner.
+// WithOwner writes as the owner.
 func WithOwner(owner string) WriteOption { return func(o *WriteOptions) { o.Owner = owner } }
 
-// WithExpectedPhase demands a phase of the stored resource.
+// WithExpectedPhase requires a phase of the stored resource.
 func WithExpectedPhase(p resource.Phase) WriteOption {
 	return func(o *WriteOptions) { o.ExpectedPhase = &p }
 }
@@ -74,7 +74,7 @@ func WithExpectedPhase(p resource.Phase) WriteOption {
 // WithAnyPhase accepts any phase of the stored resource.
 func WithAnyPhase() WriteOption { return func(o *WriteOptions) { o.ExpectedPhase = nil } }
 
-// WithCreated demands a resource that was created at the time; see WriteOptions.Created.
+// WithCreated requires a resource that was created at the time; see WriteOptions.Created.
 func WithCreated(t time.Time) WriteOption { return func(o *WriteOptions) { o.Created = t } }
 
 var running = resource.PhaseRunning
@@ -119,18 +119,18 @@ type WatchKindOptions struct {
 	StartFromBookmark Bookmark
 	LabelQueries      []resource.LabelQuery
 	IDQuery           *regexp.Regexp
-	// Progress sends Noop events with a bookmark while nothing happens that the filter lets through, so that whoever
-	// resumes a quiet watch finds its place still in the history.
+	// Progress sends Noop events with a bookmark while no event passes the filter. So the bookmark of a quiet watch stays in
+	// the history, and the watch can resume.
 	Progress bool
-	// Strict ends the watch with an Errored event when the reader falls behind the history, instead of
-	// compacting to the latest state of each resource.
+	// Strict ends the watch with an Errored event when the reader falls behind the history. Otherwise the reader receives
+	// the latest version of each changed resource.
 	Strict bool
 }
 
 // WatchKindOption sets one of WatchKindOptions.
 type WatchKindOption func(*WatchKindOptions)
 
-// WithBootstrapContents sends the present contents as Created events, then Bootstrapped.
+// WithBootstrapContents sends the current contents as Created events, then Bootstrapped.
 func WithBootstrapContents() WatchKindOption {
 	return func(o *WatchKindOptions) { o.BootstrapContents = true }
 }
@@ -160,7 +160,7 @@ func WithKindIDQuery(re *regexp.Regexp) WatchKindOption {
 	return func(o *WatchKindOptions) { o.IDQuery = re }
 }
 
-// WithProgress keeps the bookmarks of a quiet watch good; see WatchKindOptions.Progress.
+// WithProgress keeps the bookmarks of a quiet watch valid; see WatchKindOptions.Progress.
 func WithProgress() WatchKindOption { return func(o *WatchKindOptions) { o.Progress = true } }
 
 // WithStrict ends the watch on overrun; see WatchKindOptions.Strict.

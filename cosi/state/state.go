@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is the contract of a resource store: eight core operations, the derived ones (modify,
-// finalizers, teardown, watch-for), their options, events and error classes. Drivers (memory, bolt, etcd,
-// remote) implement State natively; one conformance suite runs on all of them.
+// Package state is the contract of a resource store: eight core operations, the derived ones (modify, finalizers, teardown,
+// watch-for), their options, events and error classes. Drivers (memory, bolt, etcd, remote) implement State; one
+// conformance suite tests all of them.
 //
-// Resources that come out of a state (Get, List, events) are immutable and shared. Resources given to
-// Create and Update are copied by the state; after success the caller's metadata carries the stored
-// version, owner and times.
+// Resources that a state returns (Get, List, events) are immutable and shared. The state copies resources that are passed to
+// Create and Update. After success, the caller's metadata has the stored version, owner and times.
 package state
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// Reader reads.
+// Reader reads resources.
 type Reader interface {
 	// Get returns the current version, or a NotFound error.
 	Get(ctx context.Context, ptr resource.Pointer, opts ...GetOption) (resource.Resource, error)
@@ -23,7 +22,7 @@ type Reader interface {
 	List(ctx context.Context, kind resource.Kind, opts ...ListOption) ([]resource.Resource, error)
 }
 
-// Watcher watches. The channel is never closed; a watch ends with its context (silently) or with one
+// Watcher watches resources. The channel is never closed. A watch ends with its context, without an event, or with one
 // Errored event.
 type Watcher interface {
 	// Watch sends the current version as Created (or a tombstone as Destroyed), then each change.
@@ -36,40 +35,49 @@ type Watcher interface {
 	WatchFor(ctx context.Context, ptr resource.Pointer, conditions ...Condition) (resource.Resource, error)
 }
 
-// Writer writes.
+// Writer writes resources.
 type Writer interface {
-	// Create stores a new resource; AlreadyExists is a conflict.
+	// Create stores a new resource. AlreadyExists is a conflict.
 	Create(ctx context.Context, r resource.Resource, opts ...WriteOption) error
-	// Update replaces the stored version, which must be the submitted one.
+	// Update replaces the stored version, which must be the version that the resource has.
 	Update(ctx context.Context, r resource.Resource, opts ...WriteOption) error
-	// Modify creates or updates: fn gets a mutable copy of the stored resource, or of empty. Nothing is
-	// written, and no event sent, when fn changes nothing. Returns the stored version.
+	// Modify creates or updates: fn gets a mutable copy of the stored resource, or of empty. When fn changes nothing, nothing
+	// is written and no event is sent. Modify returns the stored version.
 	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error)
-	// UpdateWithConflicts is Modify on an existing resource; NotFound when there is none.
+	// UpdateWithConflicts is Modify for an existing resource. It returns NotFound if there is none.
 	UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error)
 	// Destroy removes a resource without finalizers.
 	Destroy(ctx context.Context, ptr resource.Pointer, opts ...WriteOption) error
-	// Teardown moves to the tearing-down phase and tells whether no finalizer is left. Idempotent.
+	// Teardown moves to the tearing-down phase and reports whether the resource has no finalizers. It may be repeated.
 	Teardown(ctx context.Context, ptr resource.Pointer, opts ...WriteOption) (ready bool, err error)
-	// TeardownAndDestroy tears down, waits for the finalizers to go and destroys.
+	// TeardownAndDestroy tears down, waits until the finalizers are removed, and destroys.
 	TeardownAndDestroy(ctx context.Context, ptr resource.Pointer, opts ...WriteOption) error
-	// AddFinalizer adds finalizers, whoever owns the resource.
+	// AddFinalizer adds finalizers. The caller does not have to be the owner.
 	AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
-	// RemoveFinalizer removes finalizers, whoever owns the resource.
+	// RemoveFinalizer removes finalizers. The caller does not have to be the owner.
 	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
 }
 
-// State is the whole.
+// State is a resource store.
 type State interface {
 	Reader
 	Watcher
 	Writer
 }
 
-// Notifier is what a state in the same process may offer besides watches: fn is called on every change of the
-// kind, in order, by the writer itself, when the change can already be read. It must return at once, must not
-// call the state, and must not keep the event. It carries no bookmark. Calls end when the context does. An error of
-// the class Unsupported says that this kind must be watched instead.
+// Notifier is implemented by states in the same process, in addition to watches. The writer of a change itself calls fn, for
+// each change of the kind, in order, after the change can be read. fn must return at once, and must not call the state or keep
+// the event. The event has no bookmark. The calls end with the context. An error of the class Unsupported means that this
+// kind must be watched instead.
 type Notifier interface {
 	Notify(ctx context.Context, kind resource.Kind, fn func(*Event)) error
+}
+
+// Notify calls the Notify of st, or returns Unsupported if st is not a Notifier.
+func Notify(ctx context.Context, st State, kind resource.Kind, fn func(*Event)) error {
+	if n, ok := st.(Notifier); ok {
+		return n.Notify(ctx, kind, fn)
+	}
+
+	return NewError(Unsupported, "notify", kind.Pointer(""), "the state cannot notify")
 }

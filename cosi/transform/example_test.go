@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// toRecord makes a record of a host that has a name.
+// toRecord creates a record for a host that has a name.
 func toRecord(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[hostSpec], out *recordSpec) error {
 	if in.TypedSpec().Name == "" {
 		return transform.ErrNoOutput
@@ -36,8 +36,8 @@ func ExampleMap() {
 	// gone
 }
 
-// The same for many inputs: only what has changed is worked on. The controller holds a finalizer on each input, so that
-// the output goes first.
+// The same for many inputs: only changed inputs are reconciled. The controller keeps a finalizer on each input, so the output
+// is destroyed first.
 func ExampleQueue() {
 	follow(func(rt *runtime.Runtime) error {
 		return rt.RegisterQueueController(transform.Queue[hostSpec, recordSpec]{
@@ -49,7 +49,7 @@ func ExampleQueue() {
 	// gone
 }
 
-// follow shows what becomes of a host.
+// follow prints the output of a host.
 func follow(register func(rt *runtime.Runtime) error) {
 	st := memory.New()
 	rt := runtime.New(st, slog.New(slog.DiscardHandler))

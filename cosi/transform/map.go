@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transform makes the common controller out of one pure function: for each input resource, one output
-// resource computed from it.
+// Package transform builds the most common controller from one pure function: for each input resource it computes one
+// output resource.
 //
 //	transform.Map[MachineConfigSpec, HostnameSpec]{
 //		Name: "network.HostnameConfigController",
@@ -14,10 +14,10 @@
 //		},
 //	}.Controller()
 //
-// The function fills an empty output. An output is written only when it differs from what is there, so a change that
-// changes nothing ends here. It is destroyed when its input goes or when the function returns ErrNoOutput. An error of
-// one input leaves its output as it is and does not stop the others; the controller runs again after a delay. So does
-// controller.ErrSkip, which is no failure: the next change tries again.
+// The function fills an empty output. The output is written only if it differs from the stored one, so other controllers are
+// woken only by real changes. The output is destroyed when its input is destroyed or the function returns ErrNoOutput. After
+// an error for one input, its output stays as it is, the other inputs are processed, and the controller runs again after a
+// delay. With controller.ErrSkip, which is not a failure, the output also stays, and the next change tries again.
 package transform
 
 import (
@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -33,8 +32,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// ErrNoOutput says that an input has no output: one that is there is destroyed. Wrap it to say why. To leave the output
-// as it is, return controller.ErrSkip.
+// ErrNoOutput means that an input has no output: an existing one is destroyed. Wrap it to give the reason. To leave the
+// output as it is, return controller.ErrSkip.
 var ErrNoOutput = errors.New("no output")
 
 // Map describes a controller that keeps one Out for each In.
@@ -44,20 +43,21 @@ type Map[In, Out resource.Spec] struct {
 	InNamespace, OutNamespace string
 	// InID restricts the inputs to one.
 	InID string
-	// ID of the output of an input, "" for none; that of the input when nil. When two inputs would share an output, the
-	// first one by id has it, and the controller fails for the other.
+	// ID returns the id of the output of an input, "" for no output. The default is the id of the input. When two inputs have
+	// the same output, the first one by id gets it, and the controller fails for the other.
 	ID func(in *resource.Typed[In]) string
 	// Extra inputs that Transform reads.
 	Extra []controller.Input
-	// Writes says whether others write outputs of the type.
+	// Writes is Shared if other controllers write outputs of the type.
 	Writes controller.OutputKind
-	// Hold keeps a finalizer, the controller's name, on each input until its output is gone.
+	// Hold adds a finalizer, the controller's name, to each input until its output is destroyed.
 	Hold bool
 	// Transform fills out from in. It may be called any number of times.
 	Transform func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In], out *Out) error
-	// Label changes the output's labels and annotations, if set.
+	// Label, if set, changes the output's labels and annotations.
 	Label func(in *resource.Typed[In], md *resource.Metadata)
-	// Release is called, with Hold, before the finalizer of an input whose output is gone is removed. An error keeps it.
+	// Release, if set, is called with Hold after the output of an input is destroyed and before the finalizer is removed. An
+	// error keeps the finalizer.
 	Release func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In]) error
 }
 
@@ -154,7 +154,7 @@ func (m *Map[In, Out]) id(in *resource.Typed[In]) string {
 	return m.ID(in)
 }
 
-// one brings the output of one input in line.
+// one updates the output of one input.
 func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog.Logger, in *resource.Typed[In], id string) error {
 	if m.Hold && !in.Metadata().HasFinalizer(m.Name) {
 		if err := rt.AddFinalizer(ctx, in.Metadata().Pointer(), m.Name); err != nil {
@@ -172,26 +172,15 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 	empty := resource.New[Out](m.OutNamespace, id)
 
 	_, err = rt.Modify(ctx, empty, func(r resource.Resource) error {
-		// A failed one is written too, as far as the cleanup of outputs is concerned.
+		// Modify is called for a failed output too, so that the cleanup keeps it.
 		if err != nil {
 			return err
 		}
 
-		t, err := typed.As[Out](r)
-		if err != nil {
-			return err
-		}
-
-		*t.TypedSpec() = out
-
-		if m.Label != nil {
-			m.Label(in, t.Metadata())
-		}
-
-		return nil
+		return fill(r, out, in, m.Label)
 	})
 
-	// An output that others still hold while it is torn down is created again when they let go: the runtime wakes us.
+	// The output is tearing down and has finalizers. The runtime wakes us when they are removed; then it is created again.
 	if state.IsPhaseConflict(err) {
 		return nil
 	}
@@ -205,9 +194,25 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 	return err
 }
 
-// release lets an input go whose output is gone.
+// fill sets the spec of the output of an input, and its labels.
+func fill[In, Out resource.Spec](r resource.Resource, out Out, in *resource.Typed[In], label func(*resource.Typed[In], *resource.Metadata)) error {
+	t, err := typed.As[Out](r)
+	if err != nil {
+		return err
+	}
+
+	*t.TypedSpec() = out
+
+	if label != nil {
+		label(in, t.Metadata())
+	}
+
+	return nil
+}
+
+// release removes the finalizer from an input whose output is destroyed.
 func (m *Map[In, Out]) release(ctx context.Context, rt controller.Runtime, log *slog.Logger, in *resource.Typed[In]) error {
-	if !slices.Contains(in.Metadata().Finalizers(), m.Name) {
+	if !in.Metadata().HasFinalizer(m.Name) {
 		return nil
 	}
 

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// record makes a record of a host. A host without a name has none, one that is "?" keeps what it has.
+// record creates a record for a host. A host without a name has no record, and the host "?" keeps its record.
 func record(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[hostSpec], out *recordSpec) error {
 	switch name := in.TypedSpec().Name; name {
 	case "":
@@ -43,7 +43,7 @@ func label(in *resource.Typed[hostSpec], md *resource.Metadata) {
 	md.SetLabel("host", in.Metadata().ID())
 }
 
-// both are the two forms of a transformation, with the output's id made by the prefix.
+// both are the two forms of a transformation; the id of the output has the prefix.
 func both() map[string]func(rt *runtime.Runtime) error {
 	return map[string]func(rt *runtime.Runtime) error{
 		"map": func(rt *runtime.Runtime) error {
@@ -61,8 +61,8 @@ func both() map[string]func(rt *runtime.Runtime) error {
 	}
 }
 
-// TestOutput: in both forms an output is made, labelled, kept when the function skips or fails, destroyed when there is to
-// be none, and gone with its input.
+// TestOutput: in both forms an output is created, labelled, kept when the function skips or fails, destroyed when the function
+// returns ErrNoOutput, and destroyed with its input.
 func TestOutput(t *testing.T) {
 	for name, register := range both() {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,8 @@ func written(rt *runtime.Runtime) (n uint64) {
 	return n
 }
 
-// TestSharedOutput: of two inputs with one output the first has it; the controller fails for the other, and says why,
-// rather than write them in turns.
+// TestSharedOutput: of two inputs with the same output the first one gets it. The controller fails for the other one with an
+// error, and does not write both alternately.
 func TestSharedOutput(t *testing.T) {
 	for name, register := range both() {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestSharedOutput(t *testing.T) {
 	}
 }
 
-// TestOrphan: the output of a queue goes, too, when its input was destroyed past the finalizer.
+// TestOrphan: the output of a queue is destroyed, too, when its input was destroyed in spite of the finalizer.
 func TestOrphan(t *testing.T) {
 	for name, register := range both() {
 		t.Run(name, func(t *testing.T) {

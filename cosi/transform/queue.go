@@ -15,32 +15,33 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// Queue is Map as a queue controller: it works on single inputs, several at a time, and holds a finalizer on each
-// input until its output is gone. ID and Input are each other's inverse:
-// an input that is not the one of its output fails, so that two do not share one.
+// Queue is Map as a queue controller: it reconciles single inputs, several at a time, and keeps a finalizer on each input
+// until its output is destroyed. Input must be the inverse function of ID. An input for which it is not fails, so two inputs
+// never share an output.
 type Queue[In, Out resource.Spec] struct {
 	Name string
 	// InNamespace and OutNamespace are those of the definitions when empty.
 	InNamespace, OutNamespace string
-	// ID of the output of an input; the same when nil.
+	// ID returns the id of the output of an input. The default is the same id.
 	ID func(inputID string) string
-	// Input is the id of the input of an output; the same when nil.
+	// Input returns the id of the input of an output. The default is the same id.
 	Input func(outputID string) string
-	// Extra inputs, of the kind Mapped or MappedDestroyReady, each with the inputs that it concerns.
+	// Extra inputs, of the kind Mapped or MappedDestroyReady, each with its mapping to inputs.
 	Extra []controller.MappedInput
-	// Writes says whether others write outputs of the type.
+	// Writes is Shared if other controllers write outputs of the type.
 	Writes      controller.OutputKind
 	Concurrency int
-	// KeepUntil delays the teardown of the output, while the input is tearing down, as long as the input has
-	// finalizers besides our own and these; nil does not wait for any.
+	// KeepUntil keeps the output of an input that is tearing down as long as the input has finalizers other than these and the
+	// controller's own. Nil does not wait.
 	KeepUntil []string
-	// KeepWhile delays it as long as the input has any of these finalizers.
+	// KeepWhile keeps the output of an input that is tearing down as long as the input has any of these finalizers.
 	KeepWhile []string
 	// Transform fills out from in; see Map. It may return controller.Requeue.
 	Transform func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In], out *Out) error
-	// Label changes the output's labels and annotations, if set.
+	// Label, if set, changes the output's labels and annotations.
 	Label func(in *resource.Typed[In], md *resource.Metadata)
-	// Release is called before the finalizer of an input whose output is gone is removed. An error keeps it.
+	// Release, if set, is called after the output of an input is destroyed and before the finalizer is removed. An error keeps
+	// the finalizer.
 	Release func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In]) error
 }
 
@@ -97,7 +98,7 @@ func (c *queueController[In, Out]) Reconcile(ctx context.Context, rt controller.
 		return err
 	}
 
-	if in == nil { // destroyed past our finalizer
+	if in == nil { // destroyed in spite of our finalizer
 		_, err := c.discard(ctx, rt, ptr.ID)
 
 		return err
@@ -110,7 +111,7 @@ func (c *queueController[In, Out]) Reconcile(ctx context.Context, rt controller.
 	return c.follow(ctx, rt, log, in)
 }
 
-// keeps reports whether the output of an input that is tearing down stays for now.
+// keeps reports whether the output of an input that is tearing down is kept for now.
 func (c *queueController[In, Out]) keeps(md *resource.Metadata) bool {
 	return slices.ContainsFunc(md.Finalizers(), func(f string) bool {
 		return slices.Contains(c.q.KeepWhile, f) ||
@@ -118,7 +119,7 @@ func (c *queueController[In, Out]) keeps(md *resource.Metadata) bool {
 	})
 }
 
-// follow brings the output in line.
+// follow updates the output.
 func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Access, log *slog.Logger, in *resource.Typed[In]) error {
 	md := in.Metadata()
 
@@ -140,27 +141,16 @@ func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Acc
 		_, err := c.discard(ctx, rt, md.ID())
 
 		return err
-	case errors.As(again, &requeue) && requeue.Err == nil: // the output is good, but not for long
+	case errors.As(again, &requeue) && requeue.Err == nil: // the output is valid for a limited time
 	case again != nil:
 		return again
 	}
 
 	_, err := rt.Modify(ctx, resource.New[Out](c.q.OutNamespace, c.q.ID(md.ID())), func(r resource.Resource) error {
-		t, err := typed.As[Out](r)
-		if err != nil {
-			return err
-		}
-
-		*t.TypedSpec() = out
-
-		if c.q.Label != nil {
-			c.q.Label(in, t.Metadata())
-		}
-
-		return nil
+		return fill(r, out, in, c.q.Label)
 	})
 
-	// An output that others still hold while it is torn down comes back, as an input, when they let go.
+	// The output is tearing down and has finalizers. When they are removed, it arrives as a mapped input.
 	if err != nil && !state.IsPhaseConflict(err) {
 		return err
 	}
@@ -168,7 +158,7 @@ func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Acc
 	return again
 }
 
-// leave lets an input go when its output is gone.
+// leave destroys the output, and then removes the finalizer from the input.
 func (c *queueController[In, Out]) leave(ctx context.Context, rt controller.Access, log *slog.Logger, in *resource.Typed[In]) error {
 	if !in.Metadata().HasFinalizer(c.q.Name) {
 		return nil
@@ -188,7 +178,7 @@ func (c *queueController[In, Out]) leave(ctx context.Context, rt controller.Acce
 	return rt.RemoveFinalizer(ctx, in.Metadata().Pointer(), c.q.Name)
 }
 
-// discard destroys the output of an input if nobody holds it.
+// discard destroys the output of an input if it has no finalizers.
 func (c *queueController[In, Out]) discard(ctx context.Context, rt controller.Access, inputID string) (gone bool, err error) {
 	out, err := typed.Find[Out](ctx, rt, c.q.OutNamespace, c.q.ID(inputID))
 	if err != nil || out == nil || out.Metadata().Owner() != c.q.Name {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Singleton describes a controller that makes one resource out of one other.
+// Singleton describes a controller that computes one output from one input.
 type Singleton[In, Out resource.Spec] struct {
 	Name string
 	// InNamespace and OutNamespace are those of the definitions when empty.
@@ -19,7 +19,7 @@ type Singleton[In, Out resource.Spec] struct {
 	InID, OutID               string
 	// Extra inputs that Transform reads.
 	Extra []controller.Input
-	// Writes says whether others write outputs of the type.
+	// Writes is Shared if other controllers write outputs of the type.
 	Writes controller.OutputKind
 	// Transform fills out from in; see Map.
 	Transform func(ctx context.Context, r state.Reader, log *slog.Logger, in *In, out *Out) error

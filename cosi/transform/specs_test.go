@@ -30,7 +30,7 @@ var (
 func (hostSpec) Definition() *resource.Definition   { return hostDefinition }
 func (recordSpec) Definition() *resource.Definition { return recordDefinition }
 
-// inBubble runs fn in fake time beside the runtime that register has filled.
+// inBubble runs fn in fake time, in parallel to a runtime with the controllers of register.
 func inBubble(t *testing.T, register func(rt *runtime.Runtime) error, fn func(t *testing.T, st state.State, rt *runtime.Runtime)) {
 	t.Helper()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// HostSpec is what the examples store.
+// HostSpec is the spec in the examples.
 type HostSpec struct {
 	Name  string `yaml:"name"  protobuf:"1"`
 	Ready bool   `yaml:"ready" protobuf:"2"`
@@ -50,7 +50,7 @@ func Example() {
 	// <nil> <nil>
 }
 
-// Events with the resource as its type.
+// Events with typed resources.
 func ExampleWatchKind() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -73,7 +73,7 @@ func ExampleWatchKind() {
 	// destroyed web web
 }
 
-// Who needs a resource holds it; who wants it gone tears it down and waits.
+// A user of a resource adds a finalizer. The owner tears the resource down and waits.
 func ExampleAddFinalizer() {
 	ctx, st := context.Background(), memory.New()
 

@@ -15,9 +15,9 @@ type Found struct {
 	Err error
 }
 
-// Read copies the spec of a resource in its default namespace into a value. It is how a controller reads an input. One that is being
-// torn down is not found: its owner takes it back, and nothing is made of it any more. Who takes part in the teardown, because it
-// holds a finalizer, reads with Find, which returns that one too.
+// Read copies the spec of a resource in its default namespace into a value. Controllers read their inputs with it. A resource
+// that is being torn down is not found: its owner is about to destroy it, so it must not have new outputs. A controller that
+// takes part in the teardown, because it has a finalizer on the resource, uses Find, which returns the resource too.
 func Read[S resource.Spec](ctx context.Context, r state.Reader, id string, into *S) Found {
 	res, err := Find[S](ctx, r, "", id)
 	if err != nil || res == nil || res.Metadata().Phase() == resource.PhaseTearingDown {
@@ -29,7 +29,7 @@ func Read[S resource.Spec](ctx context.Context, r state.Reader, id string, into 
 	return Found{OK: true}
 }
 
-// All reports whether every read found its resource. The error is that of the first one that did not.
+// All reports whether every read found its resource. The error is that of the first read that did not.
 func All(reads ...Found) (bool, error) {
 	for _, f := range reads {
 		if f.Err != nil || !f.OK {

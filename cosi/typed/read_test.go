@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestRead holds that an input is read while it is there and not being torn down, and that Find sees it until it is gone.
+// TestRead: Read finds an input while it exists and is not tearing down, and Find finds it until it is destroyed.
 func TestRead(t *testing.T) {
 	ctx, st := t.Context(), memory.New()
 	ok := func(err error) {
@@ -34,14 +34,14 @@ func TestRead(t *testing.T) {
 
 	mail = HostSpec{}
 	if all, err := typed.All(typed.Read(ctx, st, "web", &web), typed.Read(ctx, st, "mail", &mail)); all || err != nil || mail.Name != "" {
-		t.Errorf("one is being torn down: got %t, %v, %q, want false and nothing read", all, err, mail.Name)
+		t.Errorf("with one tearing down: got %t, %v, %q, want false and nothing read", all, err, mail.Name)
 	}
 
 	if found, err := typed.Find[HostSpec](ctx, st, "", "mail"); found == nil || err != nil {
-		t.Errorf("find: got %v, %v, want the one that is being torn down", found, err)
+		t.Errorf("find: got %v, %v, want the resource that is tearing down", found, err)
 	}
 
 	if f := typed.Read(ctx, st, "none", &web); f.OK || f.Err != nil || web.Name != "www" {
-		t.Errorf("none: got %+v, %q, want no error and the value as it was", f, web.Name)
+		t.Errorf("none: got %+v, %q, want no error and the unchanged value", f, web.Name)
 	}
 }

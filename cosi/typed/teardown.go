@@ -21,7 +21,7 @@ type Holder interface {
 	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
 }
 
-// Teardown moves a resource to the tearing-down phase and reports whether no finalizer is left.
+// Teardown moves a resource to the tearing-down phase and reports whether it has no finalizers.
 func Teardown[S resource.Spec](ctx context.Context, w Destroyer, namespace, id string, opts ...state.WriteOption) (ready bool, err error) {
 	return w.Teardown(ctx, resource.PointerOf[S](namespace, id), opts...)
 }
@@ -31,12 +31,12 @@ func Destroy[S resource.Spec](ctx context.Context, w Destroyer, namespace, id st
 	return w.Destroy(ctx, resource.PointerOf[S](namespace, id), opts...)
 }
 
-// AddFinalizer holds a resource.
+// AddFinalizer adds finalizers to a resource.
 func AddFinalizer[S resource.Spec](ctx context.Context, w Holder, namespace, id string, finalizers ...string) error {
 	return w.AddFinalizer(ctx, resource.PointerOf[S](namespace, id), finalizers...)
 }
 
-// RemoveFinalizer lets go of a resource.
+// RemoveFinalizer removes finalizers from a resource.
 func RemoveFinalizer[S resource.Spec](ctx context.Context, w Holder, namespace, id string, finalizers ...string) error {
 	return w.RemoveFinalizer(ctx, resource.PointerOf[S](namespace, id), finalizers...)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package typed reads and writes resources by their spec type, so that controllers stay short. It works
-// on a state and on a controller's runtime alike. An empty namespace means the definition's default.
+// with a state and with a controller's runtime. An empty namespace means the definition's default.
 package typed
 
 import (
@@ -27,7 +27,7 @@ func Get[S resource.Spec](ctx context.Context, r state.Reader, namespace, id str
 	return As[S](res)
 }
 
-// Find is Get, with nil for a missing resource.
+// Find is Get, but returns nil for a missing resource.
 func Find[S resource.Spec](ctx context.Context, r state.Reader, namespace, id string) (*resource.Typed[S], error) {
 	res, err := Get[S](ctx, r, namespace, id)
 	if state.IsNotFound(err) {
@@ -72,7 +72,7 @@ func Set[S resource.Spec](ctx context.Context, w Modifier, namespace, id string,
 	}, opts...)
 }
 
-// ModifyResource is Modify for changes of metadata too.
+// ModifyResource is Modify, and can also change the metadata.
 func ModifyResource[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, fn func(*resource.Typed[S]) error, opts ...state.WriteOption) error {
 	_, err := w.Modify(ctx, resource.New[S](namespace, id), func(r resource.Resource) error {
 		t, err := As[S](r)
@@ -90,7 +90,7 @@ func ModifyResource[S resource.Spec](ctx context.Context, w Modifier, namespace,
 	return err
 }
 
-// modifyOpaque has fn change t, which is o decoded.
+// modifyOpaque runs fn on t, which is o decoded, and writes a change back to o.
 func modifyOpaque[S resource.Spec](o *resource.Opaque, t *resource.Typed[S], fn func(*resource.Typed[S]) error) error {
 	was := t.DeepCopy()
 
@@ -101,8 +101,8 @@ func modifyOpaque[S resource.Spec](o *resource.Opaque, t *resource.Typed[S], fn 
 	return o.Become(t)
 }
 
-// As converts a resource to its type. One that came into a store undecoded, because this process did not know its type
-// then (see resource.Register), is decoded, and its type is known from then on.
+// As converts a resource to its type. A resource that is undecoded in the store, because its type was not registered before
+// (see resource.Register), is decoded, and its type is registered.
 func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
 	switch r := r.(type) {
 	case *resource.Typed[S]:
@@ -110,7 +110,7 @@ func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
 	case *resource.Opaque:
 		t, err := resource.Decode[S](r)
 		if err == nil {
-			resource.Register[S]() // a type that can not be registered is decoded here each time
+			resource.Register[S]() // if it fails, resources of the type are decoded here each time
 		}
 
 		return t, err

@@ -9,40 +9,40 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Event of a watch. Resource is nil of a Destroyed event that tells that there was none, and of those that carry none:
-// Bootstrapped, Errored, Noop.
+// Event of a watch. Resource is nil in a Destroyed event at the start, which means that the resource does not exist, and in
+// Bootstrapped, Errored and Noop.
 type Event[S resource.Spec] struct {
 	Resource *resource.Typed[S]
-	// Old is the version before; only of Updated.
+	// Old is the previous version; only in Updated.
 	Old *resource.Typed[S]
-	// ID of the resource, also of one of which nothing else is known.
+	// ID of the resource, also if Resource is nil.
 	ID string
-	// Error is why the watch ended; only of Errored.
+	// Error is the reason why the watch ended; only in Errored.
 	Error    error
 	Bookmark state.Bookmark
 	Type     state.EventType
 }
 
-// Watch is state.Watcher's for one resource.
+// Watch is Watch of state.Watcher with typed events.
 func Watch[S resource.Spec](ctx context.Context, w state.Watcher, namespace, id string, ch chan<- Event[S], opts ...state.WatchOption) error {
-	return convert(ctx, ch, func(ctx context.Context, events chan<- state.Event) error {
+	return state.Relay(ctx, ch, eventOf[S], func(ctx context.Context, events chan<- state.Event) error {
 		return w.Watch(ctx, resource.PointerOf[S](namespace, id), events, opts...)
 	})
 }
 
-// WatchKind is state.Watcher's for all resources of a kind.
+// WatchKind is WatchKind of state.Watcher with typed events.
 func WatchKind[S resource.Spec](ctx context.Context, w state.Watcher, namespace string, ch chan<- Event[S], opts ...state.WatchKindOption) error {
-	return convert(ctx, ch, func(ctx context.Context, events chan<- state.Event) error {
+	return state.Relay(ctx, ch, eventOf[S], func(ctx context.Context, events chan<- state.Event) error {
 		return w.WatchKind(ctx, resource.KindOf[S](namespace), events, opts...)
 	})
 }
 
-// WatchFor waits until the resource is there and satisfies the condition, which is nil for any, and returns it.
+// WatchFor waits until the resource exists and satisfies the condition, and returns it. A nil condition is always satisfied.
 func WatchFor[S resource.Spec](ctx context.Context, w state.Watcher, namespace, id string, condition func(*resource.Typed[S]) bool) (*resource.Typed[S], error) {
 	r, err := w.WatchFor(ctx, resource.PointerOf[S](namespace, id), state.ResourceIs(func(r resource.Resource) bool {
 		t, err := As[S](r)
 
-		// What is of another type is returned, and refused below.
+		// A resource of another type ends the wait, and is refused below.
 		return err != nil || condition == nil || condition(t)
 	}), state.EventTypeIs(state.Created, state.Updated))
 	if err != nil {
@@ -52,66 +52,27 @@ func WatchFor[S resource.Spec](ctx context.Context, w state.Watcher, namespace, 
 	return As[S](r)
 }
 
-// convert passes the events of a watch on, typed, until the context ends or the watch does.
-func convert[S resource.Spec](ctx context.Context, ch chan<- Event[S], watch func(context.Context, chan<- state.Event) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan state.Event, 1)
-
-	if err := watch(ctx, events); err != nil {
-		cancel()
-
-		return err
-	}
-
-	go func() {
-		defer cancel()
-
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case ev := <-events:
-				next := eventOf[S](ev)
-
-				select {
-				case <-ctx.Done():
-					return
-				case ch <- next:
-				}
-
-				if next.Type == state.Errored {
-					return
-				}
-			}
-		}
-	}()
-
-	return nil
-}
-
-// eventOf returns the event typed; one of another type than S is an Errored event.
-func eventOf[S resource.Spec](ev state.Event) Event[S] {
-	out := Event[S]{Error: ev.Error, Bookmark: ev.Bookmark, Type: ev.Type}
+// eventOf returns the typed event, and whether it ends the watch. A resource of another type becomes an Errored event.
+func eventOf[S resource.Spec](ev state.Event) (out Event[S], last bool) {
+	out = Event[S]{Error: ev.Error, Bookmark: ev.Bookmark, Type: ev.Type}
 	if ev.Resource == nil {
-		return out
+		return out, ev.Type == state.Errored
 	}
 
 	out.ID = ev.Resource.Metadata().ID()
 
 	if _, unknown := ev.Resource.(*resource.Tombstone); unknown {
-		return out
+		return out, ev.Type == state.Errored
 	}
 
 	var err error
-	if out.Resource, err = As[S](ev.Resource); err != nil {
-		return Event[S]{Type: state.Errored, Error: err, ID: out.ID}
+	if out.Resource, err = As[S](ev.Resource); err == nil && ev.Old != nil {
+		out.Old, err = As[S](ev.Old)
 	}
 
-	if ev.Old != nil {
-		if out.Old, err = As[S](ev.Old); err != nil {
-			return Event[S]{Type: state.Errored, Error: err, ID: out.ID}
-		}
+	if err != nil {
+		return Event[S]{Type: state.Errored, Error: err, ID: out.ID}, true
 	}
 
-	return out
+	return out, ev.Type == state.Errored
 }

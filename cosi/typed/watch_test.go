@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// seen is what a test compares of an event.
+// seen has the parts of an event that the test compares.
 type seen struct {
 	Type           state.EventType
 	ID, Name, Old  string
@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 		check(typed.Set(ctx, st, "", "web", HostSpec{Name: "web"}))
 		synctest.Wait()
 		cancel()
-		synctest.Wait() // nothing is left of them
+		synctest.Wait() // no goroutine is left
 
 		for name, tt := range map[string]struct {
 			ch   chan typed.Event[HostSpec]
@@ -88,14 +88,14 @@ type roomSpec struct {
 
 func (roomSpec) Definition() *resource.Definition { return hostDefinition }
 
-// TestWatchEnds: an event of another type, and an error of the watch, are the last ones.
+// TestWatchEnds: the watch ends after an event of another type and after an error.
 func TestWatchEnds(t *testing.T) {
 	other := resource.New[roomSpec]("", "web")
 
 	for name, ev := range map[string]state.Event{
 		"another type":     {Type: state.Created, Resource: other},
 		"another type old": {Type: state.Updated, Resource: resource.New[HostSpec]("", "web"), Old: other},
-		"error":            {Type: state.Errored, Error: errors.New("the server is gone")},
+		"error":            {Type: state.Errored, Error: errors.New("connection lost")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,18 +111,18 @@ func TestWatchEnds(t *testing.T) {
 				}
 
 				if script.ctx.Err() == nil {
-					t.Error("the watch goes on")
+					t.Error("the watch continues")
 				}
 			})
 		})
 	}
 }
 
-// scripted is a watcher whose events the test makes.
+// scripted is a watcher whose events come from the test.
 type scripted struct {
 	state.Watcher
 
-	ctx context.Context // what the test looks at
+	ctx context.Context // checked by the test
 	ch  chan<- state.Event
 }
 
@@ -152,7 +152,7 @@ func TestWatchFor(t *testing.T) {
 		defer cancel()
 
 		if _, err := typed.WatchFor[HostSpec](limit, st, "", "mail", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("of what does not come: got %v", err)
+			t.Errorf("wait that times out: got %v", err)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func TestParseFilter(t *testing.T) {
 		{name: "one line", text: "{0x28,0,0,12} { 6, 0, 0, 1 }", want: []*machine.BPFInstruction{{Op: 0x28, K: 12}, {Op: 6, K: 1}}},
 		{name: "expression", text: "port 53", err: "tcpdump -dd EXPRESSION"},
 		{name: "jump too far", text: "{ 0x28, 256, 0, 0 }", err: `"256" is not a number of 8 bits`},
-		{name: "too long", text: strings.Repeat("{6,0,0,1}\n", maxInstructions+1), err: "more than the kernel takes"},
+		{name: "too long", text: strings.Repeat("{6,0,0,1}\n", maxInstructions+1), err: "want at most 4096"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ParseFilter(tt.text)
@@ -61,7 +61,7 @@ func FuzzParseFilter(f *testing.F) {
 	})
 }
 
-// capture makes a pcap file.
+// capture returns a pcap file.
 func capture(t testing.TB, packets ...[]gopacket.SerializableLayer) []byte {
 	t.Helper()
 
@@ -144,7 +144,7 @@ func TestPrintBroken(t *testing.T) {
 		t.Errorf("nothing: got %v and %q", err, got.String())
 	}
 
-	for _, content := range [][]byte{[]byte("this is no capture of packets"), file[:len(file)-20]} {
+	for _, content := range [][]byte{[]byte("not a capture of packets"), file[:len(file)-20]} {
 		if err := Print(&got, bytes.NewReader(content)); err == nil || !strings.Contains(err.Error(), "read capture") {
 			t.Errorf("%d bytes: got %v, want an error", len(content), err)
 		}

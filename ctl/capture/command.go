@@ -17,10 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl pcap.
+func Command(s *session.Session) *cobra.Command {
 	var (
 		request      machine.PacketCaptureRequest
 		filter, path string
@@ -53,13 +51,13 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				begun := func() {}
 
 				if duration > 0 {
-					// No deadline: that would be sent along, and the node might end the call before this side does.
+					// A deadline of ctx would be sent to the node, which might then end the call first.
 					begun = func() { time.AfterFunc(duration, func() { cancel(errTimeOver) }) }
 				}
 
 				err := writeCapture(cmd.OutOrStdout(), path, endsWith(ctx, stream, sync.OnceFunc(begun)))
 				if errors.Is(err, io.ErrUnexpectedEOF) && timeIsOver(ctx) {
-					return nil // in the middle of a packet
+					return nil // the capture ended in the middle of a packet
 				}
 
 				return err
@@ -68,9 +66,9 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 	})
 
 	cmd.Flags().StringVarP(&request.Interface, "interface", "i", "eth0", "link to capture on")
-	cmd.Flags().BoolVar(&request.Promiscuous, "promiscuous", false, "capture what is not for the node too")
+	cmd.Flags().BoolVar(&request.Promiscuous, "promiscuous", false, "also capture packets that are not for the node")
 	cmd.Flags().Uint32Var(&request.SnapLen, "snaplen", 65536, "bytes of each packet to capture")
-	cmd.Flags().StringVar(&filter, "bpf-filter", "", "which packets to capture, as tcpdump -dd prints it")
+	cmd.Flags().StringVar(&filter, "bpf-filter", "", "filter of the packets, as tcpdump -dd prints it")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "how long to capture; until interrupted if 0")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "write a pcap file, - for standard output, instead of printing packets")
 	session.CompleteBy(cmd, "interface", s.CompleteArg(0, linkNames))
@@ -98,11 +96,11 @@ func writeCapture(out io.Writer, path string, stream io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-var errTimeOver = errors.New("the time of the capture is over")
+var errTimeOver = errors.New("capture timed out")
 
 func timeIsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeOver) }
 
-// endsWith reads a stream that ends in order when its time is over, and tells that it has begun.
+// endsWith returns a reader that ends with io.EOF when the time is over, and that calls begun after each read.
 func endsWith(ctx context.Context, r io.Reader, begun func()) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
@@ -122,14 +120,9 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// linkNames are the node's links.
+// linkNames returns the names of the node's links.
 func linkNames(n session.Node, ctx context.Context) ([]string, error) {
 	statistics, err := n.NetworkDeviceStats(ctx)
 
-	var names []string
-	for _, device := range statistics.GetDevices() {
-		names = append(names, strings.TrimSpace(device.GetName()))
-	}
-
-	return names, err
+	return session.Names(statistics.GetDevices(), func(d *machine.NetDev) string { return strings.TrimSpace(d.GetName()) }), err
 }

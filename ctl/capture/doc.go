@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package capture reads what packet captures are made of: filters as tcpdump -dd prints them, and packets, which it
-// describes in a line each. The packets come from a network, so nothing in them is taken for granted.
+// Package capture is "talosctl pcap". It parses filters as tcpdump -dd prints them, and describes each packet in a line. Packets come from
+// a network, so their contents are not trusted.
 package capture

@@ -19,7 +19,7 @@ var (
 // maxInstructions is the kernel's limit of a filter.
 const maxInstructions = 4096
 
-// ParseFilter reads a filter program as tcpdump -dd prints it: instructions such as { 0x28, 0, 0, 0x0000000c }.
+// ParseFilter parses a filter program as tcpdump -dd prints it: instructions such as { 0x28, 0, 0, 0x0000000c }.
 func ParseFilter(text string) ([]*machine.BPFInstruction, error) {
 	var program []*machine.BPFInstruction
 
@@ -31,7 +31,7 @@ func ParseFilter(text string) ([]*machine.BPFInstruction, error) {
 
 		fields := instruction.FindStringSubmatch(line)
 		if fields == nil {
-			return nil, fmt.Errorf("filter: %q is not an instruction such as { 0x28, 0, 0, 0x0000000c }; make a filter with: tcpdump -dd EXPRESSION", line)
+			return nil, fmt.Errorf("filter: %q is not an instruction such as { 0x28, 0, 0, 0x0000000c }; generate a filter with: tcpdump -dd EXPRESSION", line)
 		}
 
 		var numbers [4]uint32
@@ -49,7 +49,7 @@ func ParseFilter(text string) ([]*machine.BPFInstruction, error) {
 	}
 
 	if len(program) > maxInstructions {
-		return nil, fmt.Errorf("filter: %d instructions are more than the kernel takes (%d)", len(program), maxInstructions)
+		return nil, fmt.Errorf("filter: %d instructions, want at most %d, the limit of the kernel", len(program), maxInstructions)
 	}
 
 	return program, nil

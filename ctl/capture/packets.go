@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/gopacket/gopacket"
@@ -20,7 +21,7 @@ const maxPacket = 256 << 10
 func Print(w io.Writer, file io.Reader) error {
 	packets, err := pcapgo.NewReader(file)
 	if err != nil {
-		// A capture that ends before it began has seen nothing.
+		// The capture has ended before its header was written.
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -90,7 +91,7 @@ func ip(name, source, destination string, protocol layers.IPProtocol, packet gop
 	return fmt.Sprintf("%s %s > %s: %s, length %d", name, source, destination, protocol, length)
 }
 
-// tcpFlags are written as tcpdump does.
+// tcpFlags formats the flags as tcpdump does.
 func tcpFlags(t *layers.TCP) string {
 	var flags strings.Builder
 
@@ -137,17 +138,11 @@ func describeARP(arp *layers.ARP, length int) string {
 	return fmt.Sprintf("ARP who has %s tell %s, length %d", addressOf(arp.DstProtAddress), addressOf(arp.SourceProtAddress), length)
 }
 
-// addressOf writes an IPv4 or MAC address.
+// addressOf formats an IPv4 or MAC address.
 func addressOf(bytes []byte) string {
-	format, separator := "%d", "."
-	if len(bytes) != 4 {
-		format, separator = "%02x", ":"
+	if len(bytes) == net.IPv4len {
+		return net.IP(bytes).String()
 	}
 
-	parts := make([]string, len(bytes))
-	for i, b := range bytes {
-		parts[i] = fmt.Sprintf(format, b)
-	}
-
-	return strings.Join(parts, separator)
+	return net.HardwareAddr(bytes).String()
 }

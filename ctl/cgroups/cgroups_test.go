@@ -140,11 +140,11 @@ func TestPresets(t *testing.T) {
 	}
 
 	if _, err := Preset("all"); err == nil || !strings.Contains(err.Error(), "want cpu, cpuset") {
-		t.Errorf("got %v, want the names that there are", err)
+		t.Errorf("got %v, want the names of the presets", err)
 	}
 }
 
-// TestLines counts lines, of however many words.
+// TestLines counts lines of any length.
 func TestLines(t *testing.T) {
 	root := newGroup(".")
 	root.Files["io.stat"] = "254:0 rbytes=1024 wbytes=0\n254:16 rbytes=1024 wbytes=2048\n\n"

@@ -18,13 +18,11 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// cgroupMount is where a node has its control groups.
+// cgroupMount is the path of the control groups of a node.
 const cgroupMount = "/sys/fs/cgroup"
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl cgroups.
+func Command(s *session.Session) *cobra.Command {
 	var (
 		preset, schema string
 		idsOnly        bool
@@ -41,7 +39,7 @@ func newCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			return session.List(s, cmd, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
+			return session.List(s, cmd, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]Row, error) {
 				root, err := readGroups(ctx, n)
 				if err != nil {
 					return nil, err
@@ -50,24 +48,19 @@ func newCommand(s *session.Session) *cobra.Command {
 				if !idsOnly {
 					names, err := groupNames(ctx, n)
 					if err != nil {
-						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve goes without", err)
+						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve does not need them", err)
 					}
 
 					root.Rename(names)
 				}
 
-				var rows []groupRow
-				for _, row := range wanted.Rows(root) {
-					rows = append(rows, groupRow{Row: row, schema: wanted})
-				}
-
-				return rows, nil
+				return wanted.Rows(root), nil
 			})
 		},
 	}))
 
 	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(Presets(), ", "))
-	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
+	cmd.Flags().StringVar(&schema, "schema-file", "", "file with the columns to show: name, file and field")
 	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")
 	session.Complete(cmd, "preset", Presets()...)
 
@@ -77,7 +70,7 @@ func newCommand(s *session.Session) *cobra.Command {
 func readSchema(cmd *cobra.Command, preset, file string) (Schema, error) {
 	switch {
 	case (preset == "") == (file == ""):
-		return Schema{}, session.UsageError(cmd, "say what to show, with --preset or with --schema-file")
+		return Schema{}, session.UsageError(cmd, "set what to show with --preset or --schema-file")
 	case preset != "":
 		return Preset(preset)
 	}
@@ -90,25 +83,10 @@ func readSchema(cmd *cobra.Command, preset, file string) (Schema, error) {
 	return Parse(text)
 }
 
-// groupRow is a line of the table, and a document with the columns as keys.
-type groupRow struct {
-	Row
-	schema Schema
-}
-
-func (r groupRow) Plain() map[string]any {
-	value := map[string]any{"cgroup": r.Path}
-	for i, c := range r.schema.Columns {
-		value[c.Name] = r.Cells[i]
-	}
-
-	return value
-}
-
-func cgroupColumns(schema Schema) []session.Column[groupRow] {
-	columns := []session.Column[groupRow]{session.Col("NAME", func(r groupRow) string { return r.Name })}
+func cgroupColumns(schema Schema) []session.Column[Row] {
+	columns := []session.Column[Row]{session.Col("NAME", func(r Row) string { return r.Name })}
 	for i, c := range schema.Columns {
-		columns = append(columns, session.Col(c.Name, func(r groupRow) string { return r.Cells[i] }))
+		columns = append(columns, session.Col(c.Name, func(r Row) string { return r.Cells[i] }))
 	}
 
 	return columns
@@ -120,13 +98,13 @@ func readGroups(ctx context.Context, n session.Node) (*Group, error) {
 
 	root, err := Read(archive)
 	if status.Code(err) == codes.DataLoss {
-		err = nil // Groups that went away while they were read are not missed.
+		err = nil // groups were removed while they were read
 	}
 
 	return root, err
 }
 
-// groupNames are the names of pods and containers by those of their groups.
+// groupNames returns the names of pods and containers, by the names of their groups.
 func groupNames(ctx context.Context, n session.Node) (map[string]string, error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cgroups makes tables of what the control groups of a machine use.
+// Package cgroups prints tables of what the control groups of a machine use.
 //
-// The groups come as an archive of the kernel's files. What is shown of them is said by a schema, a list of columns in
-// YAML; the presets are schemas too. A column names a file of the group, and a field in it where it has several:
+// The node sends the kernel's files as an archive. A schema, a list of columns in YAML, defines what is shown; the presets are schemas too.
+// A column names a file of the group, and a field if the file has several:
 //
 //	columns:
 //	  - name: CpuUser          # a flat file: "user_usec 123"
@@ -21,6 +21,6 @@
 //	    file: memory.peak
 //	    share: {of: memory.low}
 //
-// Formats are text (the default), bytes, microseconds and lines (how many there are). A file that a group does not have
-// is shown as unset.
+// Formats are text (the default), bytes, microseconds and lines (the number of lines). A file that a group does not have is shown as
+// unset.
 package cgroups

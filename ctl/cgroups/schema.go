@@ -6,20 +6,23 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 //go:embed presets/*.yaml
 var presets embed.FS
 
-// Schema says what is shown of a group.
+// Schema defines what is shown of a group.
 type Schema struct {
 	Columns []Column `yaml:"columns"`
 }
 
-// Column is one of the things that are shown.
+// Column is a column of the table.
 type Column struct {
 	Name   string `yaml:"name"`
 	File   string `yaml:"file"`
@@ -28,13 +31,13 @@ type Column struct {
 	Share  *Share `yaml:"share"`
 }
 
-// Share has a column show a part of a whole.
+// Share makes a column a share of a whole.
 type Share struct {
 	Of     string `yaml:"of"`     // a file of the same group
 	Parent bool   `yaml:"parent"` // the same file of the group above
 }
 
-// Format is how a value is written.
+// Format is the format of a value.
 type Format string
 
 // The formats.
@@ -45,19 +48,14 @@ const (
 	Lines        Format = "lines"
 )
 
-// Presets are the names of the schemas that come with this package.
+// Presets returns the names of the schemas of this package.
 func Presets() []string {
 	entries, err := presets.ReadDir("presets")
 	if err != nil {
-		panic(err) // It is part of the program.
+		panic(err) // the presets are part of the program
 	}
 
-	names := make([]string, len(entries))
-	for i, entry := range entries {
-		names[i] = strings.TrimSuffix(entry.Name(), ".yaml")
-	}
-
-	return names
+	return session.Names(entries, func(e fs.DirEntry) string { return strings.TrimSuffix(e.Name(), ".yaml") })
 }
 
 // Preset returns a schema of this package.
@@ -70,7 +68,7 @@ func Preset(name string) (Schema, error) {
 	return Parse(text)
 }
 
-// Parse reads a schema.
+// Parse parses a schema.
 func Parse(text []byte) (Schema, error) {
 	var schema Schema
 

@@ -11,20 +11,32 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Row is what is shown of a group.
+// Row is the row of a group.
 type Row struct {
-	// Name is drawn as a branch of a tree, Path is all of it.
+	// Name is the name, drawn as a branch of a tree.
 	Name, Path string
 	Cells      []string
+
+	columns []Column
 }
 
-// Rows are those of a group and of all below it.
+// Plain returns the row as a document with the columns as keys.
+func (r Row) Plain() map[string]any {
+	value := map[string]any{"cgroup": r.Path}
+	for i, c := range r.columns {
+		value[c.Name] = r.Cells[i]
+	}
+
+	return value
+}
+
+// Rows returns the rows of a group and of all groups below it.
 func (s Schema) Rows(g *Group) []Row {
 	return s.rows(nil, g, nil, "", "", g.Name)
 }
 
 func (s Schema) rows(rows []Row, g, parent *Group, stem, branch, path string) []Row {
-	row := Row{Name: branch + g.Name, Path: path}
+	row := Row{Name: branch + g.Name, Path: path, columns: s.Columns}
 	for _, column := range s.Columns {
 		row.Cells = append(row.Cells, column.cell(g, parent))
 	}
@@ -43,7 +55,7 @@ func (s Schema) rows(rows []Row, g, parent *Group, stem, branch, path string) []
 	return rows
 }
 
-// unset is shown for what a group does not have.
+// unset is shown for a file that a group does not have.
 const unset = "unset"
 
 func (c Column) cell(g, parent *Group) string {
@@ -60,7 +72,7 @@ func (c Column) cell(g, parent *Group) string {
 
 	number, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return text // a word such as max
+		return text // not a number, such as max
 	}
 
 	switch c.Format {
@@ -123,8 +135,8 @@ func (g *Group) number(file, field string) (float64, bool) {
 	return number, err == nil
 }
 
-// value is that of a field of a file: of all of it if the field is "", of the line that begins with its first word, or of
-// all lines added up if that is "*". A second word is a key of that line.
+// value returns a field of a file. The field "" is the whole file. Otherwise the first part of the field selects the line
+// that begins with it, or with "*" the sum of all lines. The second part is a key in that line.
 func (g *Group) value(file, field string) (string, bool) {
 	content, known := g.Files[file]
 	if !known {

@@ -30,8 +30,8 @@ const (
 	maxDepth = 64
 )
 
-// Read reads the groups from a tar.gz archive of /sys/fs/cgroup. Groups come and go while they are archived, so an error
-// that ends the archive in order is the caller's to judge: the tree is returned with it.
+// Read reads the groups from a tar.gz archive of /sys/fs/cgroup. Groups may be removed while they are archived, so it returns the tree
+// also with an error.
 func Read(archive io.Reader) (*Group, error) {
 	root := newGroup(".")
 
@@ -74,7 +74,7 @@ func Read(archive io.Reader) (*Group, error) {
 	}
 }
 
-// at is the group at a path, which is made if it is not there.
+// at returns the group at a path. It adds the group if necessary.
 func (g *Group) at(elements []string) *Group {
 	for _, name := range elements {
 		if g.Children[name] == nil {
@@ -87,7 +87,7 @@ func (g *Group) at(elements []string) *Group {
 	return g
 }
 
-// Rename gives groups the names that people know them by.
+// Rename replaces names of groups.
 func (g *Group) Rename(names map[string]string) {
 	for _, child := range g.Children {
 		if name, known := names[child.Name]; known {

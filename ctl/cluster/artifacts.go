@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// distributionFirmware is where distributions have the UEFI firmware.
+// distributionFirmware lists the paths of the UEFI firmware in distributions.
 var distributionFirmware = [][2]string{
 	{"/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"},
 	{"/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"},
@@ -22,8 +23,7 @@ var distributionFirmware = [][2]string{
 	{"/usr/share/edk2/ovmf/OVMF_CODE.fd", "/usr/share/edk2/ovmf/OVMF_VARS.fd"},
 }
 
-// outputs are the folders that a build may have written to: the one that this
-// program lies in, and the one in the current directory.
+// outputs returns the folders that a build may have written to: the one of this program, and the one in the current directory.
 func outputs() []string {
 	folders := []string{"out"}
 
@@ -34,8 +34,7 @@ func outputs() []string {
 	return folders
 }
 
-// image is what machines of the provisioners run: what the flags name, else what
-// was built.
+// image returns what machines of the provisioners run: the files that the flags name, or else the ones that were built.
 func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error) {
 	var image lab.Image
 
@@ -46,20 +45,20 @@ func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error
 	}
 
 	if slices.Contains(provisioners, state.Container) {
-		if image.Root = built(f.root, artifact.Paths.Root); image.Root == "" {
+		if image.Root = cmp.Or(f.root, find(artifact.Paths.Root)); image.Root == "" {
 			return image, fmt.Errorf("no root image in %s: run make build, or name one with --root-image-path", strings.Join(outputs(), " or "))
 		}
 
-		// Without one the machines pull from registries.
-		image.Cache = built(f.cache, artifact.Paths.ImageLayout)
+		// Without a cache the machines pull from registries.
+		image.Cache = cmp.Or(f.cache, find(artifact.Paths.ImageLayout))
 	}
 
 	return image, nil
 }
 
-// boot is what virtual machines boot.
+// boot sets what virtual machines boot.
 func (f *createFlags) boot(image *lab.Image) error {
-	if image.Disk = built(f.disk, artifact.Paths.Disk); image.Disk == "" {
+	if image.Disk = cmp.Or(f.disk, find(artifact.Paths.Disk)); image.Disk == "" {
 		return fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path", strings.Join(outputs(), " or "))
 	}
 
@@ -87,15 +86,7 @@ func (f *createFlags) boot(image *lab.Image) error {
 	return nil
 }
 
-// built is what is named, else what a build left.
-func built(named string, place func(artifact.Paths) string) string {
-	if named != "" {
-		return named
-	}
-
-	return find(place)
-}
-
+// find returns the path of a file that was built, or "".
 func find(place func(artifact.Paths) string) string {
 	for _, folder := range outputs() {
 		if path := place(artifact.Paths{Out: folder}); exists(path) {

@@ -59,11 +59,11 @@ func TestCreateRefuses(t *testing.T) {
 	}{
 		{"all is well but QEMU", nil, "install QEMU"},
 		{"no control plane", []string{"--controlplanes", "0"}, "--controlplanes 0"},
-		{"memory that is no amount", []string{"--memory", "lots"}, `--memory "lots"`},
+		{"memory that is not an amount", []string{"--memory", "lots"}, `--memory "lots"`},
 		{"too little memory", []string{"--memory-workers", "12MiB"}, "at least 256 MiB"},
 		{"memory under its other name", []string{"--memory-controlplanes", "lots"}, `--memory "lots"`},
 		{"no CPU", []string{"--cpus-workers", "0"}, "--cpus-workers 0"},
-		{"disk that is no amount", []string{"--disk", "-1"}, `--disk "-1"`},
+		{"disk that is not an amount", []string{"--disk", "-1"}, `--disk "-1"`},
 		{"network that is none", []string{"--cidr", "10.5.0.0"}, "--cidr"},
 		{"patch that is none", []string{"--config-patch", "machine: {nonsense: 1}"}, "nonsense"},
 		{"patch that is not there", []string{"--config-patch-workers", "@/nonexistent"}, "--config-patch-worker"},

@@ -11,8 +11,8 @@ func Command() *cobra.Command {
 		Short: "Run clusters of virtual machines or containers on this computer",
 		Long: `Run clusters of virtual machines or containers on this computer.
 
-Root is not needed; without it, containers need subordinate ids and a delegated cgroup. The machines' network exists only inside of
-one process of your own. Ports of 127.0.0.1 lead to the machines' API and to Kubernetes.`,
+Root is not needed; without it, containers need subordinate ids and a delegated cgroup. The network of the machines exists only inside
+a process of your own. Ports of 127.0.0.1 lead to the APIs of the machines and of Kubernetes.`,
 	}
 
 	var p place

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"time"
@@ -19,16 +20,13 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// createFlags are what create is asked for.
+// createFlags holds the flags of create.
 type createFlags struct {
-	controlPlanes, workers                  int
+	lab                                     lab.Options // the flags that are options of the lab
 	controlPlane, worker                    sizeFlags
 	world                                   worldFlags
 	cidr                                    string
-	mtu                                     uint16
-	offline                                 bool
 	provisioner, workerProvisioner          string
-	qemu                                    string
 	root, cache                             string
 	disk                                    string
 	extraDisks                              int
@@ -42,13 +40,13 @@ type createFlags struct {
 	talosconfig                             string
 }
 
-// sizeFlags is a machine's size as a person writes it.
+// sizeFlags holds the flags of a machine's size.
 type sizeFlags struct {
 	cpus         int
 	memory, disk string
 }
 
-// oldNames are flags under the names that they have elsewhere.
+// oldNames are other names of flags, and the flags that they mean.
 var oldNames = map[string]string{
 	"cpus-controlplanes":         "cpus",
 	"memory-controlplanes":       "memory",
@@ -58,8 +56,7 @@ var oldNames = map[string]string{
 	"subnet":                     "cidr",
 }
 
-// newCreateCommand returns create, and under it, for who knows it by its
-// provisioner, create qemu and create container, which name that one.
+// newCreateCommand returns create, with the subcommands qemu and container, which choose the provisioner.
 func newCreateCommand(p *place) *cobra.Command {
 	create := newCreation("create", state.QEMU, p)
 	create.AddCommand(newCreation(string(state.QEMU), state.QEMU, p))
@@ -71,7 +68,7 @@ func newCreateCommand(p *place) *cobra.Command {
 	return create
 }
 
-// docker is what people know as the provisioner of containers.
+// docker is another name of the provisioner of containers.
 const docker = "docker"
 
 func newCreation(name string, as state.Provisioner, p *place) *cobra.Command {
@@ -82,11 +79,11 @@ func newCreation(name string, as state.Provisioner, p *place) *cobra.Command {
 		Short: "Create a cluster of virtual machines or containers",
 		Long: `Create a cluster of virtual machines or containers, configure them through their API, bootstrap, and wait for Kubernetes.
 
-Virtual machines boot the disk image that make build left in out/images, or the one that is named. Where they are emulated,
-workers get their configuration when the control plane is ready, and a control plane that is alone elects no leader.
+Virtual machines boot the disk image that make build wrote to out/images, or the one of --disk-image-path. If they are emulated, workers
+get their configuration when the control plane is ready, and a single control plane does not elect a leader.
 
-Containers run the root image from the same place in namespaces of this computer's kernel, at native speed. They need root, or
-subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --scope -p Delegate=yes talosctl cluster create …).`,
+Containers run the root image of the same build in namespaces of this computer's kernel, at native speed. They need root, or subordinate
+ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --scope -p Delegate=yes talosctl cluster create …).`,
 		Example: `  talosctl cluster create --workers 2
   talosctl cluster create --provisioner container --workers 4
   talosctl cluster create --provisioner container --provisioner-workers qemu --workers 1
@@ -108,8 +105,7 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
 		},
 	}
 
-	f.flags(cmd.Flags(), as)
-	f.world.complete(cmd)
+	f.flags(cmd, as)
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if now, ok := oldNames[name]; ok {
 			name = now
@@ -121,23 +117,24 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
 	return cmd
 }
 
-func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
+func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.provisioner, "provisioner", string(as), "what the machines are: qemu (virtual machines) or container (docker means the same)")
 	flags.StringVar(&f.workerProvisioner, "provisioner-workers", "", "what the worker machines are (default as --provisioner)")
-	flags.IntVar(&f.controlPlanes, "controlplanes", 1, "number of control plane machines")
-	flags.IntVar(&f.workers, "workers", 0, "number of worker machines")
+	flags.IntVar(&f.lab.ControlPlanes, "controlplanes", 1, "number of control plane machines")
+	flags.IntVar(&f.lab.Workers, "workers", 0, "number of worker machines")
 	flags.IntVar(&f.controlPlane.cpus, "cpus", 2, "CPUs of each control plane machine")
 	flags.StringVar(&f.controlPlane.memory, "memory", "4GiB", "memory of each control plane machine")
 	flags.IntVar(&f.worker.cpus, "cpus-workers", 2, "CPUs of each worker machine")
 	flags.StringVar(&f.worker.memory, "memory-workers", "2GiB", "memory of each worker machine")
 	flags.StringVar(&f.controlPlane.disk, "disk", "10GiB", "disk of each virtual machine")
-	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of empty disks of each virtual machine beside its own")
+	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of additional empty disks of each virtual machine")
 	flags.StringVar(&f.extraDiskSize, "extra-disks-size", "5GiB", "size of each of them")
 	flags.StringVar(&f.cidr, "cidr", "10.5.0.0/24", "network of the machines; it exists only inside the lab")
-	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of the networks")
-	f.world.flags(flags)
-	flags.BoolVar(&f.offline, "offline", false, "leave the machines no way out of their network")
-	flags.StringVar(&f.qemu, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
+	flags.Uint16Var(&f.lab.MTU, "mtu", 1500, "MTU of the networks")
+	f.world.flags(cmd)
+	flags.BoolVar(&f.lab.Offline, "offline", false, "do not connect the machines' network with the outside")
+	flags.StringVar(&f.lab.QEMU, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
 	flags.StringVar(&f.disk, "disk-image-path", "", "raw disk image to boot (default the one that was built last)")
 	flags.StringVar(&f.root, "root-image-path", "", "root image of containers (default the one that was built last)")
 	flags.StringVar(&f.cache, "image-cache-path", "", "OCI image layout for containers (default the one that was built last)")
@@ -147,29 +144,26 @@ func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
 	flags.StringArrayVar(&f.patches, "config-patch", nil, "patch all machine configurations (inline, or @file)")
 	flags.StringArrayVar(&f.controlPlanePatch, "config-patch-control-plane", nil, "patch the control plane configuration (inline, or @file)")
 	flags.StringArrayVar(&f.workerPatch, "config-patch-worker", nil, "patch the worker configuration (inline, or @file)")
-	flags.BoolVar(&f.skipConfig, "skip-injecting-config", false, "only start the machines, and leave them in maintenance")
+	flags.BoolVar(&f.skipConfig, "skip-injecting-config", false, "only start the machines, in maintenance")
 	flags.BoolVar(&f.wait, "wait", true, "wait until Kubernetes is ready")
 	flags.DurationVar(&f.waitTimeout, "wait-timeout", 20*time.Minute, "how long to wait")
 	flags.StringVar(&f.talosconfig, "talosconfig-destination", "", "file to merge the client configuration into (default the user's own, or with --state none)")
 }
 
-// creation turns the flags into what is to be created.
+// creation returns the cluster to create from the flags.
 func (f *createFlags) creation(p *place) (*creation, error) {
 	dir, err := p.dir()
 	if err != nil {
 		return nil, err
 	}
 
-	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.workers, f.offline)}
+	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.lab.Workers, f.lab.Offline)}
 
-	c.lab = lab.Options{
-		Name: p.name, StateDir: dir, ControlPlanes: f.controlPlanes, Workers: f.workers,
-		QEMU: f.qemu, MTU: f.mtu, Offline: f.offline,
-	}
+	c.lab.Name, c.lab.StateDir = p.name, dir
 	c.lab.Provisioner, c.lab.WorkerProvisioner = f.provisioners()
 
-	if f.controlPlanes < 1 {
-		return nil, fmt.Errorf("--controlplanes %d: a cluster has at least one", f.controlPlanes)
+	if f.lab.ControlPlanes < 1 {
+		return nil, fmt.Errorf("--controlplanes %d: a cluster has at least one", f.lab.ControlPlanes)
 	}
 
 	if c.lab.Subnet, err = netip.ParsePrefix(f.cidr); err != nil {
@@ -214,7 +208,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		return nil, err
 	}
 
-	// What is wrong with the configuration is said before machines are started.
+	// Find errors of the configuration before machines are started.
 	if _, err := generate.New(p.name, "https://127.0.0.1:6443", f.kubernetesVersion, c.config); err != nil {
 		return nil, err
 	}
@@ -222,7 +216,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 	return c, nil
 }
 
-// provisioners are those of the control planes and the workers.
+// provisioners returns the provisioners of the control planes and of the workers.
 func (f *createFlags) provisioners() (controlPlanes, workers state.Provisioner) {
 	named := func(name string) state.Provisioner {
 		if name == docker {
@@ -232,9 +226,5 @@ func (f *createFlags) provisioners() (controlPlanes, workers state.Provisioner) 
 		return state.Provisioner(name)
 	}
 
-	if f.workerProvisioner == "" {
-		return named(f.provisioner), named(f.provisioner)
-	}
-
-	return named(f.provisioner), named(f.workerProvisioner)
+	return named(f.provisioner), named(cmp.Or(f.workerProvisioner, f.provisioner))
 }

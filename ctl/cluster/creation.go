@@ -8,32 +8,34 @@ import (
 	"io"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 )
 
-// creation is a cluster in the making.
+// creation is a cluster that is being created.
 type creation struct {
 	*createFlags
 	place  *place
-	lab    lab.Options
 	config generate.Options
 
 	steps   *steps
 	cluster *labcluster.Cluster
 }
 
-// run makes the cluster.
+// run creates the cluster.
 func (c *creation) run(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.waitTimeout, fmt.Errorf("timed out after %v (--wait-timeout)", c.waitTimeout))
 	defer cancel()
 
 	c.steps = newSteps(out)
 	c.steps.say("creating cluster %s: %s, %s%s", c.place.name,
-		count(c.controlPlanes, "control plane"), count(c.workers, "worker"), map[bool]string{true: ", offline"}[c.offline])
+		english.Plural(c.lab.ControlPlanes, "control plane", ""), english.Plural(c.lab.Workers, "worker", ""), map[bool]string{true: ", offline"}[c.lab.Offline])
 
 	machines, err := lab.Create(ctx, c.lab)
 	if err != nil {
@@ -57,7 +59,7 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 
 	c.cluster.Emulated = labcluster.Emulated(status)
 
-	// From here on there is something to look at, so it stays.
+	// After a failure from here on, the machines are kept for inspection.
 	if err := c.make(ctx); err != nil {
 		return &creationError{err: err, c: c}
 	}
@@ -67,7 +69,7 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// begin takes up running machines.
+// begin sets the cluster to running machines.
 func (c *creation) begin(machines *lab.Lab) {
 	c.cluster = labcluster.New(machines, labcluster.Wait{
 		Say: c.steps.say, Try: 10 * time.Second, Every: 250 * time.Millisecond, Final: labcluster.Final,
@@ -75,7 +77,7 @@ func (c *creation) begin(machines *lab.Lab) {
 	c.cluster.Alive = labcluster.Alive
 }
 
-// make turns running machines into a cluster.
+// make creates a cluster of the running machines.
 func (c *creation) make(ctx context.Context) error {
 	return c.cluster.Make(ctx, labcluster.Plan{
 		KubernetesVersion: c.kubernetesVersion, Config: c.config,
@@ -84,7 +86,7 @@ func (c *creation) make(ctx context.Context) error {
 	})
 }
 
-// mergeTalosconfig puts the client configuration where its user wants it.
+// mergeTalosconfig merges the client configuration into the file of the flags or the user.
 func (c *creation) mergeTalosconfig(config *talosconfig.Config) error {
 	path := c.talosconfig
 
@@ -117,7 +119,7 @@ func (c *creation) mergeTalosconfig(config *talosconfig.Config) error {
 	return nil
 }
 
-// mergeKubeconfig puts the kubeconfig where its user wants it.
+// mergeKubeconfig merges the kubeconfig into the user's file, unless the cluster keeps its files in its directory.
 func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 	if c.place.own() {
 		return nil
@@ -128,21 +130,9 @@ func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 		return err
 	}
 
-	into, err := kubeconfig.Read(path)
-	if err != nil {
-		return err
-	}
-
-	renames, err := kubeconfig.Merge(into, config, kubeconfig.Options{})
-	if err != nil {
-		return fmt.Errorf("merge kubeconfig: %w", err)
-	}
-
-	for _, r := range renames {
+	if err := session.MergeKubeconfig(path, config, kubeconfig.Options{}, func(r kubeconfig.Rename) {
 		c.steps.say("renamed kubeconfig %s %q -> %q", r.Section, r.From, r.To)
-	}
-
-	if err := kubeconfig.Write(path, into); err != nil {
+	}); err != nil {
 		return err
 	}
 
@@ -151,10 +141,14 @@ func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 	return nil
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
+// steps prints lines with the time since the beginning.
+type steps struct {
+	out   io.Writer
+	start time.Time
+}
 
-	return fmt.Sprintf("%d %ss", n, what)
+func newSteps(out io.Writer) *steps { return &steps{out: out, start: time.Now()} }
+
+func (s *steps) say(format string, args ...any) {
+	fmt.Fprintf(s.out, "%7.1fs  %s\n", time.Since(s.start).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -46,8 +46,7 @@ func newTestCreation(t *testing.T, own bool, out *strings.Builder) (*creation, *
 	return c, f
 }
 
-// TestMachinesBecomeACluster goes the whole way with a fake machine, whose
-// certificates are as strict as a real one's.
+// TestMachinesBecomeACluster creates a cluster of a fake machine, whose certificates are as strict as real ones.
 func TestMachinesBecomeACluster(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		t.Run(fmt.Sprintf("state named %v", own), func(t *testing.T) {

@@ -18,7 +18,7 @@ func newDestroyCommand(p *place) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := p.open()
-			if errors.Is(err, state.ErrNone) { // which is what was wanted
+			if errors.Is(err, state.ErrNone) { // there is nothing to destroy
 				fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %v\n", p.name, err)
 
 				return nil

@@ -10,11 +10,10 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// ineffective refuses flags that were given and that nothing of this cluster
-// follows.
+// ineffective returns an error if a flag is set that has no effect on this cluster.
 func (f *createFlags) ineffective(flags *pflag.FlagSet) error {
 	controlPlanes, workers := f.provisioners()
-	virtual := controlPlanes != state.Container || f.workers > 0 && workers != state.Container
+	virtual := controlPlanes != state.Container || f.lab.Workers > 0 && workers != state.Container
 
 	for _, rule := range []struct {
 		effective bool

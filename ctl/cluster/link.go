@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// cardLinks tells what is wrong with the links of a machine's cards.
+// cardLinks describes the faults of the links of a machine's cards.
 func cardLinks(cards []control.CardStatus) string {
 	var all []string
 
@@ -35,7 +35,7 @@ func cardLinks(cards []control.CardStatus) string {
 	return strings.Join(all, "; ")
 }
 
-// describe tells what is wrong with a link.
+// describe describes the faults of a link.
 func describe(l netswitch.Link) string {
 	switch {
 	case l == netswitch.Link{}:

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
 )
 
 func newLogsCommand(p *place) *cobra.Command {
@@ -26,17 +28,13 @@ func newLogsCommand(p *place) *cobra.Command {
 		Long: `Show what a machine (by default the first one) wrote to its serial console, each line with the seconds since power-on or
 reset.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			path := l.State().LogPath()
 
 			if !own {
 				n := l.Node(0)
 				if len(args) == 1 {
+					var err error
 					if n, err = l.NodeByName(args[0]); err != nil {
 						return err
 					}
@@ -44,20 +42,20 @@ reset.`,
 
 				consoles := n.Consoles()
 				if boot < 0 || boot >= len(consoles) {
-					return fmt.Errorf("--boot %d: the consoles of %d boots are kept, 0 being the latest", boot, len(consoles))
+					return fmt.Errorf("--boot %d: the consoles of %d boots are kept, 0 is the latest", boot, len(consoles))
 				}
 
 				path = consoles[boot]
 			}
 
 			return printLog(cmd.Context(), cmd.OutOrStdout(), path, lines, follow)
-		},
+		}),
 	}
 
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")
-	cmd.Flags().IntVar(&lines, "tail", -1, "only the last lines")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new lines")
+	cmd.Flags().IntVar(&lines, "tail", -1, "print only this many last lines")
 	cmd.Flags().IntVar(&boot, "boot", 0, "how many boots ago")
-	cmd.Flags().BoolVar(&own, "lab", false, "the lab's own log instead: power, leases, faults")
+	cmd.Flags().BoolVar(&own, "lab", false, "print the log of the lab instead: power, leases, faults")
 
 	return cmd
 }
@@ -68,20 +66,19 @@ func printLog(ctx context.Context, out io.Writer, path string, lines int, follow
 		return fmt.Errorf("read the log: %w", err)
 	}
 
-	shown := string(text)
-	if all := strings.SplitAfter(shown, "\n"); lines >= 0 {
-		shown = strings.Join(all[max(0, len(all)-1-lines):], "")
+	shown := strings.SplitAfter(string(text), "\n")
+	if lines >= 0 {
+		shown = shown[max(0, len(shown)-1-lines):]
 	}
 
-	if _, err := io.WriteString(out, shown); err != nil || !follow {
+	if _, err := io.WriteString(out, strings.Join(shown, "")); err != nil || !follow {
 		return err
 	}
 
 	return followLog(ctx, out, path, int64(len(text)))
 }
 
-// followLog prints what is added to a log, and begins anew when another boot
-// begins another one.
+// followLog prints what is added to a log. It begins again when another boot begins another log.
 func followLog(ctx context.Context, out io.Writer, path string, at int64) error {
 	file, err := os.Open(path)
 	if err != nil {

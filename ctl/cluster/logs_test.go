@@ -44,7 +44,7 @@ func TestLogs(t *testing.T) {
 		{[]string{"--boot", "2"}, "", "--boot 2"},
 		{[]string{"demo-worker-1"}, "worker\n", ""},
 		{[]string{"10.5.0.3"}, "worker\n", ""},
-		{[]string{"nobody"}, "", `no node "nobody"`},
+		{[]string{"unknown"}, "", `no node "unknown"`},
 		{[]string{"--lab"}, "lab is up\n", ""},
 	}
 

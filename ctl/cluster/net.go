@@ -16,12 +16,12 @@ import (
 func newNetCommand(p *place) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "net",
-		Short: "Show a cluster's networks, and make them worse",
-		Long: `Show the networks of a running cluster, and make them worse.
+		Short: "Show the networks of a cluster, and inject faults",
+		Long: `Show the networks of a running cluster, and inject faults.
 
-NAME is a machine (all its network cards), one card of it (MACHINE/0, MACHINE/NETWORK), a router or one leg of it
-(ROUTER/NETWORK), the gateway (all of them) or one of them (gateway/NETWORK), or a network (everything that is on it).
-A machine may be named by its address, and without the name of the cluster before it.
+NAME is a machine (all its network cards), one of its cards (MACHINE/0, MACHINE/NETWORK), a router or one of its legs
+(ROUTER/NETWORK), the gateway (of all networks) or of one network (gateway/NETWORK), or a network (everything on it).
+A machine may be named by its address, or without the name of the cluster as prefix.
 
 Faults last until talosctl cluster net heal, or until the lab is stopped.`,
 		Example: `  talosctl cluster net show
@@ -51,11 +51,10 @@ Faults last until talosctl cluster net heal, or until the lab is stopped.`,
 	return cmd
 }
 
-// fullName is the name in the lab of what a person means: a machine may be named
-// by its address or without the cluster's name before it, and a site's router
-// by the site where a router is wanted.
+// fullName returns the name in the lab. A machine may be named by its address, or without the cluster's name as prefix.
 func fullName(l *lab.Lab, name string) string {
-	owner, part, parted := strings.Cut(name, "/")
+	owner, _, _ := strings.Cut(name, "/")
+	part := name[len(owner):]
 	known := l.State().World.Names(l.State().Machines())
 
 	if addr, err := netip.ParseAddr(owner); err == nil {
@@ -68,30 +67,22 @@ func fullName(l *lab.Lab, name string) string {
 		owner = full
 	}
 
-	if parted {
-		owner += "/" + part
-	}
-
-	return owner
+	return owner + part
 }
 
-// routerName is the router that a person means by its name or that of its site.
+// routerName returns the router of a name, which may be the name of its site.
 func routerName(l *lab.Lab, name string) string {
-	owner, part, parted := strings.Cut(name, "/")
+	owner, _, _ := strings.Cut(name, "/")
+	part := name[len(owner):]
 
 	if n, ok := l.State().World.Network(owner); ok && n.Router != "" {
 		owner = n.Router
 	}
 
-	if parted {
-		owner += "/" + part
-	}
-
-	return owner
+	return owner + part
 }
 
-// completion returns what completes the first arguments of a command, as many as
-// there are functions, with names of the cluster.
+// completion completes the first arguments of a command, one for each function, with names of the cluster.
 func completion(p *place, names ...func(*lab.Lab) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		l, err := p.open()
@@ -100,6 +91,13 @@ func completion(p *place, names ...func(*lab.Lab) []string) cobra.CompletionFunc
 		}
 
 		return names[len(args)](l), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeNames completes every argument with a name.
+func completeNames(p *place) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return completion(p, allNames)(cmd, nil, typed)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 )
 
@@ -25,21 +26,14 @@ func newCaptureCommand(p *place) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture [NAME...]",
 		Short: "Capture packets, for Wireshark",
-		Long: `Capture the packets of machines, routers or networks, as each of them sees them: what it sends before the faults of its link, what it
-receives after them. Without a name, each packet of the cluster is captured once. The file is pcapng, with an interface for each
+		Long: `Capture the packets of machines, routers or networks, as they see them: sent packets before the faults of the link, received packets
+after them. Without a name, each packet of the cluster is captured once. The file is in the format pcapng, with an interface for each
 port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 		Example: `  talosctl cluster net capture worker-1 -o worker.pcapng
   talosctl cluster net capture site-1-router -o - | wireshark -k -i -
   talosctl cluster net capture --for 30s -o all.pcapng`,
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completion(p, allNames)(cmd, nil, word)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		ValidArgsFunction: completeNames(p),
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			names := make([]string, len(args))
 			for i, arg := range args {
 				names[i] = fullName(l, arg)
@@ -49,7 +43,7 @@ port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 				}
 			}
 
-			// A file that is there is kept when there is nothing to capture.
+			// An existing file is kept if the cluster does not run.
 			if _, err := l.Status(cmd.Context()); err != nil {
 				return err
 			}
@@ -64,14 +58,13 @@ port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 			}
 
 			return captureTo(ctx, cmd, l, output, names)
-		},
+		}),
 	}
 
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for the standard output")
 	cmd.Flags().DurationVar(&duration, "for", 0, "end the capture after this time")
-	_ = cmd.MarkFlagRequired("output")
 
-	return cmd
+	return session.Require(cmd, "output")
 }
 
 func captureTo(ctx context.Context, cmd *cobra.Command, l *lab.Lab, output string, names []string) (err error) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
 )
 
 // newPlugCommand returns plug or unplug.
@@ -21,12 +23,7 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 		Example:           "  talosctl cluster net " + name + " worker-1/1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completion(p, cardNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			full := fullName(l, args[0])
 
 			ports, err := l.State().World.Find(l.State().Machines(), full)
@@ -38,7 +35,7 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 
 			card, err := strconv.Atoi(number)
 			if !ok || err != nil || !strings.Contains(full, "/") || len(ports) > 1 {
-				return fmt.Errorf("%s is not one card of a machine: want MACHINE/NUMBER", args[0])
+				return fmt.Errorf("%s is not a card of a machine: want MACHINE/NUMBER", args[0])
 			}
 
 			n, err := l.NodeByName(machine)
@@ -58,12 +55,12 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 			fmt.Fprintf(cmd.OutOrStdout(), "card %d of %s (%s, %s) %s\n", card, n.Name, n.Cards[card].Network, n.Cards[card].MAC, done)
 
 			return nil
-		},
+		}),
 	}
 
 	if unplug {
 		cmd.Short = "Unplug a network card of a machine"
-		cmd.Long = `Unplug a network card of a machine. One that runs has to let go of it first. CARD is its number, counted from 0, or the name of its
+		cmd.Long = `Unplug a network card of a machine. A machine that runs must release it first. CARD is its number, counted from 0, or the name of its
 network. The card stays unplugged until it is plugged in again.`
 	}
 

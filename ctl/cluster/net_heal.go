@@ -6,25 +6,20 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
 )
 
 func newHealCommand(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "heal [NAME...]",
-		Short: "Take faults away",
-		Long: `Take all faults away, or those of what is named. Links and paths are good again; routers and services are as they were when the
-cluster was created. Cards that were unplugged stay unplugged.`,
+		Short: "Remove faults",
+		Long: `Remove all faults, or those of the names. Links and paths are good again; routers and services are as they were when the cluster was
+created. Unplugged cards stay unplugged.`,
 		Example: `  talosctl cluster net heal
   talosctl cluster net heal worker-1 site-1-router`,
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completion(p, allNames)(cmd, nil, word)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		ValidArgsFunction: completeNames(p),
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			if len(args) == 0 {
 				if err := l.Heal(cmd.Context()); err != nil {
 					return err
@@ -43,6 +38,6 @@ cluster was created. Cards that were unplugged stay unplugged.`,
 			}
 
 			return nil
-		},
+		}),
 	}
 }

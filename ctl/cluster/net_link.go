@@ -15,58 +15,55 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// etherHeader is what DropOver of package netswitch counts beside the packet.
+// etherHeader is the size of the Ethernet header, which DropOver of package netswitch includes.
 const etherHeader = 14
 
-// The directions of a link, as its machine sees them.
+// direction is a set of directions of a link, from the point of view of its machine.
+type direction uint
+
 const (
-	in   = "in"
-	out  = "out"
-	both = "both"
+	in direction = 1 << iota
+	out
+	both = in | out
 )
 
-var directions = []string{in, out, both}
-
-// linkFlags are how a fault of a link is meant.
+// linkFlags holds the flags of a fault of a link.
 type linkFlags struct {
-	direction string
+	direction direction
 	time      time.Duration
 }
 
 func (f *linkFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.direction, "direction", both, "which packets: in (to the machine), out (from it) or both")
+	session.EnumFlag(cmd, &f.direction, "direction", "", "both", "which packets: in (to the machine), out (from it) or both",
+		[]session.Named[direction]{{Name: "in", Value: in}, {Name: "out", Value: out}, {Name: "both", Value: both}})
 	cmd.Flags().DurationVar(&f.time, "for", 0, "wait this long, then put the links back as they were")
-	_ = cmd.RegisterFlagCompletionFunc("direction", cobra.FixedCompletions(directions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// each has edit done to the directions that are meant.
-func each(direction string, edit func(*netswitch.Impairment)) (func(*netswitch.Link), error) {
-	if !slices.Contains(directions, direction) {
-		return nil, fmt.Errorf("--direction %q: want in, out or both", direction)
-	}
-
+// each returns a function that edits the directions of a link.
+func each(directions direction, edit func(*netswitch.Impairment)) func(*netswitch.Link) {
 	return func(l *netswitch.Link) {
-		if direction != out {
+		if directions&in != 0 {
 			edit(&l.In)
 		}
 
-		if direction != in {
+		if directions&out != 0 {
 			edit(&l.Out)
 		}
-	}, nil
+	}
 }
 
-// linkFault is a command that changes one thing about links.
+// linkFault describes a command that changes one property of links.
 type linkFault struct {
 	use, short, long, example string
-	// edit reads the value, if the command has one, into what changes a link.
+	// edit returns what changes a link, from the value of the command if it has one.
 	edit func(value string) (func(*netswitch.Impairment), error)
-	// flags are further ones, if any.
+	// flags adds further flags; it may be nil.
 	flags func(*cobra.Command)
 }
 
@@ -79,7 +76,7 @@ func newLinkCommands(p *place) []*cobra.Command {
 	for _, fault := range []linkFault{
 		{
 			use: "delay NAME TIME", short: "Delay packets",
-			long: "Delay each packet by TIME, in each direction: an answer comes later by twice that. 0 takes the delay away.",
+			long: "Delay each packet by TIME, in each direction: an answer is late by twice that. 0 removes the delay.",
 			example: `  talosctl cluster net delay worker-1 200ms --jitter 20ms
   talosctl cluster net delay worker-1/storage 1s --direction in
   talosctl cluster net delay site-1-router/internet 50ms`,
@@ -92,7 +89,7 @@ func newLinkCommands(p *place) []*cobra.Command {
 				return func(i *netswitch.Impairment) { i.Delay, i.Jitter = delay, jitter }, nil
 			},
 			flags: func(cmd *cobra.Command) {
-				cmd.Flags().DurationVar(&jitter, "jitter", 0, "the most that chance adds to or takes from the delay")
+				cmd.Flags().DurationVar(&jitter, "jitter", 0, "random variation of the delay, at most this much")
 			},
 		},
 		{
@@ -115,7 +112,7 @@ func newLinkCommands(p *place) []*cobra.Command {
 		},
 		{
 			use: "bandwidth NAME RATE", short: "Limit the bandwidth",
-			long:    "Let no more than RATE pass in each direction: bits per second, such as 10Mbit. 0 is no limit.",
+			long:    "Let no more than RATE pass in each direction: bits per second, such as 10Mbit. 0 means unlimited.",
 			example: "  talosctl cluster net bandwidth site-1-router/internet 10Mbit",
 			edit: func(value string) (func(*netswitch.Impairment), error) {
 				rate, unit, err := humanize.ParseSI(value)
@@ -127,8 +124,8 @@ func newLinkCommands(p *place) []*cobra.Command {
 			},
 		},
 		{
-			use: "mtu NAME BYTES", short: "Lose packets that are too big, without a word",
-			long: `Lose each packet of more than BYTES, without telling its sender: a black hole for path MTU discovery. 0 lets all pass.`,
+			use: "mtu NAME BYTES", short: "Lose packets that are too big, silently",
+			long: `Lose each packet of more than BYTES, without an ICMP error to its sender: a black hole for path MTU discovery. 0 lets all pass.`,
 			example: `  talosctl cluster net mtu worker-1 1400
   talosctl cluster net mtu worker-1 0`,
 			edit: func(value string) (func(*netswitch.Impairment), error) {
@@ -146,7 +143,7 @@ func newLinkCommands(p *place) []*cobra.Command {
 		},
 		{
 			use: "cut NAME", short: "Let no packet through",
-			long: "Let no packet through, as if the cable were cut. The card still has its link, and talosctl cluster net heal NAME mends it.",
+			long: "Let no packet through, as if the cable were cut. The card keeps its carrier. talosctl cluster net heal NAME removes the fault.",
 			example: `  talosctl cluster net cut worker-1
   talosctl cluster net cut worker-1 --direction out --for 30s`,
 			edit: func(string) (func(*netswitch.Impairment), error) {
@@ -187,7 +184,7 @@ func newLinkCommand(p *place, fault linkFault) *cobra.Command {
 	return cmd
 }
 
-// percent reads a probability such as 5%.
+// percent returns an edit that parses a probability such as 5%.
 func percent(of func(*netswitch.Impairment) *float64) func(string) (func(*netswitch.Impairment), error) {
 	return func(value string) (func(*netswitch.Impairment), error) {
 		p, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
@@ -199,7 +196,7 @@ func percent(of func(*netswitch.Impairment) *float64) func(string) (func(*netswi
 	}
 }
 
-// run changes the links that a name means, for a time or for good.
+// run changes the links of a name, for a time or until they are healed.
 func (f *linkFlags) run(cmd *cobra.Command, p *place, name string, edit func(*netswitch.Impairment)) error {
 	l, err := p.open()
 	if err != nil {
@@ -207,16 +204,11 @@ func (f *linkFlags) run(cmd *cobra.Command, p *place, name string, edit func(*ne
 	}
 
 	name = fullName(l, name)
-	direction := f.direction
+	directions := f.direction
 
-	// A packet from one port of a network to another one shall not suffer twice.
-	if _, ok := l.State().World.Network(name); ok && direction == both {
-		direction = in
-	}
-
-	change, err := each(direction, edit)
-	if err != nil {
-		return err
+	// A packet from one port of a network to another port must not get the fault twice.
+	if _, ok := l.State().World.Network(name); ok && directions == both {
+		directions = in
 	}
 
 	before, err := links(cmd.Context(), l, name)
@@ -224,7 +216,7 @@ func (f *linkFlags) run(cmd *cobra.Command, p *place, name string, edit func(*ne
 		return err
 	}
 
-	if err := l.EditLink(cmd.Context(), name, change); err != nil {
+	if err := l.EditLink(cmd.Context(), name, each(directions, edit)); err != nil {
 		return err
 	}
 
@@ -242,8 +234,7 @@ func (f *linkFlags) run(cmd *cobra.Command, p *place, name string, edit func(*ne
 	})
 }
 
-// lasting undoes a fault after its time, or at once when the command is
-// interrupted.
+// lasting undoes a fault after its time, or when the command is interrupted.
 func lasting(cmd *cobra.Command, d time.Duration, undo func(context.Context) error) error {
 	ctx := cmd.Context()
 
@@ -261,7 +252,7 @@ func lasting(cmd *cobra.Command, d time.Duration, undo func(context.Context) err
 	return nil
 }
 
-// links are those that a name means.
+// links returns the links of a name.
 func links(ctx context.Context, l *lab.Lab, name string) ([]control.LinkStatus, error) {
 	s := l.State()
 

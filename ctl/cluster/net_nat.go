@@ -3,13 +3,15 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/world"
@@ -17,17 +19,15 @@ import (
 
 func newNATCommand(p *place) *cobra.Command {
 	var (
-		config                                  nat.Config
-		mapping, filtering, hairpin, allocation string
-		timeout                                 time.Duration
-		none                                    bool
+		config nat.Config
+		none   bool
 	)
 
 	cmd := &cobra.Command{
 		Use:   "nat ROUTER [KIND]",
 		Short: "Change the NAT of a router",
 		Long: `Change the NAT of a router, or of one of its legs (ROUTER/NETWORK); the name of a site means its router. Connections through the
-old one are lost.
+old NAT are lost.
 
 KIND is full-cone, restricted, port-restricted or symmetric (RFC 3489); --mapping and --filtering choose each behavior of RFC 4787
 by itself: endpoint-independent, address-dependent or address-and-port-dependent.`,
@@ -38,26 +38,19 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: completion(p, routerNames, func(*lab.Lab) []string { return kinds() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if none && (len(args) == 2 || mapping+filtering+hairpin+allocation != "" || timeout != 0) {
-				return errors.New("--none: a router without NAT has no kind and no behavior of one")
+			behavior := []string{"mapping", "filtering", "hairpin", "allocation", "udp-timeout"}
+			if none && (len(args) == 2 || slices.ContainsFunc(behavior, cmd.Flags().Changed)) {
+				return errors.New("--none: a router without NAT has no kind or behavior")
 			}
 
 			if len(args) == 2 {
-				var ok bool
-				if config.Mapping, config.Filtering, ok = nat.Kind(args[1]).Behaviors(); !ok {
+				mapping, filtering, ok := nat.Kind(args[1]).Behaviors()
+				if !ok {
 					return fmt.Errorf("kind %q: want %s", args[1], strings.Join(kinds(), ", "))
 				}
-			}
 
-			if mapping != "" {
-				config.Mapping = nat.Behavior(mapping)
+				config.Mapping, config.Filtering = cmp.Or(config.Mapping, mapping), cmp.Or(config.Filtering, filtering)
 			}
-
-			if filtering != "" {
-				config.Filtering = nat.Behavior(filtering)
-			}
-
-			config.Hairpin, config.Allocation, config.UDPTimeout = nat.Hairpin(hairpin), nat.Allocation(allocation), timeout
 
 			l, err := p.open()
 			if err != nil {
@@ -84,54 +77,31 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		},
 	}
 
-	cmd.Flags().StringVar(&mapping, "mapping", "", "on what of the remote endpoint the mapping depends (default endpoint-independent)")
-	cmd.Flags().StringVar(&filtering, "filtering", "", "on what of the remote endpoint the filter depends (default address-and-port-dependent)")
-	cmd.Flags().StringVar(&hairpin, "hairpin", "", "let machines behind the NAT reach each other by its address: external or internal, which source they see")
-	cmd.Flags().StringVar(&allocation, "allocation", "", "how ports are given: preserve, sequential or random (default preserve)")
-	cmd.Flags().DurationVar(&timeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
+	cmd.Flags().StringVar((*string)(&config.Mapping), "mapping", "", "behavior of the mapping (default endpoint-independent)")
+	cmd.Flags().StringVar((*string)(&config.Filtering), "filtering", "", "behavior of the filter (default address-and-port-dependent)")
+	cmd.Flags().StringVar((*string)(&config.Hairpin), "hairpin", "", "let machines behind the NAT reach each other by its address, with an external or internal source")
+	cmd.Flags().StringVar((*string)(&config.Allocation), "allocation", "", "allocation of ports: preserve, sequential or random (default preserve)")
+	cmd.Flags().DurationVar(&config.UDPTimeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
 	cmd.Flags().BoolVar(&none, "none", false, "route without NAT")
-
-	behaviors := cobra.FixedCompletions(behaviorNames(), cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc("mapping", behaviors)
-	_ = cmd.RegisterFlagCompletionFunc("filtering", behaviors)
+	session.Complete(cmd, "mapping", texts(nat.Behaviors)...)
+	session.Complete(cmd, "filtering", texts(nat.Behaviors)...)
 
 	return cmd
 }
 
-func kinds() []string {
-	var all []string
-	for _, k := range nat.Kinds {
-		all = append(all, string(k))
-	}
+func kinds() []string { return texts(nat.Kinds) }
 
-	return all
+func texts[T ~string](values []T) []string {
+	return session.Names(values, func(v T) string { return string(v) })
 }
 
-func behaviorNames() []string {
-	var all []string
-	for _, b := range nat.Behaviors {
-		all = append(all, string(b))
-	}
-
-	return all
-}
-
-// describeNAT names the kind of a NAT, or its behaviors where there is no name,
-// and what else is not the default.
+// describeNAT returns the kind of a NAT, or its behaviors if they have no name, and what else is not the default.
 func describeNAT(c *nat.Config) string {
 	if c == nil {
 		return "none"
 	}
 
-	mapping, filtering := c.Mapping, c.Filtering
-	if mapping == "" {
-		mapping = nat.EndpointIndependent
-	}
-
-	if filtering == "" {
-		filtering = nat.AddressAndPortDependent
-	}
-
+	mapping, filtering := cmp.Or(c.Mapping, nat.EndpointIndependent), cmp.Or(c.Filtering, nat.AddressAndPortDependent)
 	text := fmt.Sprintf("mapping %s, filtering %s", mapping, filtering)
 
 	for _, kind := range nat.Kinds {

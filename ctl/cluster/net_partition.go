@@ -20,22 +20,15 @@ func newPartitionCommand(p *place) *cobra.Command {
 
 	cmd := &cobra.Command{
 		Use:   "partition GROUP GROUP...",
-		Short: "Part machines into groups that do not reach each other",
-		Long: `Part machines into groups, each a list of names with commas. Machines of different groups do not reach each other; those of a
-group do, and the gateway reaches all, so that their APIs can be called from here. Sites are parted by naming their routers.`,
+		Short: "Split machines into groups that do not reach each other",
+		Long: `Split machines into groups, each a comma-separated list of names. Machines of different groups do not reach each other. The gateway
+still reaches all machines, so that their APIs can be called from here. To split sites, name their routers.`,
 		Example: `  talosctl cluster net partition controlplane-1,worker-1 worker-2
   talosctl cluster net partition controlplane-1 controlplane-2,controlplane-3 --for 1m
   talosctl cluster net partition site-1-router site-2-router`,
-		Args: cobra.MinimumNArgs(2),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completion(p, allNames)(cmd, nil, word)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeNames(p),
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			groups, err := groupsOf(l, args)
 			if err != nil {
 				return err
@@ -56,7 +49,7 @@ group do, and the gateway reaches all, so that their APIs can be called from her
 			}
 
 			return lasting(cmd, duration, func(ctx context.Context) error { return l.Join(ctx, groups...) })
-		},
+		}),
 	}
 
 	cmd.Flags().DurationVar(&duration, "for", 0, "wait this long, then join the groups again")
@@ -64,8 +57,7 @@ group do, and the gateway reaches all, so that their APIs can be called from her
 	return cmd
 }
 
-// noteRouted tells of machines of different groups that routers connect beside
-// the networks on which they were parted.
+// noteRouted prints the machines of different groups that still reach each other through routers.
 func noteRouted(w io.Writer, l *lab.Lab, groups [][]string) {
 	s := l.State()
 
@@ -74,14 +66,14 @@ func noteRouted(w io.Writer, l *lab.Lab, groups [][]string) {
 			for _, name := range group {
 				_, router := s.World.Router(name)
 				if _, too := s.World.Router(other); !router && !too && s.World.Routed(s.Machines(), name, other) {
-					fmt.Fprintf(w, "note: %s and %s also reach each other through routers; part or cut these as well\n", name, other)
+					fmt.Fprintf(w, "note: %s and %s also reach each other through routers; split or cut these too\n", name, other)
 				}
 			}
 		}
 	}
 }
 
-// groupsOf reads lists of names, none of which may be in two groups.
+// groupsOf parses lists of names. A name must not be in two groups.
 func groupsOf(l *lab.Lab, args []string) ([][]string, error) {
 	seen := map[string]bool{}
 

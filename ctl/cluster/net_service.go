@@ -3,29 +3,25 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// newServiceCommand is a command that sets how one service of a network behaves:
-// healthy but for what the flags say.
+// newServiceCommand completes a command that sets the faults of a service of a network.
 func newServiceCommand(p *place, cmd *cobra.Command, edit func(*world.Services)) *cobra.Command {
 	cmd.Use += " NETWORK"
 	cmd.Long += " Without a flag, the server is healthy again."
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = completion(p, networkNames)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := p.open()
-		if err != nil {
-			return err
-		}
-
+	cmd.RunE = p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 		if err := l.EditServices(cmd.Context(), args[0], edit); err != nil {
 			return err
 		}
@@ -42,7 +38,7 @@ func newServiceCommand(p *place, cmd *cobra.Command, edit func(*world.Services))
 		}
 
 		return nil
-	}
+	})
 
 	return cmd
 }
@@ -55,14 +51,14 @@ func newDHCPCommand(p *place) *cobra.Command {
 
 	cmd := newServiceCommand(p, &cobra.Command{
 		Use:   "dhcp",
-		Short: "Have DHCP misbehave",
-		Long: `Have the DHCP server of a network misbehave, or with --second start another one beside it, which behaves as the flags say. --second is
-taken back by the command without it.`,
+		Short: "Inject faults of DHCP",
+		Long: `Inject faults of the DHCP server of a network, or with --second start another server with these faults. The command without --second
+stops the second server.`,
 		Example: `  talosctl cluster net dhcp lab --silent
   talosctl cluster net dhcp lab --lease-time 10s
   talosctl cluster net dhcp lab --second --no-router`,
 	}, func(s *world.Services) {
-		own := b // each run has its own
+		own := b // later runs must not change it
 
 		if s.SecondDHCP = nil; second {
 			s.SecondDHCP = &own
@@ -73,12 +69,12 @@ taken back by the command without it.`,
 
 	cmd.Flags().BoolVar(&b.Silent, "silent", false, "answer nothing")
 	cmd.Flags().BoolVar(&b.RefuseRequests, "refuse", false, "refuse each request (NAK)")
-	cmd.Flags().BoolVar(&b.NoRouter, "no-router", false, "tell no default router")
-	cmd.Flags().IntVar(&b.StopAfter, "stop-after", 0, "fall silent after this many answers")
+	cmd.Flags().BoolVar(&b.NoRouter, "no-router", false, "send no default router")
+	cmd.Flags().IntVar(&b.StopAfter, "stop-after", 0, "answer nothing after this many answers")
 	cmd.Flags().DurationVar(&b.Delay, "delay", 0, "how late each answer is")
-	cmd.Flags().DurationVar(&b.LeaseTime, "lease-time", 0, "lease for this long, instead of an hour")
-	cmd.Flags().StringSliceVar(&b.HostNames, "host-names", nil, "host names to tell, with each lease the next one")
-	cmd.Flags().BoolVar(&second, "second", false, "leave the server as it is, and have a second one behave so")
+	cmd.Flags().DurationVar(&b.LeaseTime, "lease-time", 0, "lease time, instead of an hour")
+	cmd.Flags().StringSliceVar(&b.HostNames, "host-names", nil, "host names to send, the next one with each lease")
+	cmd.Flags().BoolVar(&second, "second", false, "start a second server with these faults, beside the first")
 
 	return cmd
 }
@@ -88,8 +84,8 @@ func newNTPCommand(p *place) *cobra.Command {
 
 	cmd := newServiceCommand(p, &cobra.Command{
 		Use:   "ntp",
-		Short: "Have NTP misbehave",
-		Long:  "Have the NTP server of a network be silent or wrong.",
+		Short: "Inject faults of NTP",
+		Long:  "Make the NTP server of a network silent or wrong.",
 		Example: `  talosctl cluster net ntp lab --offset 2h
   talosctl cluster net ntp lab --silent`,
 	}, func(s *world.Services) { s.NTP = b })
@@ -99,7 +95,7 @@ func newNTPCommand(p *place) *cobra.Command {
 	cmd.Flags().DurationVar(&b.Offset, "offset", 0, "how far the server's clock is ahead")
 	cmd.Flags().Float64Var(&b.Drift, "drift", 0, "seconds that the server's clock gains each second: 0.0001 is 100 ppm")
 	cmd.Flags().StringVar(&b.Kiss, "kiss", "", "answer with a kiss-o'-death: DENY, RATE or RSTR")
-	cmd.Flags().Uint8Var(&b.Stratum, "stratum", 0, "stratum to tell (default 1; 16 is not synchronized)")
+	cmd.Flags().Uint8Var(&b.Stratum, "stratum", 0, "stratum to send (default 1; 16 is not synchronized)")
 
 	return cmd
 }
@@ -109,8 +105,8 @@ func newDNSCommand(p *place) *cobra.Command {
 
 	cmd := newServiceCommand(p, &cobra.Command{
 		Use:   "dns",
-		Short: "Have DNS misbehave",
-		Long:  "Have the DNS server of a network be silent or slow, or fail.",
+		Short: "Inject faults of DNS",
+		Long:  "Make the DNS server of a network silent or slow, or make it fail.",
 		Example: `  talosctl cluster net dns lab --delay 2s
   talosctl cluster net dns lab --rcode SERVFAIL`,
 	}, func(s *world.Services) { s.DNS = b })
@@ -123,7 +119,7 @@ func newDNSCommand(p *place) *cobra.Command {
 	return cmd
 }
 
-// describeServices names the services that are not healthy.
+// describeServices lists the services that are not healthy.
 func describeServices(s world.Services) string {
 	var all []string
 	add := func(name, why string) {
@@ -135,12 +131,7 @@ func describeServices(s world.Services) string {
 	add("DHCP", describeDHCP(s.DHCP))
 
 	if s.SecondDHCP != nil {
-		why := describeDHCP(*s.SecondDHCP)
-		if why == "" {
-			why = "healthy"
-		}
-
-		add("second DHCP server", why)
+		add("second DHCP server", cmp.Or(describeDHCP(*s.SecondDHCP), "healthy"))
 	}
 
 	add("DHCPv6", silent(s.DHCPv6.Silent, s.DHCPv6.Delay, s.DHCPv6 != gateway.DHCPv6Behaviour{}))
@@ -149,14 +140,10 @@ func describeServices(s world.Services) string {
 	add("NTP", describeNTP(s.NTP))
 	add("metadata", silent(s.Metadata.Silent, s.Metadata.Delay, s.Metadata != gateway.MetadataBehaviour{}))
 
-	if len(all) == 0 {
-		return "healthy"
-	}
-
-	return strings.Join(all, "; ")
+	return cmp.Or(strings.Join(all, "; "), "healthy")
 }
 
-// silent tells what services may have in common, and else that one is odd.
+// silent describes the faults that all services share; odd is any other fault.
 func silent(silent bool, delay time.Duration, odd bool, more ...string) string {
 	switch text := strings.Join(more, " "); {
 	case silent:
@@ -184,12 +171,12 @@ func describeDHCP(b gateway.DHCPBehaviour) string {
 	add(b.StopAfter > 0, "silent after %d answers", b.StopAfter)
 	add(b.Delay > 0, "late by %v", b.Delay)
 	add(b.RefuseRequests, "refuses requests")
-	add(b.NoRouter, "tells no router")
-	add(b.Router.IsValid(), "tells router %v", b.Router)
+	add(b.NoRouter, "sends no router")
+	add(b.Router.IsValid(), "sends router %v", b.Router)
 	add(b.ServerID.IsValid(), "calls itself %v", b.ServerID)
 	add(b.Addr.IsValid(), "leases %v to all", b.Addr)
 	add(b.LeaseTime > 0, "leases for %v", b.LeaseTime)
-	add(len(b.HostNames) > 0, "tells host names %s", strings.Join(b.HostNames, ", "))
+	add(len(b.HostNames) > 0, "sends host names %s", strings.Join(b.HostNames, ", "))
 
 	return strings.Join(all, ", ")
 }

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -20,19 +21,14 @@ func newNetShowCommand(p *place) *cobra.Command {
 		Use:   "show",
 		Short: "Show networks, routers, cards and faults",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, _ []string) error {
 			status, err := l.Status(cmd.Context())
 			if err != nil {
 				return err
 			}
 
 			return netShow(cmd.OutOrStdout(), l, status)
-		},
+		}),
 	}
 }
 
@@ -44,14 +40,9 @@ func netShow(out io.Writer, l *lab.Lab, status *control.Status) error {
 
 	for _, n := range status.Networks {
 		made, _ := w.Network(n.Name)
-		router := "gateway"
-
-		if made.Router != "" {
-			router = made.Router
-		}
 
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", n.Name, join46(made.Subnet4, made.Subnet6), join46(made.Gateway4, made.Gateway6),
-			router, made.MTU, map[bool]string{true: "no", false: "yes"}[made.Offline], describeServices(n.Services), describe(n.Gateway.Link))
+			cmp.Or(made.Router, "gateway"), made.MTU, map[bool]string{true: "no", false: "yes"}[made.Offline], describeServices(n.Services), describe(n.Gateway.Link))
 	}
 
 	if len(status.Routers) > 0 {
@@ -91,7 +82,7 @@ func netShow(out io.Writer, l *lab.Lab, status *control.Status) error {
 	return t.Flush()
 }
 
-// describeFilter tells what a router's leg does not let through.
+// describeFilter describes what a router's leg does not let through.
 func describeFilter(s world.Setting) string {
 	switch {
 	case s.BlockUDP && s.SilentTooBig:

@@ -92,15 +92,14 @@ func TestNetShow(t *testing.T) {
 	}
 }
 
-// TestNetLinks runs the commands for links, one after the other: each changes
-// one thing and leaves the others.
+// TestNetLinks runs the commands for links one after the other: each changes one property only.
 func TestNetLinks(t *testing.T) {
 	f, dir := startFake(t)
 
 	tests := []struct {
 		args string
 		said string
-		// links that are not good, afterwards.
+		// links are the links with faults afterwards.
 		want map[string]netswitch.Link
 	}{
 		{
@@ -236,7 +235,7 @@ func TestNetServices(t *testing.T) {
 	}{
 		{"dhcp home --silent", "services of home: DHCP silent\n", world.Services{DHCP: gateway.DHCPBehaviour{Silent: true}}},
 		{
-			"dhcp home --second --no-router --lease-time 10s", "services of home: DHCP silent; second DHCP server tells no router, leases for 10s\n",
+			"dhcp home --second --no-router --lease-time 10s", "services of home: DHCP silent; second DHCP server sends no router, leases for 10s\n",
 			world.Services{
 				DHCP: gateway.DHCPBehaviour{Silent: true}, SecondDHCP: &gateway.DHCPBehaviour{NoRouter: true, LeaseTime: 10 * time.Second},
 			},
@@ -309,7 +308,7 @@ func TestNetRefuses(t *testing.T) {
 	const names = "there is demo-controlplane-1, demo-worker-1, demo-worker-2, home-router, internet, home, storage, gateway"
 
 	tests := []struct{ args, want string }{
-		{"delay nobody 1s", `"nobody": ` + names},
+		{"delay unknown 1s", `"unknown": ` + names},
 		{"delay worker-1/9 1s", `demo-worker-1 has no card "9": there is demo-worker-1/home, demo-worker-1/storage`},
 		{"delay worker-1 much", `delay "much"`},
 		{"delay worker-1 -- -1s", "neither may be negative"},
@@ -323,10 +322,10 @@ func TestNetRefuses(t *testing.T) {
 		{"cut", "accepts 1 arg"},
 		{"partition worker-1", "at least 2"},
 		{"partition worker-1 worker-1", "two groups"},
-		{"partition worker-1 nobody", names},
+		{"partition worker-1 unknown", names},
 		{"partition controlplane-1 worker-2", "no common network"},
 		{"partition worker-1 worker-2 controlplane-1", "no common network"},
-		{"nat nobody symmetric", `there is no router "nobody": there is home-router`},
+		{"nat unknown symmetric", `there is no router "unknown": there is home-router`},
 		{"nat home cone", `kind "cone": want full-cone`},
 		{"nat home --mapping x", `mapping "x"`},
 		{"nat home/storage symmetric", "home-router/home, home-router/internet"},
@@ -334,8 +333,8 @@ func TestNetRefuses(t *testing.T) {
 		{"ntp home --stratum 77", "stratum 77"},
 		{"plug worker-1", "want MACHINE/NUMBER"},
 		{"plug home-router/home", "want MACHINE/NUMBER"},
-		{"heal nobody", names},
-		{"capture nobody -o -", names},
+		{"heal unknown", names},
+		{"capture unknown -o -", names},
 		{"capture", "output"},
 	}
 
@@ -359,7 +358,7 @@ func TestNetCaptureKeepsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if said, err := runNet(t, dir, "capture", "nobody", "-o", file); err == nil {
+	if said, err := runNet(t, dir, "capture", "unknown", "-o", file); err == nil {
 		t.Errorf("got %q and no error", said)
 	}
 

@@ -13,10 +13,10 @@ import (
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 )
 
-// consoleLines is how much of a console a failure shows.
+// consoleLines is how many lines of a console a failure shows.
 const consoleLines = 15
 
-// creationError is a failure with what helps to understand it.
+// creationError is a failure of the creation, with the end of a console.
 type creationError struct {
 	err error
 	c   *creation
@@ -41,7 +41,7 @@ func (e *creationError) Error() string {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
 
-	fmt.Fprintf(&b, "The machines are left as they are. Look further, then remove them:\n    %s\n    %s\n    %s",
+	fmt.Fprintf(&b, "The machines still run. Inspect them, then remove them:\n    %s\n    %s\n    %s",
 		p.again("logs "+n.Name), p.again("show"), p.again("destroy"))
 
 	return b.String()
@@ -59,7 +59,7 @@ func tail(path string, count int) []string {
 	return lines[max(0, len(lines)-count):]
 }
 
-// next prints the commands to try.
+// next prints the next commands to run.
 func (c *creation) next(out io.Writer) {
 	s, first := c.cluster.Machines.State(), c.cluster.Machines.Node(0)
 
@@ -94,7 +94,7 @@ func (c *creation) next(out io.Writer) {
 	fmt.Fprintf(out, "    %s\n    %s\n\n", c.place.again("show"), c.place.again("destroy"))
 }
 
-// offPath is the folder of this program, if the shell does not find it by its name.
+// offPath returns the folder of this program if the shell does not find the program by its name, or "".
 func offPath() string {
 	self, err := os.Executable()
 	if err != nil {

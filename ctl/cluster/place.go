@@ -13,13 +13,13 @@ import (
 	"github.com/seed-59268b81/talos/lab"
 )
 
-// EnvState names the directory of clusters, like --state.
+// EnvState is the environment variable of --state.
 const EnvState = "TALOS_LAB_STATE"
 
-// defaultName is the cluster that is meant when none is named.
+// defaultName is the default value of --name.
 const defaultName = "talos-default"
 
-// place is which cluster is meant.
+// place holds the flags that select the cluster.
 type place struct {
 	name, state string
 }
@@ -30,11 +30,10 @@ func (p *place) flags(cmd *cobra.Command) {
 		"directory with a folder for each cluster (default $"+EnvState+" or ~/.talos/clusters)")
 }
 
-// own tells whether the cluster stays in its directory and leaves the user's
-// own files alone.
+// own reports whether all files of the cluster stay in its directory, and the user's own files do not change.
 func (p *place) own() bool { return p.state != "" }
 
-// dir is the cluster's directory.
+// dir returns the cluster's directory.
 func (p *place) dir() (string, error) {
 	state := p.state
 
@@ -75,7 +74,19 @@ func (p *place) open() (*lab.Lab, error) {
 	return lab.Open(dir, command...)
 }
 
-// again is a command on this cluster, for hints.
+// run returns the RunE of a command that opens the cluster and calls do.
+func (p *place) run(do func(cmd *cobra.Command, l *lab.Lab, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		l, err := p.open()
+		if err != nil {
+			return err
+		}
+
+		return do(cmd, l, args)
+	}
+}
+
+// again returns a command line for this cluster.
 func (p *place) again(command string) string {
 	if p.name != defaultName {
 		command += " --name " + p.name

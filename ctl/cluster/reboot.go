@@ -16,15 +16,9 @@ func newRebootCommand(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "reboot [MACHINE...]",
 		Short: "Reset machines, or start a cluster that is not running",
-		Long: `Press the reset button of the machines that are named, by default all; those that are off are switched on. A cluster that
-is not running, after a crash or a reboot of this computer, is started again with its disks. (talosctl reboot asks the
-machine instead.)`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		Long: `Press the reset button of the machines, by default all; machines that are off are switched on. A cluster that does not run, after a
+crash or a reboot of this computer, is started again with its disks. (talosctl reboot calls the API of the machine instead.)`,
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			if condition := l.State().Condition(); condition != state.Running {
 				if err := l.Start(cmd.Context()); err != nil {
 					return err
@@ -56,7 +50,7 @@ machine instead.)`,
 			}
 
 			return nil
-		},
+		}),
 	}
 }
 

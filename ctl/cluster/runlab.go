@@ -16,7 +16,7 @@ import (
 
 const runLab = "run-lab"
 
-// supervisorCommand runs this program as the supervisor of a lab.
+// supervisorCommand returns the command that runs this program as the supervisor of a lab.
 func supervisorCommand() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -26,15 +26,15 @@ func supervisorCommand() ([]string, error) {
 	return []string{self, "cluster", runLab}, nil
 }
 
-// newRunLabCommand is what the other commands start in the background.
+// newRunLabCommand returns the command that the other commands start in the background.
 func newRunLabCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    runLab + " DIRECTORY",
-		Short:  "Run the lab in a directory until told to stop",
+		Short:  "Run the lab in a directory until it is stopped",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// A closed terminal is nothing to the lab.
+			// The lab keeps running when the terminal is closed.
 			signal.Ignore(syscall.SIGHUP)
 
 			return supervisor.Run(cmd.Context(), args[0], slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)

@@ -21,21 +21,17 @@ func newShowCommand(p *place) *cobra.Command {
 		Use:   "show",
 		Short: "Show a cluster's machines",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, _ []string) error {
 			status := &control.Status{}
 			if l.State().Condition() == state.Running {
+				var err error
 				if status, err = l.Status(cmd.Context()); err != nil {
 					return err
 				}
 			}
 
 			return show(cmd.OutOrStdout(), l, status, time.Now())
-		},
+		}),
 	}
 }
 
@@ -80,7 +76,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 		}
 
 		disk := humanize.IBytes(uint64(n.DiskGiB) << 30)
-		if n.As() == state.Container { // its volumes are folders
+		if n.As() == state.Container { // it has folders, not disks
 			disk = "-"
 		}
 
@@ -96,7 +92,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	return w.Flush()
 }
 
-// join46 writes what there is of a value for IPv4 and one for IPv6.
+// join46 joins a value for IPv4 and one for IPv6, if they are valid.
 func join46[T interface {
 	IsValid() bool
 	String() string

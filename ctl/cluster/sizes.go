@@ -5,6 +5,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -29,7 +30,7 @@ func (s sizeFlags) size(suffix, disk string) (lab.Size, error) {
 	return lab.Size{CPUs: s.cpus, MemoryMiB: int(memory >> 20), DiskGiB: int(space >> 30)}, nil
 }
 
-// extra are the sizes of the disks beside a machine's own, in GiB.
+// extra returns the sizes of the additional disks, in GiB.
 func (f *createFlags) extra() ([]int, error) {
 	if f.extraDisks < 0 {
 		return nil, fmt.Errorf("--extra-disks %d: want none or more", f.extraDisks)
@@ -43,11 +44,11 @@ func (f *createFlags) extra() ([]int, error) {
 	return slices.Repeat([]int{int(size >> 30)}, f.extraDisks), nil
 }
 
-// bytesOf reads an amount such as 4GiB; a number alone counts MiB.
+// bytesOf parses an amount such as 4GiB. A number without a unit is in MiB.
 func bytesOf(flag, text string, least uint64) (uint64, error) {
 	written := text
 
-	if digits(text) {
+	if text != "" && strings.Trim(text, "0123456789") == "" {
 		text += "MiB"
 	}
 
@@ -61,14 +62,4 @@ func bytesOf(flag, text string, least uint64) (uint64, error) {
 	}
 
 	return n, nil
-}
-
-func digits(text string) bool {
-	for _, r := range text {
-		if r < '0' || r > '9' {
-			return false
-		}
-	}
-
-	return text != ""
 }

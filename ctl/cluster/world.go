@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/nat"
@@ -20,30 +20,27 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// worldFlags are the worlds that create knows; lab.Options has all others.
+// worldFlags holds the flags of the networks; lab.Options has more settings.
 type worldFlags struct {
 	cards, sites   int
 	ipv6, ipv6Only bool
 	nat            string
 }
 
-func (f *worldFlags) flags(flags *pflag.FlagSet) {
+func (f *worldFlags) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.IntVar(&f.cards, "cards", 1, "network cards of each machine, each on a network of its own; only the first one's leads out")
 	flags.IntVar(&f.sites, "sites", 0, "put the workers on this many sites behind NAT routers, and the control plane on the network between")
 	flags.StringVar(&f.nat, "nat", string(nat.PortRestricted), "NAT of the sites: "+strings.Join(kinds(), ", "))
 	flags.BoolVar(&f.ipv6, "ipv6", false, "give the machines' network IPv6 as well")
 	flags.BoolVar(&f.ipv6Only, "ipv6-only", false, "give the machines' network IPv6 alone")
+	session.Complete(cmd, "nat", kinds()...)
 }
 
-// complete adds the completion of values.
-func (f *worldFlags) complete(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("nat", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// ipv6Cluster is what Kubernetes needs where there is no IPv4.
+// ipv6Cluster is the patch that Kubernetes needs without IPv4.
 const ipv6Cluster = `cluster: {network: {podSubnets: ["fd00:10:244::/56"], serviceSubnets: ["fd00:10:96::/112"]}}`
 
-// apply has the options describe the world.
+// apply sets the networks in the options.
 func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 	mapping, filtering, ok := nat.Kind(f.nat).Behaviors()
 
@@ -72,7 +69,7 @@ func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 			return err
 		}
 
-		config.Patches = slices.Concat(own, config.Patches) // those of the user have the last word
+		config.Patches = slices.Concat(own, config.Patches) // the patches of the user come last
 	}
 
 	for i := range f.sites {
@@ -84,7 +81,7 @@ func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 	return nil
 }
 
-// more adds the networks of the cards beside the first.
+// more adds the networks of further cards.
 func (f *worldFlags) more(o *lab.Options) {
 	if f.cards == 1 {
 		return

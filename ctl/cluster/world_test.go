@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/lab"
@@ -40,10 +40,10 @@ func TestWorldFlags(t *testing.T) {
 	for _, tt := range tests {
 		var f worldFlags
 
-		flags := pflag.NewFlagSet("create", pflag.ContinueOnError)
-		f.flags(flags)
+		cmd := &cobra.Command{}
+		f.flags(cmd)
 
-		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
+		if err := cmd.ParseFlags(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
 

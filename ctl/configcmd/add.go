@@ -46,22 +46,22 @@ func addCommand(f *file) *cobra.Command {
 	return session.Require(cmd, "ca", "crt", "key")
 }
 
-// newContext reads certificate files and checks that they are what they should be.
+// newContext reads and checks the certificate files.
 func newContext(caFile, crtFile, keyFile string) (*talosconfig.Context, error) {
 	ca, errCA := os.ReadFile(caFile)
 	crt, errCrt := os.ReadFile(crtFile)
 	key, errKey := os.ReadFile(keyFile)
 
 	if err := errors.Join(errCA, errCrt, errKey); err != nil {
-		return nil, fmt.Errorf("adding a context: %w", err)
+		return nil, fmt.Errorf("add context: %w", err)
 	}
 
 	if _, err := pki.ParseCertificates(ca); err != nil {
-		return nil, fmt.Errorf("adding a context: --ca %s: %w", caFile, err)
+		return nil, fmt.Errorf("add context: --ca %s: %w", caFile, err)
 	}
 
 	if _, err := (pki.Pair{Crt: crt, Key: key}).TLS(); err != nil {
-		return nil, fmt.Errorf("adding a context: --crt %s, --key %s: %w", crtFile, keyFile, err)
+		return nil, fmt.Errorf("add context: --crt %s, --key %s: %w", crtFile, keyFile, err)
 	}
 
 	return &talosconfig.Context{CA: ca, Crt: crt, Key: key}, nil

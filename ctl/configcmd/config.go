@@ -25,8 +25,8 @@ func configCommand(s *session.Session) *cobra.Command {
 		Short: "Manage the client configuration (talosconfig)",
 	}
 
-	cmd.PersistentFlags().StringVar(&f.given, "talosconfig", "", "the client configuration file (default $TALOSCONFIG, or ~/.talos/config)")
-	cmd.PersistentFlags().StringVar(&f.context, "context", "", "the context to work on, in place of the current one")
+	cmd.PersistentFlags().StringVar(&f.given, "talosconfig", "", "path of the client configuration (default $TALOSCONFIG, or ~/.talos/config)")
+	cmd.PersistentFlags().StringVar(&f.context, "context", "", "context to work on, instead of the current one")
 
 	cmd.AddCommand(
 		addCommand(f),
@@ -84,11 +84,15 @@ func (f *file) editContext(change func(context *talosconfig.Context)) error {
 	})
 }
 
-// contextNames completes the names of contexts.
-func (f *file) contextNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// contextNames completes the first argument with the names of contexts.
+func (f *file) contextNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	c, _, err := f.load()
-	if err != nil {
+
+	switch {
+	case err != nil:
 		return nil, cobra.ShellCompDirectiveError
+	case len(args) > 0:
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp

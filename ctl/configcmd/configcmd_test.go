@@ -49,7 +49,7 @@ func must(t *testing.T, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// home is a directory with the example's client configuration in a file beside, and an empty TALOSCONFIG.
+// home returns a directory with the example's client configuration in a file, and sets an empty TALOSCONFIG.
 func home(t *testing.T) (other string) {
 	t.Helper()
 
@@ -282,7 +282,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("got %q, want %q", stdout, want)
 	}
 
-	if !strings.Contains(stderr, "machine.features.hostDNS: it is kept but has no effect") {
+	if !strings.Contains(stderr, "machine.features.hostDNS: accepted, but has no effect") {
 		t.Errorf("warnings: got %q", stderr)
 	}
 
@@ -290,7 +290,7 @@ func TestValidate(t *testing.T) {
 		name, text, mode, want string
 		strict                 bool
 	}{
-		{"warnings, strictly", text, "metal", "--strict takes for errors", true},
+		{"warnings, strictly", text, "metal", "errors with --strict", true},
 		{"bad mode", text, "moon", "--mode", false},
 		{"bad text", "machine: {tipe: x}", "metal", "unknown key", false},
 		{"not valid", "machine: {type: worker}", "metal", "machine.token: is missing", false},

@@ -105,17 +105,7 @@ func proxyCommand(f *file) *cobra.Command {
 	}
 }
 
-// split takes addresses apart that are given with commas between.
+// split splits comma-separated addresses.
 func split(args []string) []string {
-	var out []string
-
-	for _, arg := range args {
-		for address := range strings.SplitSeq(arg, ",") {
-			if address = strings.TrimSpace(address); address != "" {
-				out = append(out, address)
-			}
-		}
-	}
-
-	return out
+	return strings.Fields(strings.ReplaceAll(strings.Join(args, ","), ",", " "))
 }

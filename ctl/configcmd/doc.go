@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configcmd is the part of talosctl that works on configurations and needs no machine: "config" edits the client's own
-// file (only "config new" asks a node), "validate" checks machine configurations.
+// Package configcmd is "talosctl config", which edits the client configuration, and "talosctl validate", which checks machine
+// configurations. Only "config new" talks to a node.
 package configcmd
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{configCommand(s), validateCommand()}
 }

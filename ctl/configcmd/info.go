@@ -3,6 +3,7 @@
 package configcmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// info is what "config info" tells.
+// info is the output of "config info".
 type info struct {
 	Context   string     `json:"context" yaml:"context"`
 	Nodes     []string   `json:"nodes" yaml:"nodes"`
@@ -61,14 +62,10 @@ func (f *file) info(now time.Time) (info, error) {
 		return info{}, fmt.Errorf("%s: %w", path, err)
 	}
 
-	i := info{Context: f.context, Nodes: append([]string{}, context.Nodes...), Endpoints: append([]string{}, context.Dial()...)}
+	i := info{Context: cmp.Or(f.context, c.Context), Nodes: append([]string{}, context.Nodes...), Endpoints: append([]string{}, context.Dial()...)}
 
 	if proxy, err := url.Parse(context.ProxyURL); err == nil {
 		i.ProxyURL = proxy.Redacted()
-	}
-
-	if i.Context == "" {
-		i.Context = c.Context
 	}
 
 	if len(context.Crt) == 0 {
@@ -101,13 +98,7 @@ func (i info) print(out io.Writer, format string) error {
 
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 
-	for _, line := range []struct{ name, value string }{
-		{"Current context:", i.Context},
-		{"Nodes:", list(i.Nodes)},
-		{"Endpoints:", list(i.Endpoints)},
-	} {
-		fmt.Fprintf(w, "%s\t%s\n", line.name, line.value)
-	}
+	fmt.Fprintf(w, "Current context:\t%s\nNodes:\t%s\nEndpoints:\t%s\n", i.Context, list(i.Nodes), list(i.Endpoints))
 
 	if i.ProxyURL != "" {
 		fmt.Fprintf(w, "Proxy URL:\t%s\n", i.ProxyURL)
@@ -121,15 +112,9 @@ func (i info) print(out io.Writer, format string) error {
 	return w.Flush()
 }
 
-func list(values []string) string {
-	if len(values) == 0 {
-		return "not defined"
-	}
+func list(values []string) string { return cmp.Or(strings.Join(values, ", "), "not defined") }
 
-	return strings.Join(values, ", ")
-}
-
-// until says how far a time is away, in the largest unit that fits.
+// until formats how far away a time is, in the largest unit that fits.
 func until(when, now time.Time) string {
 	const day = 24 * time.Hour
 

@@ -24,8 +24,8 @@ func newCommand(s *session.Session) *cobra.Command {
 
 	cmd := s.Flags(&cobra.Command{
 		Use:   "new [<path>]",
-		Short: "Make a client configuration with a new certificate, signed by a control plane node",
-		Long: `Make a client configuration with a new certificate, signed by a control plane node.
+		Short: "Generate a client configuration with a new certificate, signed by a control plane node",
+		Long: `Generate a client configuration with a new certificate, signed by a control plane node.
 
 It is written to the path, by default ./talosconfig. The roles are
 ` + strings.Join(contract.Roles(), ", ") + ".",
@@ -38,7 +38,7 @@ It is written to the path, by default ./talosconfig. The roles are
 			}
 
 			if ttl <= 0 {
-				return session.UsageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
+				return session.UsageError(cmd, "--crt-ttl %s: want a positive time, such as 24h", ttl)
 			}
 
 			if _, err := os.Stat(path); err == nil {
@@ -61,14 +61,14 @@ It is written to the path, by default ./talosconfig. The roles are
 		},
 	})
 
-	cmd.Flags().StringSliceVar(&roles, "roles", []string{contract.RoleAdmin}, "what the certificate allows")
+	cmd.Flags().StringSliceVar(&roles, "roles", []string{contract.RoleAdmin}, "roles of the certificate")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
 	session.Complete(cmd, "roles", contract.Roles()...)
 
 	return cmd
 }
 
-// saveAs saves a new configuration for the same endpoints and nodes as the one in use.
+// saveAs saves a new configuration with the endpoints and nodes of the present one.
 func saveAs(s *session.Session, path string, config *talosconfig.Config) error {
 	made, err := config.Find("")
 	if err != nil {

@@ -53,7 +53,7 @@ func removeCommand(f *file) *cobra.Command {
 	}
 
 	cmd.Flags().BoolVarP(&yes, "noconfirm", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell what would be removed")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be removed")
 
 	return cmd
 }
@@ -88,7 +88,7 @@ func confirmed(cmd *cobra.Command, question string) bool {
 	return err == nil && (answer == "y" || answer == "yes")
 }
 
-// remove takes a context away. When it was the current one, the first of the others is.
+// remove removes a context. If it was the current one, the first of the others becomes the current one.
 func remove(c *talosconfig.Config, name string) {
 	delete(c.Contexts, name)
 
@@ -96,9 +96,5 @@ func remove(c *talosconfig.Config, name string) {
 		return
 	}
 
-	c.Context = ""
-
-	if names := c.Names(); len(names) > 0 {
-		c.Context = names[0]
-	}
+	c.Context = append(c.Names(), "")[0]
 }

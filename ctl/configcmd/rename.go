@@ -15,7 +15,7 @@ func renameCommand(f *file) *cobra.Command {
 		Use:               "rename <context> <new name>",
 		Short:             "Give a context another name",
 		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: f.firstContextName,
+		ValidArgsFunction: f.contextNames,
 		RunE: func(_ *cobra.Command, args []string) error {
 			from, to := args[0], args[1]
 
@@ -43,13 +43,4 @@ func renameCommand(f *file) *cobra.Command {
 			})
 		},
 	}
-}
-
-// firstContextName completes the first argument only.
-func (f *file) firstContextName(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-
-	return f.contextNames(cmd, args, typed)
 }

@@ -50,7 +50,7 @@ func validateCommand() *cobra.Command {
 			}
 
 			if strict && len(warnings) > 0 {
-				return fmt.Errorf("%s: %d warnings, which --strict takes for errors", path, len(warnings))
+				return fmt.Errorf("%s: %d warnings, which are errors with --strict", path, len(warnings))
 			}
 
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is valid for %s mode\n", path, m)
@@ -62,7 +62,7 @@ func validateCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&path, "config", "c", "", "file with the machine configuration, or - for the standard input")
 	flags.StringVarP(&mode, "mode", "m", "", "where the machine runs: metal, cloud or container")
-	flags.BoolVar(&strict, "strict", false, "take warnings for errors")
+	flags.BoolVar(&strict, "strict", false, "treat warnings as errors")
 
 	return session.Require(cmd, "config", "mode")
 }

@@ -42,10 +42,6 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			if err := applying.check(cmd); err != nil {
-				return err
-			}
-
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
@@ -53,8 +49,8 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 	})
 
 	applying.flags(cmd)
-	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
-	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "file with the configuration, or - for standard input")
+	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "patch the configuration before it is sent (inline, or @FILE); may be repeated")
 
 	return session.Require(cmd, "file")
 }
@@ -62,13 +58,13 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 func readConfig(cmd *cobra.Command, file string) ([]byte, error) {
 	content, err := session.ReadConfig(cmd, file)
 	if err == nil && len(bytes.TrimSpace(content)) == 0 {
-		err = fmt.Errorf("read configuration: %s is empty; make one with: talosctl gen config", file)
+		err = fmt.Errorf("read configuration: %s is empty; generate one with: talosctl gen config", file)
 	}
 
 	return content, err
 }
 
-// printApplied prints what the node says, in one piece.
+// printApplied prints the answer of the node with one write.
 func printApplied(w io.Writer, node string, answer *machine.ApplyConfiguration) error {
 	var b bytes.Buffer
 

@@ -15,42 +15,30 @@ import (
 )
 
 // applyModes are the values of --mode.
-var applyModes = map[string]machine.ApplyConfigurationRequest_Mode{
-	"auto":      machine.ApplyConfigurationRequest_AUTO,
-	"no-reboot": machine.ApplyConfigurationRequest_NO_REBOOT,
-	"staged":    machine.ApplyConfigurationRequest_STAGED,
-	"try":       machine.ApplyConfigurationRequest_TRY,
+var applyModes = []session.Named[machine.ApplyConfigurationRequest_Mode]{
+	{Name: "auto", Value: machine.ApplyConfigurationRequest_AUTO},
+	{Name: "no-reboot", Value: machine.ApplyConfigurationRequest_NO_REBOOT},
+	{Name: "staged", Value: machine.ApplyConfigurationRequest_STAGED},
+	{Name: "try", Value: machine.ApplyConfigurationRequest_TRY},
 }
 
 // applying holds the flags of the commands that send a configuration.
 type applying struct {
-	mode    string
+	mode    machine.ApplyConfigurationRequest_Mode
 	dryRun  bool
 	timeout time.Duration
-	as      machine.ApplyConfigurationRequest_Mode
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (taken back after --timeout)")
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, and change nothing")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when it is taken back")
-	session.Complete(cmd, "mode", "auto", "no-reboot", "staged", "try")
+	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout)", applyModes)
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted")
 }
 
-func (a *applying) check(cmd *cobra.Command) error {
-	var known bool
-
-	if a.as, known = applyModes[a.mode]; !known {
-		return session.UsageError(cmd, "--mode %q is unknown: want auto, no-reboot, staged or try", a.mode)
-	}
-
-	return nil
-}
-
-// send sends the configuration to the node and prints what the node says.
+// send sends the configuration to the node and prints the answer.
 func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config []byte) error {
-	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.as, DryRun: a.dryRun}
-	if a.as == machine.ApplyConfigurationRequest_TRY {
+	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.mode, DryRun: a.dryRun}
+	if a.mode == machine.ApplyConfigurationRequest_TRY {
 		request.TryModeTimeout = durationpb.New(a.timeout)
 	}
 

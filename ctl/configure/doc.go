@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newApplyConfigCommand(s),

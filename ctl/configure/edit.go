@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,8 @@ func newEditCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "edit machineconfig [ID]",
 		Short: "Change the machine configuration of the nodes in an editor",
-		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send
-what was saved. A file that is not changed is not sent. If the node refuses it the editor opens again.`,
+		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send the saved
+file. An unchanged file is not sent. If the node rejects the configuration, the editor opens again.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := machineConfigArgs(cmd, args)
@@ -38,10 +39,6 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 
 			if namespace != machineConfigKind.Namespace {
 				return session.UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
-			}
-
-			if err := applying.check(cmd); err != nil {
-				return err
 			}
 
 			return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
@@ -57,27 +54,30 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 	})
 
 	applying.flags(cmd)
-	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
+	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource; config is the only one")
 
 	return cmd
 }
 
 func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, config string) error {
-	file, err := newEditFile()
+	// The file holds secrets, so it is in a directory of its own.
+	directory, err := os.MkdirTemp("", "talosctl-edit-")
 	if err != nil {
-		return err
+		return fmt.Errorf("edit: %w", err)
 	}
 
+	path, keep := filepath.Join(directory, "machineconfig.yaml"), false
+
 	defer func() {
-		if !file.kept {
-			file.remove()
+		if !keep {
+			os.RemoveAll(directory) // there is nothing to do about a failure
 		}
 	}()
 
 	var refused error
 
 	for before := config; ; {
-		edited, err := file.edit(ctx, cmd, editHeader(n.Name, refused)+before)
+		edited, err := edit(ctx, cmd, path, editHeader(n.Name, refused)+before)
 		if err != nil {
 			return err
 		}
@@ -97,22 +97,22 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applyi
 		}
 
 		if status.Code(err) != codes.InvalidArgument {
-			file.kept = true
+			keep = true
 
-			return fmt.Errorf("what was edited is kept in %s: %w", file.path, err)
+			return fmt.Errorf("send configuration (kept in %s): %w", path, err)
 		}
 
 		before, refused = edited, err
 	}
 }
 
-// editMark begins the lines that are for the eyes of the editor only.
+// editMark begins the lines of the header, which are not sent.
 const editMark = "#|"
 
 func editHeader(node string, refused error) string {
-	text := "The machine configuration of node " + node + ". Save to send it, leave it as it is to cancel."
+	text := "The machine configuration of node " + node + ". Save to send it, leave it unchanged to cancel."
 	if refused != nil {
-		text += "\n\nThe node refused it:\n" + refused.Error()
+		text += "\n\nThe node rejected it:\n" + refused.Error()
 	}
 
 	var header strings.Builder
@@ -136,28 +136,9 @@ func withoutHeader(text string) string {
 	return kept.String()
 }
 
-// editFile is the file that the editor opens. It holds secrets, so it is in a directory of its own.
-type editFile struct {
-	directory, path string
-	// kept tells that what the user wrote could not be sent, and is not to be lost.
-	kept bool
-}
-
-func newEditFile() (*editFile, error) {
-	directory, err := os.MkdirTemp("", "talosctl-edit-")
-	if err != nil {
-		return nil, fmt.Errorf("edit: %w", err)
-	}
-
-	return &editFile{directory: directory, path: directory + "/machineconfig.yaml"}, nil
-}
-
-func (f *editFile) remove() {
-	os.RemoveAll(f.directory) // the directory is only ours
-}
-
-func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (string, error) {
-	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+// edit opens the text in an editor, as the file at path, and returns what it saves.
+func edit(ctx context.Context, cmd *cobra.Command, path, text string) (string, error) {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("edit: %w", err)
 	}
 
@@ -167,14 +148,14 @@ func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (s
 	}
 
 	//program:user $EDITOR
-	program := exec.CommandContext(ctx, editor[0], append(editor[1:], f.path)...)
+	program := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
 	program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 
 	if err := program.Run(); err != nil {
 		return "", fmt.Errorf("edit: run %s: %w; set $EDITOR to the editor to use", editor[0], err)
 	}
 
-	edited, err := os.ReadFile(f.path)
+	edited, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("edit: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// machineConfigKind is where a node has its configuration: that in effect, and that of its next boot.
+// machineConfigKind is the kind of the two configurations of a node: the one in effect, and the one of the next boot.
 var machineConfigKind = client.Kind{Namespace: "config", Type: "MachineConfigs.config.talos.dev"}
 
 const (
@@ -23,13 +23,13 @@ const (
 	persistentConfig = "persistent"
 )
 
-// machineConfigArgs checks the arguments of commands that change resources, of which the machine configuration is the
-// only one, and returns its id if there is one.
+// machineConfigArgs checks the arguments of commands that change a machine configuration, the only resource that can be changed. It
+// returns the id, if there is one.
 func machineConfigArgs(cmd *cobra.Command, args []string) (id string, err error) {
 	switch name := strings.ToLower(args[0]); name {
 	case "mc", "machineconfig", "machineconfigs", strings.ToLower(machineConfigKind.Type):
 	default:
-		return "", session.UsageError(cmd, "resources of type %q cannot be changed from outside: only machineconfig can", args[0])
+		return "", session.UsageError(cmd, "resources of type %q cannot be changed: only machineconfig can", args[0])
 	}
 
 	if len(args) < 2 {
@@ -49,8 +49,7 @@ func completeMachineConfig(_ *cobra.Command, args []string, _ string) ([]string,
 	return offered, cobra.ShellCompDirectiveNoFileComp
 }
 
-// machineConfig reads the node's configuration. Without an id it is that of the next boot, so that a change that waits
-// for a reboot is not lost by another one.
+// readMachineConfig reads the node's configuration. Without an id it reads the one of the next boot, so that a staged change is not lost.
 func readMachineConfig(ctx context.Context, n session.Node, id string) (string, error) {
 	if id != "" {
 		return oneMachineConfig(ctx, n, id)

@@ -12,12 +12,7 @@ import (
 )
 
 func newMetaCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "meta",
-		Short: "Write or delete keys of the META partition; talosctl get metakeys lists them",
-	}
-
-	cmd.AddCommand(
+	return session.Group("meta", "Write or delete keys of the META partition; talosctl get metakeys lists them",
 		metaCommand(s, "write KEY VALUE", "Write a key of the META partition", 2,
 			func(n session.Node, ctx context.Context, key uint8, args []string) error {
 				return n.WriteMeta(ctx, key, []byte(args[1]))
@@ -25,8 +20,6 @@ func newMetaCommand(s *session.Session) *cobra.Command {
 		metaCommand(s, "delete KEY", "Delete a key of the META partition", 1,
 			func(n session.Node, ctx context.Context, key uint8, _ []string) error { return n.DeleteMeta(ctx, key) }),
 	)
-
-	return cmd
 }
 
 func metaCommand(s *session.Session, use, short string, args int, act func(n session.Node, ctx context.Context, key uint8, args []string) error) *cobra.Command {

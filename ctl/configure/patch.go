@@ -21,7 +21,7 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 
 	cmd := s.Flags(&cobra.Command{
 		Use:     "patch machineconfig [ID]",
-		Short:   "Change the machine configuration of the nodes by patches",
+		Short:   "Patch the machine configuration of the nodes",
 		Example: `  talosctl patch mc -n 172.20.0.2 -p '{"machine": {"network": {"hostname": "one"}}}'`,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,16 +30,12 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			if err := applying.check(cmd); err != nil {
-				return err
-			}
-
 			for _, file := range files {
 				patches = append(patches, "@"+file)
 			}
 
 			if len(patches) == 0 {
-				return session.UsageError(cmd, "there is nothing to change: give a patch with --patch")
+				return session.UsageError(cmd, "no patch: set one with --patch")
 			}
 
 			changes, err := patch.Load(patches)
@@ -71,8 +67,8 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 	})
 
 	applying.flags(cmd)
-	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "a patch, or @FILE; may be repeated")
-	cmd.Flags().StringArrayVar(&files, "patch-file", nil, "a file with a patch; may be repeated")
+	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "patch to apply (inline, or @FILE); may be repeated")
+	cmd.Flags().StringArrayVar(&files, "patch-file", nil, "file with a patch; may be repeated")
 
 	return cmd
 }

@@ -12,10 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl dashboard.
+func Command(s *session.Session) *cobra.Command {
 	var interval time.Duration
 
 	cmd := s.MaintenanceFlags(&cobra.Command{
@@ -24,11 +22,11 @@ func newCommand(s *session.Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < time.Second {
-				return session.UsageError(cmd, "--update-interval %s is too short: one second is the least", interval)
+				return session.UsageError(cmd, "--update-interval %s: want at least 1s", interval)
 			}
 
 			if !session.IsTerminal(os.Stdin) || !session.IsTerminal(os.Stdout) {
-				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
+				return errors.New("the dashboard needs a terminal; for scripts use get, services, memory and logs")
 			}
 
 			nodes, closeAll, err := s.Targets()
@@ -42,7 +40,7 @@ func newCommand(s *session.Session) *cobra.Command {
 		},
 	})
 
-	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
+	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between updates of CPU, memory, processes and services")
 
 	return cmd
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dashboard shows machines on a terminal: what each is doing, its logs, its resources and its network.
+// Package dashboard shows machines on a terminal: their state, logs, resources and networks.
 //
-// The model is a value that messages change and from which the screen is drawn; it talks to nobody. The feed talks to
-// the nodes, each by itself, so that one that is dead holds up no other: it watches the resources that are shown, asks
-// for numbers once an interval, with a limit on each question, and sends what it learns as messages. What a screen alone
-// needs, a log or the resources of a type, is followed only while that screen is on.
+// The model is a value that messages change and from which the screen is drawn. It does no I/O. The feed talks to each node
+// independently, so a node that is down does not delay the others. It watches the resources that are shown, polls numbers once an
+// interval with a timeout, and sends the answers to the model as messages. The log of a service and the resources of a type are followed
+// only while their screen is shown.
 package dashboard

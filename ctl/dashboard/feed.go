@@ -26,9 +26,6 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// The questions that are asked once an interval; the first tells whether the node is alive.
-const questionAlive = "version"
-
 const (
 	logTail      = 500
 	retryFirst   = time.Second
@@ -44,13 +41,13 @@ var watched = []client.Kind{
 	kindOf[network.TimeServerStatusSpec](), kindOf[network.NodeAddressSpec](),
 }
 
-// learned is the message that something is known of a node.
+// learned is the message about news of a node.
 type learned struct {
 	node  int
 	apply func(*Node)
 }
 
-// feed asks the nodes and sends what it learns, until its context ends.
+// feed polls and watches the nodes and sends the answers, until its context ends.
 type feed struct {
 	ctx      context.Context // of the program
 	targets  []session.Node
@@ -69,78 +66,45 @@ func (f *feed) start() {
 	}
 }
 
-func (f *feed) learn(node int, apply func(*Node)) { f.send(learned{node, apply}) }
+// learn sends a change of a node. It is not applied if the context has ended by then.
+func (f *feed) learn(ctx context.Context, node int, apply func(*Node)) {
+	f.send(learned{node, func(n *Node) {
+		if ctx.Err() == nil {
+			apply(n)
+		}
+	}})
+}
 
-// poll asks all questions at once, and again an interval after the last of them was answered or given up.
+// poll asks all questions at once, and again an interval after the last answer or timeout.
 func (f *feed) poll(node int) {
 	t := f.targets[node]
 
-	var (
-		types   bool
-		sampled time.Time
-	)
-
-	for {
+	for types := false; ; {
 		var round sync.WaitGroup
 
-		ask := func(question string, do func(ctx context.Context) (func(*Node), error)) {
+		for name, ask := range questions {
+			if name == questionTypes && types {
+				continue
+			}
+
 			round.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Forward(f.ctx), max(f.interval, 5*time.Second))
 				defer cancel()
 
-				apply, err := do(ctx)
+				take, err := ask(ctx, t)
 				at := time.Now()
 
-				f.learn(node, func(n *Node) {
-					n.answered(question, at, err)
+				if name == questionTypes {
+					types = err == nil
+				}
+
+				f.learn(f.ctx, node, func(n *Node) {
+					n.answered(name, at, err)
 
 					if err == nil {
-						apply(n)
+						take(n, at)
 					}
 				})
-			})
-		}
-
-		ask(questionAlive, func(ctx context.Context) (func(*Node), error) {
-			v, err := t.Client.Version(ctx)
-
-			return func(n *Node) { n.Version = v.GetVersion() }, err
-		})
-		ask("load", func(ctx context.Context) (func(*Node), error) {
-			load, err := t.Client.LoadAvg(ctx)
-
-			return func(n *Node) { n.Load = load }, err
-		})
-		ask("memory", func(ctx context.Context) (func(*Node), error) {
-			memory, err := t.Client.Memory(ctx)
-
-			return func(n *Node) { n.Memory = memory }, err
-		})
-		ask("CPU", func(ctx context.Context) (func(*Node), error) {
-			stat, err := t.Client.SystemStat(ctx)
-
-			return func(n *Node) { n.setStat(stat) }, err
-		})
-		ask("services", func(ctx context.Context) (func(*Node), error) {
-			services, err := t.Client.Services(ctx)
-
-			return func(n *Node) { n.Services = services }, err
-		})
-		ask("processes", func(ctx context.Context) (func(*Node), error) {
-			processes, err := t.Client.Processes(ctx)
-			now := time.Now()
-			elapsed := now.Sub(sampled)
-			sampled = now
-
-			return func(n *Node) { n.setProcesses(processes, elapsed) }, err
-		})
-
-		if !types {
-			ask("types of resources", func(ctx context.Context) (func(*Node), error) {
-				definitions, err := t.Client.Definitions(ctx)
-				types = err == nil
-
-				return func(n *Node) { n.Types = definitions }, err
 			})
 		}
 
@@ -159,17 +123,17 @@ func (f *feed) watch(node int, kind client.Kind) (stop func()) {
 	f.running.Go(func() {
 		f.follow(ctx, node, kind)
 
-		// That it could not be followed is no trouble of the node any more.
-		f.learn(node, func(n *Node) { delete(n.Errors, watchOf(kind)) })
+		// The failure of a watch that was stopped is of no interest.
+		f.learn(f.ctx, node, func(n *Node) { delete(n.Errors, watchOf(kind)) })
 	})
 
 	return cancel
 }
 
-// watchOf is the question that a watch is, among the errors of a node.
+// watchOf returns the name of a watch in the errors of a node.
 func watchOf(kind client.Kind) string { return "watch " + kind.Type }
 
-// follow keeps a kind of resources in line with the node's: a watch, and another one whenever it breaks.
+// follow watches a kind of resources, and begins again when the watch breaks.
 func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 	for delay := retryFirst; ; delay = min(2*delay, retryLongest) {
 		began, err := f.followOnce(ctx, node, kind)
@@ -177,15 +141,15 @@ func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 			return
 		}
 
-		// What the node does not have, or does not show to the caller, is no failure of the node; nor is a watch that
-		// breaks, until the next one does not begin.
+		// A kind that the node does not have, or that the caller may not read, is not a failure of the node. A watch that breaks is a
+		// failure only if the next one does not begin.
 		switch code := status.Code(err); {
 		case began:
 			delay = retryFirst
 		case code == codes.PermissionDenied, code == codes.Unimplemented:
 			delay = retryLongest
 		default:
-			f.learn(node, func(n *Node) { n.answered(watchOf(kind), time.Now(), err) })
+			f.learn(ctx, node, func(n *Node) { n.answered(watchOf(kind), time.Now(), err) })
 		}
 
 		if !pause(ctx, delay) {
@@ -209,39 +173,35 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 		case event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED:
 			began = true
 
-			f.learn(node, func(n *Node) {
+			f.learn(ctx, node, func(n *Node) {
 				n.Resources[kind] = initial
 				n.answered(watchOf(kind), time.Now(), nil)
 			})
 		case !began:
 			initial[id] = r
 		case event.GetEventType() == cosiapi.EventType_DESTROYED:
-			f.learn(node, func(n *Node) { delete(n.Resources[kind], id) })
+			f.learn(ctx, node, func(n *Node) { delete(n.Resources[kind], id) })
 		default:
-			f.learn(node, func(n *Node) { n.Resources[kind][id] = r })
+			f.learn(ctx, node, func(n *Node) { n.Resources[kind][id] = r })
 		}
 	}
 
-	return began, errors.New("the watch of " + kind.Type + " ended")
+	return began, errors.New("watch " + kind.Type + ": it ended")
 }
 
-// logs follows the log of a service until it is stopped, and again whenever it breaks off.
+// logs follows the log of a service until it is stopped, and begins again when the stream breaks.
 func (f *feed) logs(node int, service string) (stop func()) {
 	ctx, cancel := context.WithCancel(f.ctx)
 
-	// The caller is the one who takes messages: it cannot wait for one to be taken.
+	// The caller receives the messages: it must not wait until one is received.
 	f.running.Go(func() {
-		f.learn(node, func(n *Node) {
-			if ctx.Err() == nil {
-				n.forgetLog()
-			}
-		})
+		f.learn(ctx, node, (*Node).forgetLog)
 
 		for delay := retryFirst; ; delay = min(2*delay, retryLongest) {
 			err := f.readLog(ctx, node, service)
 
-			f.learn(node, func(n *Node) {
-				if ctx.Err() == nil && err != nil {
+			f.learn(ctx, node, func(n *Node) {
+				if err != nil {
 					cause, _ := client.Explain(err)
 					n.LogErr = clean(cause)
 				}
@@ -263,14 +223,14 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	})
 	defer stream.Close()
 
-	again := true // what was read before comes anew
+	again := true // the stream repeats the lines that were read before
 
 	for in := bufio.NewReaderSize(stream, maxLogLine); ; {
-		line, _, err := in.ReadLine() // a longer line comes in parts
+		line, _, err := in.ReadLine() // a longer line is returned in parts
 		if err == nil || errors.Is(err, io.EOF) && len(line) > 0 {
 			lines := []string{string(line)}
 
-			// What is there already goes with it: one message for a burst.
+			// Lines that are already buffered go into the same message.
 			for len(lines) < logTail && wholeLine(in) {
 				more, _, err := in.ReadLine()
 				if err != nil {
@@ -283,11 +243,7 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 			replace := again
 			again = false
 
-			f.learn(node, func(n *Node) {
-				if ctx.Err() != nil {
-					return
-				}
-
+			f.learn(ctx, node, func(n *Node) {
 				if replace {
 					n.forgetLog()
 				}
@@ -306,7 +262,7 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	}
 }
 
-// wholeLine tells whether there is one that need not be waited for.
+// wholeLine reports whether the buffer has a whole line.
 func wholeLine(in *bufio.Reader) bool {
 	there, err := in.Peek(in.Buffered())
 

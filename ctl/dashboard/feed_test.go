@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// endpoint serves a machine that answers, one that is down, and one that takes every question and answers none.
+// endpoint serves a machine that answers, a machine that is down, and a machine that never answers.
 func endpoint(t *testing.T) []session.Node {
 	t.Helper()
 
@@ -67,7 +67,7 @@ func endpoint(t *testing.T) []session.Node {
 	return targets
 }
 
-// watcher applies what a feed learns, as the program would.
+// watcher applies the messages of a feed to a model, as the program would.
 type watcher struct {
 	mu sync.Mutex
 	m  *model
@@ -93,13 +93,12 @@ func (w *watcher) until(t *testing.T, what string, holds func(m *model) bool) {
 		}
 
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not come about that %s", what)
+			t.Fatalf("timed out: %s", what)
 		}
 	}
 }
 
-// TestFeed: a machine that answers is shown whole while one beside it is down and another hangs, and nothing is left
-// running at the end.
+// TestFeed: a machine that answers is shown completely while another one is down and a third one hangs. No goroutine is left at the end.
 func TestFeed(t *testing.T) {
 	targets := endpoint(t)
 
@@ -127,16 +126,16 @@ func TestFeed(t *testing.T) {
 	})
 	stop()
 
-	stop = f.logs(2, "nobody")
+	stop = f.logs(2, "unknown")
 
-	w.until(t, "a log that is not there is told", func(m *model) bool { return strings.Contains(m.nodes[2].LogErr, "nobody") })
+	w.until(t, "a missing log is reported", func(m *model) bool { return strings.Contains(m.nodes[2].LogErr, "unknown") })
 	stop()
 
 	kind := client.Kind{Namespace: "n", Type: "Things.test.dev"}
 	failing := func(m *model) bool { return m.nodes[0].Errors[watchOf(kind)].cause != "" }
 	stop = f.watch(0, kind)
 
-	w.until(t, "a watch that fails is told", failing)
+	w.until(t, "a watch that fails is reported", failing)
 	stop()
 	w.until(t, "a watch that is over fails no more", func(m *model) bool { return !failing(m) })
 
@@ -148,7 +147,7 @@ func TestFeed(t *testing.T) {
 	end()
 }
 
-// begin starts a feed of the targets; end stops it, and waits until nothing is left of it.
+// begin starts a feed of the targets; end stops it and waits until it has ended.
 func begin(t *testing.T, targets []session.Node, interval time.Duration) (f *feed, w *watcher, end func()) {
 	t.Helper()
 
@@ -165,7 +164,7 @@ func begin(t *testing.T, targets []session.Node, interval time.Duration) (f *fee
 	}
 }
 
-// TestLogComesBack: the log of a node that was away is read again.
+// TestLogComesBack: the log of a node that was down is followed again.
 func TestLogComesBack(t *testing.T) {
 	n := &clienttest.Node{Logs: map[string]string{client.SystemNamespace + "/etcd": "one\ntwo\n"}}
 	n.SetDown(true)
@@ -183,7 +182,7 @@ func TestLogComesBack(t *testing.T) {
 	f.send = w.send
 
 	f.logs(0, "etcd")
-	w.until(t, "the failure is told", func(m *model) bool { return m.nodes[0].LogErr != "" })
+	w.until(t, "the failure is reported", func(m *model) bool { return m.nodes[0].LogErr != "" })
 	n.SetDown(false)
 	w.until(t, "the log is there", func(m *model) bool {
 		return m.nodes[0].LogErr == "" && slices.Equal(m.nodes[0].Log, []string{"one", "two"})
@@ -193,7 +192,7 @@ func TestLogComesBack(t *testing.T) {
 	f.running.Wait()
 }
 
-// TestWholeLine: a line of which the end has not come yet is not waited for.
+// TestWholeLine: a line without its end is not a whole line.
 func TestWholeLine(t *testing.T) {
 	in := bufio.NewReader(io.MultiReader(strings.NewReader("one\ntwo\nthr"), strings.NewReader("ee\n")))
 

@@ -22,13 +22,13 @@ const (
 
 var screenNames = []string{"Overview", "Logs", "Resources", "Network"}
 
-// source is what the model asks for when a screen is opened; it answers with messages.
+// source follows what a screen shows, and sends messages.
 type source interface {
 	logs(node int, service string) (stop func())
 	watch(node int, kind client.Kind) (stop func())
 }
 
-// model is everything that is shown. It is changed by messages alone.
+// model is everything that is shown. Only messages change it.
 type model struct {
 	nodes  []*Node
 	source source
@@ -37,21 +37,21 @@ type model struct {
 	width, height int
 	node          int
 	screen        screen
-	stop          func() // what the screen follows
+	stop          func() // stops what the screen follows
 
 	service   list   // of the log
 	followed  string // the service whose log is read
-	back      int    // lines of the log from its end
+	back      int    // lines of the log below the screen
 	processes list
 
 	kinds, found list // types of resources, and resources of the one that is open
 	open         *client.Definition
 	object       string // id of the resource that is shown
-	top          int    // first line of it
+	top          int    // its first line on the screen
 	filter       filter
 }
 
-// filter narrows a list while one types.
+// filter is the text that the rows of a list must contain.
 type filter struct {
 	on   bool
 	text string
@@ -61,13 +61,13 @@ func (f filter) takes(s string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(f.text))
 }
 
-// list is a list of which one row is marked.
+// list is a list with a marked row.
 type list struct{ at int }
 
-// move goes by n rows in a list of so many.
+// move moves the mark by n rows in a list of this many rows.
 func (l *list) move(n, rows int) { l.at = max(0, min(rows-1, l.at+n)) }
 
-// window is the part of the rows that fits, with the marked row in it.
+// window returns the rows that fit, with the marked row among them.
 func (l *list) window(rows, height int) (from, to int) {
 	l.move(0, rows)
 
@@ -102,12 +102,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		before := n.logged
 		msg.apply(n)
 
-		if m.back > 0 && msg.node == m.node { // what one reads stays where it is
+		if m.back > 0 && msg.node == m.node { // the lines on the screen stay
 			m.back = max(0, min(m.back+n.logged-before, len(n.Log)-1))
 		}
 
 		if m.screen == logs && msg.node == m.node && m.followed == "" {
-			m.followLog() // the services have just become known
+			m.followLog() // the services are known now
 		}
 	case tick:
 		return m, every()
@@ -127,7 +127,7 @@ func (m *model) View() tea.View {
 	return view
 }
 
-// key does what a key means. While a filter is typed, letters belong to it.
+// key handles a key. While a filter is typed, letters belong to it.
 func (m *model) key(key string) tea.Cmd {
 	if key == "ctrl+c" {
 		return m.quit()
@@ -169,7 +169,7 @@ func (m *model) key(key string) tea.Cmd {
 	return nil
 }
 
-// far is more pages than anything has.
+// far is more pages than any list has.
 const far = 1 << 20
 
 func (m *model) quit() tea.Cmd {
@@ -178,7 +178,7 @@ func (m *model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// typed takes a key for the filter; false if it is none for it.
+// typed handles a key of the filter. It returns false for other keys.
 func (m *model) typed(key string) bool {
 	switch {
 	case key == "esc":
@@ -198,7 +198,7 @@ func (m *model) typed(key string) bool {
 	return true
 }
 
-// show goes to a node and a screen.
+// show shows a screen of a node.
 func (m *model) show(node int, to screen) {
 	m.stop()
 	m.stop = func() {}
@@ -225,7 +225,7 @@ func kind(d *client.Definition) client.Kind {
 	return client.Kind{Namespace: d.DefaultNamespace, Type: d.Type}
 }
 
-// followLog reads the log of the marked service.
+// followLog follows the log of the marked service.
 func (m *model) followLog() {
 	services := m.nodes[m.node].Services
 	if len(services) == 0 {
@@ -239,7 +239,7 @@ func (m *model) followLog() {
 	m.stop = m.source.logs(m.node, m.followed)
 }
 
-// enter opens what is marked.
+// enter opens the marked type or resource.
 func (m *model) enter() {
 	if m.screen != resources {
 		return
@@ -265,7 +265,7 @@ func (m *model) enter() {
 	}
 }
 
-// leave closes what was opened last.
+// leave closes the filter, resource or type that was opened last.
 func (m *model) leave() {
 	switch {
 	case m.filter.text != "":
@@ -278,7 +278,7 @@ func (m *model) leave() {
 	}
 }
 
-// move marks another row, or scrolls.
+// move moves the mark by n rows, or scrolls.
 func (m *model) move(n int) {
 	switch {
 	case m.screen == overview:
@@ -299,7 +299,7 @@ func (m *model) move(n int) {
 	}
 }
 
-// page goes by pages.
+// page moves by n pages.
 func (m *model) page(n int) {
 	rows := n * max(1, m.height-6)
 

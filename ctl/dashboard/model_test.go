@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected screens anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the expected screens")
 
 // recorder is a source that notes what it is asked for.
 type recorder struct{ open, asked []string }
@@ -172,7 +172,7 @@ func TestSources(t *testing.T) {
 	}{
 		{[]string{"2"}, []string{"log of machined on 0"}},
 		{[]string{"down"}, []string{"log of apid on 0"}},
-		{[]string{"tab"}, nil}, // the other node has not told its services
+		{[]string{"tab"}, nil}, // the services of the other node are not known yet
 		{[]string{"tab"}, []string{"log of apid on 0"}},
 		{[]string{"3"}, nil},
 		{[]string{"enter"}, []string{"MachineStatuses.runtime.talos.dev on 0"}},

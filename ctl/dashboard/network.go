@@ -3,11 +3,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -16,7 +18,7 @@ import (
 
 var machineType = kindOf[config.MachineTypeSpec]()
 
-// network shows how the machine is connected.
+// network returns the lines of the network screen.
 func (m *model) network(n *Node, height int) []string {
 	lines := []string{" " + heading.Styled("STATE")}
 	lines = append(lines, networkState(n)...)
@@ -71,16 +73,9 @@ func state(name string, on bool) string {
 	return bad.Styled("✗ " + name)
 }
 
-func joined[T fmt.Stringer](list []T) string {
-	texts := make([]string, len(list))
-	for i, x := range list {
-		texts[i] = x.String()
-	}
+func joined[T fmt.Stringer](list []T) string { return strings.Join(session.Names(list, T.String), " ") }
 
-	return strings.Join(texts, " ")
-}
-
-// linkTable shows the links with their addresses; those of hardware first.
+// linkTable returns the links with their addresses, physical links first.
 func linkTable(n *Node) []string {
 	addresses := map[string][]netip.Prefix{}
 	for _, a := range specs[network.AddressStatusSpec](n) {
@@ -100,11 +95,7 @@ func linkTable(n *Node) []string {
 			carrier = good.Styled("up")
 		}
 
-		kind := l.spec.Kind
-		if kind == "" {
-			kind = l.spec.Type.String()
-		}
-
+		kind := cmp.Or(l.spec.Kind, l.spec.Type.String())
 		rows[i] = []string{l.id, clean(kind), carrier, l.spec.HardwareAddr.String(), fmt.Sprint(l.spec.MTU), joined(addresses[l.id])}
 	}
 
@@ -122,7 +113,7 @@ func rank(l network.LinkStatusSpec) int {
 	}
 }
 
-// routeTable shows the routes of the main table; those of others are the kernel's own or a tunnel's.
+// routeTable returns the routes of the main table. Other tables have routes of the kernel or of tunnels.
 func routeTable(n *Node) []string {
 	var rows [][]string
 

@@ -22,12 +22,12 @@ const (
 	maxLines   = 2000 // of a log
 )
 
-// Node is what is known of a machine.
+// Node is what is known about a machine.
 type Node struct {
 	Name string
-	// Errors of the questions that failed last, by question.
+	// Errors are the failures of the questions, by question.
 	Errors map[string]failure
-	// Answered is when it last answered anything.
+	// Answered is the time of the last answer.
 	Answered time.Time
 
 	Version   *machine.VersionInfo
@@ -39,38 +39,35 @@ type Node struct {
 	Services  []*machine.ServiceInfo
 	Types     client.Definitions
 
-	// Resources that are watched, by kind and id.
+	// Resources are the watched resources, by kind and id.
 	Resources map[client.Kind]map[string]*cosiapi.Resource
 
-	// Log of the service that is shown.
+	// Log has the last lines of the service that is shown.
 	Log    []string
 	LogErr string
-	logged int // lines that came, less those that were forgotten
+	logged int // lines received, less those that were dropped
 
-	times map[int32]float64 // CPU seconds of each process, as of the sample before
+	times   map[int32]float64 // CPU seconds of each process, as of the sample before
+	sampled time.Time         // when that was
 }
 
 type failure struct{ cause, try string }
 
 type process struct {
-	pid     int32
-	state   string
-	threads int32
-	memory  uint64
-	cpu     float64 // of one CPU, 0 to 1 and more
-	command string
+	*machine.ProcessInfo
+	cpu float64 // of one CPU, 0 to 1 and more
 }
 
 func newNode(name string) *Node {
 	return &Node{Name: name, Errors: map[string]failure{}, Resources: map[client.Kind]map[string]*cosiapi.Resource{}, times: map[int32]float64{}}
 }
 
-// dead tells whether nothing that was asked has been answered.
+// dead reports whether the node does not answer.
 func (n *Node) dead() bool {
 	return len(n.Errors) > 0 && n.Answered.IsZero() || n.Errors[questionAlive].cause != ""
 }
 
-// answered notes how a question went.
+// answered records the outcome of a question.
 func (n *Node) answered(question string, at time.Time, err error) {
 	if err == nil {
 		delete(n.Errors, question)
@@ -83,7 +80,7 @@ func (n *Node) answered(question string, at time.Time, err error) {
 	n.Errors[question] = failure{clean(cause), try}
 }
 
-// problems are the failures, in order, each cause once.
+// problems returns the failures in order, each cause once.
 func (n *Node) problems() []failure {
 	var out []failure
 
@@ -103,7 +100,7 @@ func (n *Node) problems() []failure {
 	return out
 }
 
-// setStat takes the counters of the CPUs; the share of work is of the time since the last ones.
+// setStat sets the counters of the CPUs, and the share of busy time since the last counters.
 func (n *Node) setStat(stat *machine.SystemStat) {
 	if last := n.Stat.GetCpuTotal(); last != nil {
 		busy := busyTime(stat.GetCpuTotal()) - busyTime(last)
@@ -124,17 +121,14 @@ func busyTime(s *machine.CPUStat) float64 {
 
 func allTime(s *machine.CPUStat) float64 { return busyTime(s) + s.GetIdle() + s.GetIowait() }
 
-// setProcesses takes the processes, busiest first; elapsed is the time since the last ones.
+// setProcesses sets the processes, busiest first. Elapsed is the time since they were last set.
 func (n *Node) setProcesses(list []*machine.ProcessInfo, elapsed time.Duration) {
 	times := make(map[int32]float64, len(list))
 	n.Processes = n.Processes[:0]
 
 	for _, p := range list {
 		times[p.GetPid()] = p.GetCpuTime()
-		command := cmp.Or(p.GetArgs(), p.GetCommand(), p.GetExecutable())
-		shown := process{
-			pid: p.GetPid(), state: p.GetState(), threads: p.GetThreads(), memory: p.GetResidentMemory(), command: clean(command),
-		}
+		shown := process{ProcessInfo: p}
 
 		if before, ok := n.times[p.GetPid()]; ok && elapsed > 0 {
 			shown.cpu = max(0, (p.GetCpuTime()-before)/elapsed.Seconds())
@@ -146,11 +140,11 @@ func (n *Node) setProcesses(list []*machine.ProcessInfo, elapsed time.Duration) 
 	n.times = times
 
 	slices.SortFunc(n.Processes, func(a, b process) int {
-		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.memory, a.memory), cmp.Compare(a.pid, b.pid))
+		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()), cmp.Compare(a.GetPid(), b.GetPid()))
 	})
 }
 
-// forgetLog makes room for another log, or for the same from its beginning.
+// forgetLog drops the lines of the log.
 func (n *Node) forgetLog() {
 	n.logged -= len(n.Log)
 	n.Log, n.LogErr = nil, ""
@@ -174,7 +168,7 @@ func kindOf[S resource.Spec]() client.Kind {
 	return client.Kind{Namespace: def.DefaultNamespace, Type: def.Type}
 }
 
-// spec reads the one resource with the id.
+// spec decodes the resource with the id.
 func spec[S resource.Spec](n *Node, id string) (S, bool) {
 	var s S
 
@@ -188,7 +182,7 @@ type entry[S resource.Spec] struct {
 	spec S
 }
 
-// specs reads all resources of a type that are understood, by id.
+// specs decodes all resources of a type, by id. It leaves out those that cannot be decoded.
 func specs[S resource.Spec](n *Node) []entry[S] {
 	kind := n.Resources[kindOf[S]()]
 

@@ -15,17 +15,17 @@ import (
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// ready tells whether the machine is, and whether that is known.
+// ready reports whether the machine is ready, and whether that is known.
 func (n *Node) ready() (ready, known bool) {
 	status, ok := spec[runtimeres.MachineStatusSpec](n, runtimeres.MachineStatusID)
 
 	return status.Status.Ready, ok
 }
 
-// sideBySide is how wide a terminal must be to show processes and services next to each other.
+// sideBySide is the least width of a terminal for processes and services next to each other.
 const sideBySide = 100
 
-// overview shows what the machine is doing.
+// overview returns the lines of the overview screen.
 func (m *model) overview(n *Node, height int) []string {
 	lines := m.head(n)
 	if n.Answered.IsZero() {
@@ -57,7 +57,7 @@ func (m *model) overview(n *Node, height int) []string {
 	return append(lines, beside(faint.Styled(" │ "), box(m.processTable(n, rest, left), left, rest), box(services, right, rest))...)
 }
 
-// head says who the machine is, and what it waits for.
+// head returns the identity and the state of the machine.
 func (m *model) head(n *Node) []string {
 	host, _ := spec[network.HostnameStatusSpec](n, network.HostnameID)
 	parts := []string{bold.Styled(clean(cmp.Or(host.Hostname, n.Name)))}
@@ -107,13 +107,13 @@ func (m *model) head(n *Node) []string {
 
 func (m *model) lastAnswer(n *Node) string {
 	if n.Answered.IsZero() {
-		return "  never yet"
+		return "  yet"
 	}
 
-	return "  the last one was " + sinceText(m.now().Sub(n.Answered)) + " ago"
+	return "  the last one " + sinceText(m.now().Sub(n.Answered)) + " ago"
 }
 
-// gauges show CPU, memory and load.
+// gauges returns the lines about CPU, memory and load.
 func (m *model) gauges(n *Node) []string {
 	const label, numbers = 6, 24
 
@@ -146,25 +146,12 @@ func (m *model) processTable(n *Node, height, width int) []string {
 
 	for i, p := range n.Processes {
 		rows[i] = []string{
-			fmt.Sprintf("%7d", p.pid), clean(p.state), fmt.Sprintf("%5.1f", p.cpu*100), fmt.Sprintf("%10s", bytesText(p.memory)),
-			fmt.Sprintf("%3d", p.threads), p.command,
+			fmt.Sprintf("%7d", p.GetPid()), clean(p.GetState()), fmt.Sprintf("%5.1f", p.cpu*100), fmt.Sprintf("%10s", bytesText(p.GetResidentMemory())),
+			fmt.Sprintf("%3d", p.GetThreads()), clean(cmp.Or(p.GetArgs(), p.GetCommand(), p.GetExecutable())),
 		}
 	}
 
-	lines := table([]string{"    PID", "S", " CPU%", "    MEMORY", "THR", "COMMAND"}, rows)
-	from, to := m.processes.window(len(rows), height-1)
-	out := []string{lines[0]}
-
-	for i := from; i < to; i++ {
-		line := fit(lines[i+1], width)
-		if i == m.processes.at {
-			line = marked.Styled(line)
-		}
-
-		out = append(out, line)
-	}
-
-	return out
+	return choose(table([]string{"    PID", "S", " CPU%", "    MEMORY", "THR", "COMMAND"}, rows), &m.processes, width, height)
 }
 
 func servicesTable(services []*machine.ServiceInfo) []string {

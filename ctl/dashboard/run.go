@@ -13,16 +13,12 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// run shows the nodes on the terminal until somebody quits or the context ends.
+// run shows the nodes on the terminal until the user quits or the context ends.
 func run(ctx context.Context, in io.Reader, out io.Writer, targets []session.Node, interval time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	names := make([]string, len(targets))
-	for i, t := range targets {
-		names[i] = t.Name
-	}
-
+	names := session.Names(targets, func(t session.Node) string { return t.Name })
 	f := &feed{ctx: ctx, targets: targets, interval: interval}
 	program := tea.NewProgram(newModel(names, f), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	f.send = program.Send
@@ -30,7 +26,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer, targets []session.Nod
 	f.start()
 
 	_, err := program.Run()
-	interrupted := context.Cause(ctx) // before it ends for any other reason
+	interrupted := context.Cause(ctx) // before cancel
 
 	cancel()
 	f.running.Wait()

@@ -11,13 +11,13 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// The smallest terminal that something is shown on.
+// The smallest size of a terminal.
 const (
 	minWidth  = 40
 	minHeight = 10
 )
 
-// draw is the whole screen, exactly as large as the terminal.
+// draw returns the whole screen, in the exact size of the terminal.
 func (m *model) draw() string {
 	if m.width == 0 || m.height == 0 {
 		return "" // its size is not known yet
@@ -49,7 +49,7 @@ func (m *model) draw() string {
 	return strings.Join(out, "\n")
 }
 
-// tabs are the nodes, the present one marked, each with how it is.
+// tabs returns the line of the nodes with their state, the present one marked.
 func (m *model) tabs() string {
 	parts := make([]string, 0, len(m.nodes))
 	width, first := 0, 0
@@ -75,7 +75,7 @@ func (m *model) tabs() string {
 		width += len(n.Name) + 4
 
 		if i == m.node && width > m.width {
-			first = max(0, i-1) // the present one stays on the screen
+			first = max(0, i-1) // keep the present node on the screen
 		}
 	}
 
@@ -123,23 +123,15 @@ func (m *model) keys() string {
 	return faint.Styled(fit(" "+strings.Join(append(keys, "q quit"), " · "), m.width))
 }
 
-// logs shows the services and the log of the one that is marked.
+// logs returns the lines of the services, with the log of the marked one.
 func (m *model) logs(n *Node, height int) []string {
 	const side = 18
 
-	var names []string
-
-	from, to := m.service.window(len(n.Services), height-1)
-	for i := from; i < to; i++ {
-		name := fit(" "+clean(n.Services[i].GetId()), side)
-		if i == m.service.at {
-			name = marked.Styled(name)
-		}
-
-		names = append(names, name)
+	names := []string{heading.Styled(fit(" SERVICE", side))}
+	for _, s := range n.Services {
+		names = append(names, " "+clean(s.GetId()))
 	}
 
-	left := append([]string{heading.Styled(fit(" SERVICE", side))}, names...)
 	width := m.width - side - 3
 
 	end := max(0, len(n.Log)-m.back)
@@ -156,25 +148,25 @@ func (m *model) logs(n *Node, height int) []string {
 	case n.LogErr != "":
 		right = append(right, bad.Styled(n.LogErr))
 	case len(n.Log) == 0 && len(n.Services) == 0:
-		right = []string{faint.Styled("the node has not told its services")}
+		right = []string{faint.Styled("the services of the node are not known yet")}
 	}
 
-	return beside(faint.Styled(" │ "), box(left, side, height), box(right, width, height))
+	return beside(faint.Styled(" │ "), box(choose(names, &m.service, side, height), side, height), box(right, width, height))
 }
 
-// types are the types of resources that the filter lets through.
+// types returns the types of resources that match the filter.
 func (m *model) types() []client.Definition {
 	return slices.DeleteFunc(slices.Clone(m.nodes[m.node].Types), func(d client.Definition) bool { return !m.filter.takes(d.Type) })
 }
 
-// ids are the resources of the open type that the filter lets through.
+// ids returns the ids of the resources of the open type that match the filter.
 func (m *model) ids() []string {
 	all := slices.Sorted(maps.Keys(m.nodes[m.node].Resources[kind(m.open)]))
 
 	return slices.DeleteFunc(all, func(id string) bool { return !m.filter.takes(id) })
 }
 
-// resources shows the types, the resources of one, or one resource.
+// resources returns the lines of the types, of the resources of a type, or of one resource.
 func (m *model) resources(n *Node, height int) []string {
 	switch {
 	case m.object != "":
@@ -190,7 +182,7 @@ func (m *model) resources(n *Node, height int) []string {
 		rows[i] = []string{clean(d.DisplayType), clean(d.DefaultNamespace), clean(strings.Join(d.AllAliases, " "))}
 	}
 
-	return m.choose(table([]string{" TYPE", "NAMESPACE", "ALIASES"}, indent(rows)), &m.kinds, height)
+	return choose(table([]string{" TYPE", "NAMESPACE", "ALIASES"}, indent(rows)), &m.kinds, m.width, height)
 }
 
 func (m *model) foundTable(n *Node, height int) []string {
@@ -203,10 +195,10 @@ func (m *model) foundTable(n *Node, height int) []string {
 
 	title := bold.Styled(fmt.Sprintf(" %s in namespace %s", clean(m.open.DisplayType), clean(m.open.DefaultNamespace)))
 	if n.Resources[kind(m.open)] == nil {
-		title += faint.Styled("  waiting for the node; it may be that these take more rights")
+		title += faint.Styled("  waiting for the node; your role may not be allowed to read them")
 	}
 
-	lines := m.choose(table([]string{" ID", "VERSION", "PHASE", "OWNER"}, indent(rows)), &m.found, height-1)
+	lines := choose(table([]string{" ID", "VERSION", "PHASE", "OWNER"}, indent(rows)), &m.found, m.width, height-1)
 
 	return append([]string{title}, lines...)
 }
@@ -219,15 +211,15 @@ func indent(rows [][]string) [][]string {
 	return rows
 }
 
-// choose shows the part of a table, its heading aside, that fits, with one row marked.
-func (m *model) choose(lines []string, l *list, height int) []string {
+// choose returns the heading of a table and the rows that fit, with one row marked.
+func choose(lines []string, l *list, width, height int) []string {
 	from, to := l.window(len(lines)-1, height-1)
 	out := []string{lines[0]}
 
 	for i := from; i < to; i++ {
 		line := lines[i+1]
 		if i == l.at {
-			line = marked.Styled(fit(line, m.width))
+			line = marked.Styled(fit(line, width))
 		}
 
 		out = append(out, line)
@@ -236,11 +228,11 @@ func (m *model) choose(lines []string, l *list, height int) []string {
 	return out
 }
 
-// objectText is a resource as YAML.
+// objectText returns a resource as lines of YAML.
 func (m *model) objectText(n *Node, height int) []string {
 	r := n.Resources[kind(m.open)][m.object]
 	if r == nil {
-		return []string{bold.Styled(" " + clean(m.object)), faint.Styled(" it does not exist any more")}
+		return []string{bold.Styled(" " + clean(m.object)), faint.Styled(" it no longer exists")}
 	}
 
 	md := r.GetMetadata()
@@ -265,7 +257,7 @@ func (m *model) objectText(n *Node, height int) []string {
 	return m.scroll(lines, height)
 }
 
-// scroll shows the lines from the top one on, and keeps that where there is something to see.
+// scroll returns the lines from the top line on. It limits the top line, so that the screen is filled.
 func (m *model) scroll(lines []string, height int) []string {
 	m.top = max(0, min(m.top, len(lines)-height))
 

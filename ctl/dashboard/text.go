@@ -22,7 +22,7 @@ var (
 	heading = ansi.Style{}.Bold().ForegroundColor(ansi.Cyan)
 )
 
-// clean takes out what would drive the terminal: escape sequences and control characters. Tabs become spaces.
+// clean removes what would control the terminal: escape sequences and control characters. Tabs become spaces.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -36,7 +36,7 @@ func clean(s string) string {
 	}, ansi.Strip(s))
 }
 
-// fit makes the text exactly so wide, in cells.
+// fit cuts or pads the text to a width in cells.
 func fit(s string, width int) string {
 	if width <= 0 {
 		return ""
@@ -49,7 +49,7 @@ func fit(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
 }
 
-// box makes lines exactly so wide and so many.
+// box cuts or pads lines to a width and a height.
 func box(lines []string, width, height int) []string {
 	out := make([]string, 0, max(0, height))
 
@@ -65,7 +65,7 @@ func box(lines []string, width, height int) []string {
 	return out
 }
 
-// beside puts blocks of lines of the same height next to each other.
+// beside joins blocks of lines of the same height side by side.
 func beside(gap string, blocks ...[]string) []string {
 	var out []string
 
@@ -81,7 +81,7 @@ func beside(gap string, blocks ...[]string) []string {
 	return out
 }
 
-// table lays out rows under headings in columns as wide as their contents; the last one takes what is left.
+// table returns rows below headings in aligned columns. The last column is not padded.
 func table(head []string, rows [][]string) []string {
 	widths := make([]int, len(head))
 
@@ -113,7 +113,7 @@ func table(head []string, rows [][]string) []string {
 	return out
 }
 
-// bar shows a share of a whole.
+// bar draws a share of a whole.
 func bar(share float64, width int) string {
 	full := min(width, max(0, int(share*float64(width)+0.5)))
 	style := good
@@ -128,7 +128,7 @@ func bar(share float64, width int) string {
 	return style.Styled(strings.Repeat("█", full)) + faint.Styled(strings.Repeat("░", width-full))
 }
 
-// spark shows the last shares as a line of small bars.
+// spark draws the last shares as a line of small bars.
 func spark(shares []float64, width int) string {
 	const levels = "▁▂▃▄▅▆▇█"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package etcdcmd is "talosctl etcd": the members of etcd, their status and alarms, snapshots, downgrades.
 package etcdcmd
 
 import (
@@ -11,30 +12,23 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "etcd",
-		Short: "Look after etcd on control plane nodes",
-	}
-
-	cmd.AddCommand(
+// Command returns talosctl etcd.
+func Command(s *session.Session) *cobra.Command {
+	return session.Group("etcd", "Manage etcd on control plane nodes",
 		newEtcdMembersCommand(s),
-		newEtcdMemberCommand(s),
+		session.Group("member", "Change the members of etcd", newEtcdRemoveMemberCommand(s, "remove")),
 		newEtcdRemoveMemberCommand(s, "remove-member"),
 		newEtcdStatusCommand(s),
 		newEtcdSnapshotCommand(s),
 		newEtcdAlarmCommand(s),
 		newEtcdDowngradeCommand(s),
-		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", session.Node.EtcdDefragment),
-		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
+		etcdAction(s, "defrag", "Release the free space of the database; do it on one node at a time", session.Node.EtcdDefragment),
+		etcdAction(s, "leave", "Remove the nodes themselves from etcd", session.Node.EtcdLeave),
 		newEtcdForfeitCommand(s),
 	)
-
-	return cmd
 }
 
-// etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
-// be without a quorum.
+// etcdAction returns a command for one node, without output. On several nodes at once etcd could lose its quorum.
 func etcdAction(s *session.Session, use, short string, act func(n session.Node, ctx context.Context) error) *cobra.Command {
 	return s.Flags(&cobra.Command{
 		Use:   use,
@@ -59,7 +53,7 @@ func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
 				}
 
 				if member == "" {
-					member = "the node did not lead, nothing was done"
+					member = "the node is not the leader, nothing was done"
 				} else {
 					member += " leads now"
 				}

@@ -4,6 +4,7 @@ package etcdcmd
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,30 +13,15 @@ import (
 )
 
 func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "downgrade",
-		Short: "Have etcd's storage go back to an earlier version",
-	}
-
-	cmd.AddCommand(
-		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
-			func(n session.Node, ctx context.Context, args []string) (string, error) {
-				return n.EtcdDowngradeValidate(ctx, args[0])
-			}),
-		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
-			func(n session.Node, ctx context.Context, args []string) (string, error) {
-				return n.EtcdDowngradeEnable(ctx, args[0])
-			}),
-		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
-			func(n session.Node, ctx context.Context, _ []string) (string, error) {
-				return n.EtcdDowngradeCancel(ctx)
-			}),
+	return session.Group("downgrade", "Downgrade etcd's storage to an earlier version",
+		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can be downgraded to a version, such as 3.5", 1, session.Node.EtcdDowngradeValidate),
+		etcdDowngradeCommand(s, "enable VERSION", "Downgrade etcd's storage to a version, such as 3.5", 1, session.Node.EtcdDowngradeEnable),
+		etcdDowngradeCommand(s, "cancel", "Cancel the downgrade", 0,
+			func(n session.Node, ctx context.Context, _ string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
 	)
-
-	return cmd
 }
 
-func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
+func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, version string) (string, error)) *cobra.Command {
 	return s.OutputFlag(s.Flags(&cobra.Command{
 		Use:   use,
 		Short: short,
@@ -44,7 +30,7 @@ func etcdDowngradeCommand(s *session.Session, use, short string, args int, call 
 			columns := []session.Column[*machine.EtcdClusterDowngrade]{session.Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
 
 			return session.List(s, cmd, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
-				version, err := call(n, ctx, args)
+				version, err := call(n, ctx, strings.Join(args, ""))
 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
 			}))

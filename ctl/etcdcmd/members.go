@@ -27,7 +27,7 @@ func newEtcdMembersCommand(s *session.Session) *cobra.Command {
 		return n.EtcdMembers(ctx, local)
 	})
 
-	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
+	cmd.Flags().BoolVar(&local, "local", false, "list the members as the node's own member knows them, without a quorum")
 
 	return cmd
 }
@@ -40,26 +40,15 @@ var memberColumns = []session.Column[*machine.EtcdMember]{
 	session.Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
 }
 
-func newEtcdMemberCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "member",
-		Short: "Change the members of etcd",
-	}
-
-	cmd.AddCommand(newEtcdRemoveMemberCommand(s, "remove"))
-
-	return cmd
-}
-
-// newEtcdRemoveMemberCommand is known by two names.
+// newEtcdRemoveMemberCommand returns a command that has two names.
 func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
 	return s.Flags(&cobra.Command{
 		Use:   name + " MEMBER-ID",
-		Short: "Remove a member from etcd whose node is gone",
+		Short: "Remove the member of a lost node from etcd",
 		Long: `Remove a member from etcd, by its id or, if only one has it, by its hostname.
 
-This is for members whose node is gone for good, and is done on another node. A node that is there leaves with
-talosctl etcd leave, or with talosctl reset.`,
+This is for members whose node is lost. Run it on another node. A running node leaves etcd with talosctl etcd leave, or with talosctl
+reset.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
@@ -74,18 +63,14 @@ talosctl etcd leave, or with talosctl reset.`,
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			members, err := n.EtcdMembers(ctx, false)
 
-			var ids []string
-			for _, m := range members {
-				ids = append(ids, cobra.CompletionWithDesc(client.FormatEtcdID(m.GetId()), m.GetHostname()))
-			}
-
-			return ids, err
+			return session.Names(members, func(m *machine.EtcdMember) string {
+				return cobra.CompletionWithDesc(client.FormatEtcdID(m.GetId()), m.GetHostname())
+			}), err
 		}),
 	})
 }
 
-// etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it
-// may be hex as well.
+// etcdMemberID finds a member by hostname, or else parses the text as an id in hex. A hostname may be hex too, so it is tried first.
 func etcdMemberID(ctx context.Context, n session.Node, text string) (uint64, error) {
 	members, err := n.EtcdMembers(ctx, false)
 	if err != nil {
@@ -108,4 +93,14 @@ func etcdMemberID(ctx context.Context, n session.Node, text string) (uint64, err
 	}
 
 	return id, nil
+}
+
+// Files returns the files of this package in a support bundle.
+func Files(context.Context, session.Node) ([]session.BundleFile, error) {
+	return []session.BundleFile{
+		session.TableFile("etcd-members.txt", memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
+			return n.EtcdMembers(ctx, false)
+		}),
+		session.TableFile("etcd-status.txt", etcdStatusColumns, session.Single(session.Node.EtcdStatus)),
+	}, nil
 }

@@ -22,9 +22,9 @@ func newEtcdSnapshotCommand(s *session.Session) *cobra.Command {
 	return s.Flags(&cobra.Command{
 		Use:   "snapshot FILE",
 		Short: "Save the database of etcd",
-		Long: `Save the database of etcd of one node into a file, which talosctl bootstrap --recover-from takes.
+		Long: `Save the etcd database of one node in a file, for talosctl bootstrap --recover-from.
 
-The file is there only once it is whole: its end has a checksum of all before.`,
+The file is created only when it is complete: it ends with a checksum, which is verified.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
@@ -58,7 +58,7 @@ func saveSnapshot(path string, stream io.Reader) (size int64, err error) {
 	return size, err
 }
 
-// snapshotSum checks a snapshot of etcd on its way: its last 32 bytes are the SHA-256 of those before.
+// snapshotSum verifies a snapshot of etcd while it is written: its last 32 bytes are the SHA-256 of the bytes before.
 type snapshotSum struct {
 	hash hash.Hash
 	size int64
@@ -77,16 +77,16 @@ func (s *snapshotSum) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// snapshotSector is what the database is a multiple of, so that a checksum behind it can be told.
+// snapshotSector is the size of a sector: the size of a database is a multiple of it, so a checksum at the end can be recognized.
 const snapshotSector = 512
 
 func (s *snapshotSum) check() error {
 	if s.size%snapshotSector != sha256.Size {
-		return fmt.Errorf("it is not whole: %d bytes are no database with a checksum", s.size)
+		return fmt.Errorf("it is incomplete: %d bytes are not a database with a checksum", s.size)
 	}
 
 	if string(s.hash.Sum(nil)) != string(s.tail) {
-		return errors.New("it is damaged: its checksum is another")
+		return errors.New("it is damaged: its checksum does not match")
 	}
 
 	return nil

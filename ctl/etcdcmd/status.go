@@ -41,21 +41,14 @@ var etcdStatusColumns = []session.Column[*machine.EtcdMemberStatus]{
 }
 
 func newEtcdAlarmCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "alarm",
-		Short: "List or clear the alarms of etcd",
-	}
-
-	cmd.AddCommand(
+	return session.Group("alarm", "List or clear the alarms of etcd",
 		session.ListCommand(s, &cobra.Command{Use: "list", Short: "List the alarms of etcd"}, etcdAlarmColumns, session.Node.EtcdAlarms),
 		session.ListCommand(s, &cobra.Command{
 			Use:   "disarm",
 			Short: "Clear the alarms of etcd, and list them",
-			Long:  "Clear the alarms of etcd, and list those that were cleared. Remove their cause first: an alarm whose cause is there comes back.",
+			Long:  "Clear the alarms of etcd, and list those that were cleared. Remove the cause first, or the alarm comes back.",
 		}, etcdAlarmColumns, session.Node.EtcdDisarmAlarms),
 	)
-
-	return cmd
 }
 
 var etcdAlarmColumns = []session.Column[*machine.EtcdMemberAlarm]{

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// behind is a machine that is ready, and goes on with what it had before: it does not run what its configuration says, nobody
-// confirms what it was told, another machine has its address, or nobody signs what its kubelet serves with.
+// behind finds what is wrong with a machine that is ready: it runs an older image than its configuration names, a DHCP lease is not
+// confirmed, another machine has its address, or the certificate of its kubelet is not signed.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
 
@@ -47,19 +47,10 @@ func behind(f *Facts) *Finding {
 	return finding
 }
 
-// nodenameRule reads the Node's name: whether it is the host's.
-func nodenameRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[k8s.NodenameSpec]() {
-		return nil, false
-	}
-
-	nodename, ok := find[k8s.NodenameSpec](f, s.ID)
-	if !ok {
-		return nil, false
-	}
-
+// nodenameRule reports a Node that does not have the hostname as its name.
+func nodenameRule(_ *Facts, s Symptom, nodename k8s.NodenameSpec) *Finding {
 	if nodename.Kept == "" {
-		return nil, true
+		return nil
 	}
 
 	return &Finding{
@@ -67,5 +58,5 @@ func nodenameRule(f *Facts, s Symptom) (*Finding, bool) {
 		Evidence: []string{name(s.Type, s.Namespace, s.ID) + ": kept is set"},
 		Try: fmt.Sprintf("nothing, if the Node is to stay %s; otherwise choose its name in the machine configuration (a HostnameConfig document with hostname, "+
 			"or machine.network.hostname), and remove the old one: kubectl delete node %s", nodename.Nodename, nodename.Nodename),
-	}, true
+	}
 }

@@ -7,11 +7,11 @@ import "slices"
 // Symptom is something that may not be as it should be.
 type Symptom struct {
 	Kind Kind
-	// ID of what it is about; Type and Namespace are of resources.
+	// Type and Namespace are set for resources only.
 	Type, Namespace, ID string
 }
 
-// Kind of a symptom.
+// Kind is the kind of a symptom.
 type Kind string
 
 // The kinds.
@@ -32,18 +32,18 @@ const (
 
 // Finding is what a rule found out about a symptom.
 type Finding struct {
-	// Says what is wrong, as a sentence that names its subject.
+	// Says is what is wrong, as a sentence that names its subject.
 	Says     string
 	Evidence []string
 	// Try is what to do if this is the root cause.
 	Try string
-	// Because are the symptoms that it may come from.
+	// Because are the symptoms that may have caused it.
 	Because []Symptom
-	// Vague tells that this is no cause by itself: if nothing is left that it comes from, nobody knows why.
+	// Vague is set if this cannot be a root cause: without a further cause, the reason is unknown.
 	Vague bool
 }
 
-// Step of a chain.
+// Step is a step of a chain of causes.
 type Step struct {
 	Symptom
 	Finding
@@ -54,19 +54,6 @@ type Step struct {
 // Root reports whether the chain ends here.
 func (s *Step) Root() bool { return len(s.Causes) == 0 }
 
-// rule is asked about a symptom. False means that it is not its matter; nil means that all is well.
-type rule func(f *Facts, s Symptom) (*Finding, bool)
-
-// rules are asked in order; the first whose matter it is answers.
-var rules = []rule{
-	machineRule, conditionRule,
-	networkRule, cableRule, routeRule, addressRule, namesRule, specRule,
-	clockRule,
-	quorumRule, endpointRule,
-	serviceRule, podRule, nodeRule, nodenameRule, servingRule,
-	controllerRule, resourceRule,
-}
-
 // Explain follows a symptom to its causes; nil if there is nothing wrong.
 func Explain(f *Facts, s Symptom) *Step {
 	e := &explorer{facts: f, known: map[Symptom]*Step{}}
@@ -76,7 +63,7 @@ func Explain(f *Facts, s Symptom) *Step {
 
 type explorer struct {
 	facts *Facts
-	known map[Symptom]*Step // nil while it is being followed, or when all is well
+	known map[Symptom]*Step // nil while it is being followed, or if nothing is wrong
 }
 
 func (e *explorer) follow(s Symptom) *Step {
@@ -86,9 +73,9 @@ func (e *explorer) follow(s Symptom) *Step {
 		return step
 	}
 
-	e.known[s] = nil // what comes round to itself explains nothing
+	e.known[s] = nil // a circle explains nothing
 
-	finding := e.ask(s)
+	finding := rules[s.Kind](e.facts, s)
 	if finding == nil {
 		return nil
 	}
@@ -101,7 +88,7 @@ func (e *explorer) follow(s Symptom) *Step {
 		}
 	}
 
-	// What is known for certain makes guesses unneeded.
+	// Guesses are dropped when there is a certain cause.
 	if slices.ContainsFunc(step.Causes, certain) {
 		step.Causes = slices.DeleteFunc(step.Causes, func(c *Step) bool { return !certain(c) })
 	}
@@ -109,16 +96,6 @@ func (e *explorer) follow(s Symptom) *Step {
 	e.known[s] = step
 
 	return step
-}
-
-func (e *explorer) ask(s Symptom) *Finding {
-	for _, r := range rules {
-		if finding, mine := r(e.facts, s); mine {
-			return finding
-		}
-	}
-
-	return nil
 }
 
 // certain reports whether one of the ends of the chain is more than a guess.
@@ -130,8 +107,8 @@ func certain(s *Step) bool {
 	return slices.ContainsFunc(s.Causes, certain)
 }
 
-// Roots are the root causes with the shortest chain to each, from the symptom to it. Those that explain the most come
-// first, and those that are certain before guesses.
+// Roots returns the shortest chain from the symptom to each root cause. Certain causes come before guesses, and then the causes that
+// explain the most.
 func (s *Step) Roots() [][]*Step {
 	var (
 		chains [][]*Step
@@ -172,7 +149,7 @@ func (s *Step) Roots() [][]*Step {
 	return chains
 }
 
-// through are the direct causes of the step that lead to the root.
+// through returns the direct causes of the step that lead to the root.
 func (s *Step) through(root *Step) []*Step {
 	var out []*Step
 

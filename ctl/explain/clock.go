@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -12,19 +13,10 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// clockRule reads TimeStatus.
-func clockRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[timeres.StatusSpec]() {
-		return nil, false
-	}
-
-	status, ok := find[timeres.StatusSpec](f, s.ID)
-	if !ok {
-		return nil, false
-	}
-
+// clockRule explains a clock that is not synced.
+func clockRule(f *Facts, s Symptom, status timeres.StatusSpec) *Finding {
 	if status.Usable() {
-		return nil, true
+		return nil
 	}
 
 	servers, _ := find[network.TimeServerStatusSpec](f, network.TimeServerID)
@@ -33,7 +25,7 @@ func clockRule(f *Facts, s Symptom) (*Finding, bool) {
 			Says:     "the time is not synced: no time server is configured",
 			Evidence: []string{name(typeOf[network.TimeServerStatusSpec](), network.NamespaceName, network.TimeServerID) + ": timeServers is empty"},
 			Try:      "set machine.time.servers, or switch machine.time.disabled on if the machine's own clock is right",
-		}, true
+		}
 	}
 
 	finding := &Finding{
@@ -43,26 +35,19 @@ func clockRule(f *Facts, s Symptom) (*Finding, bool) {
 		Try:      "let the machine reach them at UDP port 123, or name others in machine.time.servers (to ask one: talosctl time --check SERVER)",
 	}
 
-	if slices.ContainsFunc(servers.NTPServers, isName) {
+	if slices.ContainsFunc(servers.NTPServers, func(host string) bool {
+		_, err := netip.ParseAddr(host)
+
+		return err != nil
+	}) {
 		finding.Because = append(finding.Because, Symptom{Kind: Names})
 	}
 
 	for _, server := range slices.Sorted(maps.Keys(f.Clock)) {
-		said := f.Clock[server]
-		if said == "" {
-			said = "answers now"
-		}
-
-		finding.Evidence = append(finding.Evidence, server+": "+said)
+		finding.Evidence = append(finding.Evidence, server+": "+cmp.Or(f.Clock[server], "answers now"))
 	}
 
 	finding.Because = append(finding.Because, failingOf(f, typeOf[timeres.StatusSpec]())...)
 
-	return finding, true
-}
-
-func isName(host string) bool {
-	_, err := netip.ParseAddr(host)
-
-	return err != nil
+	return finding
 }

@@ -6,17 +6,15 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl explain.
+func Command(s *session.Session) *cobra.Command {
 	var namespace string
 
 	cmd := s.MaintenanceFlags(&cobra.Command{
@@ -24,8 +22,8 @@ func newCommand(s *session.Session) *cobra.Command {
 		Short: "Say why a machine, or a resource, is not ready: the cause, the evidence, and what to try",
 		Long: `Say why a machine, or a resource, is not ready.
 
-Without arguments it begins with the machine's unmet conditions. It follows what each depends on (services, resources,
-the controllers that make them and what those read) back to the cause, and prints that with the evidence and what to try.`,
+Without arguments the command begins with the machine's unmet conditions. It follows what each of them depends on (services, resources,
+their controllers and the inputs of those) back to the cause, and prints the cause, the evidence and what to try.`,
 		Example: `  talosctl -n 10.5.0.2 explain
   talosctl -n 10.5.0.2 explain service kubelet
   talosctl -n 10.5.0.2 explain volumestatus`,
@@ -56,13 +54,13 @@ func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace str
 			return err
 		}
 
-		subjects = subjectsOf(facts, definition, namespace, args[1:])
+		subjects = Subjects(facts, definition.Type, cmp.Or(namespace, definition.DefaultNamespace), slices.Concat(args[1:], []string{""})[0])
 	}
 
 	for _, s := range subjects {
 		step := Explain(facts, s)
 		if step == nil && len(subjects) > 1 {
-			continue // of many, those that are well are not told
+			continue // of many subjects, only those with a problem are printed
 		}
 
 		if err := Print(w, n.Name, facts, s, step); err != nil {
@@ -71,8 +69,4 @@ func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace str
 	}
 
 	return nil
-}
-
-func subjectsOf(facts *Facts, definition client.Definition, namespace string, id []string) []Symptom {
-	return Subjects(facts, definition.Type, cmp.Or(namespace, definition.DefaultNamespace), append(id, "")[0])
 }

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -15,33 +16,29 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// What programs say when they do not get through to another, or to the wrong one.
+// The messages of programs that cannot connect to a server, or connect to the wrong one.
 var (
 	dialFailure = regexp.MustCompile(`connection refused|no such host|server misbehaving|i/o timeout|no route to host|network is unreachable|` +
 		`tls: [^"]*|context deadline exceeded|Client\.Timeout exceeded|connection reset by peer|EOF`)
 	wrongCertificate = regexp.MustCompile(`x509: [^"]*`)
 )
 
-// What KubePrism says in machined's log of an API server whose state has changed.
+// The messages of KubePrism in machined's log about an API server whose state has changed.
 const (
 	apiServer        = "an API server "
 	apiServerAnswers = apiServer + "answers"
 )
 
-// endpointRule: the control plane's endpoint, as the configuration names it, does not answer.
-func endpointRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Endpoint {
-		return nil, false
-	}
-
+// endpointRule explains a control plane endpoint that does not answer.
+func endpointRule(f *Facts, s Symptom) *Finding {
 	endpoint, ok := clusterEndpoint(f)
 	if !ok {
-		return nil, true
+		return nil
 	}
 
 	failure, evidence := endpointFailure(f, endpoint)
 	if failure == "" {
-		return nil, true
+		return nil
 	}
 
 	finding := &Finding{
@@ -50,11 +47,11 @@ func endpointRule(f *Facts, s Symptom) (*Finding, bool) {
 			name(typeOf[k8s.KubePrismEndpointsSpec](), k8s.NamespaceName, k8s.KubePrismEndpointsID) + ": " + endpoint.address(),
 		}, evidence...),
 		Try: "if that is not where the control plane is, correct cluster.controlPlane.endpoint in the machine configuration; " +
-			"if it is, see to the load balancer or control plane behind it",
+			"if it is, check the load balancer or control plane behind it",
 	}
 
 	if strings.HasPrefix(failure, "x509") || strings.HasPrefix(failure, "tls") {
-		finding.Says = fmt.Sprintf("whoever answers at the cluster's endpoint https://%s is not this cluster: %s", endpoint.address(), failure)
+		finding.Says = fmt.Sprintf("the server at the cluster's endpoint https://%s is not this cluster: %s", endpoint.address(), failure)
 	}
 
 	own, _ := find[network.NodeAddressSpec](f, network.NodeAddressCurrentID)
@@ -64,13 +61,13 @@ func endpointRule(f *Facts, s Symptom) (*Finding, bool) {
 		finding.Because = unreachable(failure)
 	}
 
-	// An endpoint that leads to this machine is down because of what runs here.
+	// If the endpoint leads to this machine, the cause may be here.
 	if isOwn || f.controlPlane() {
 		finding.Because = append(finding.Because,
 			Symptom{Kind: ServiceOf, ID: "etcd"}, Symptom{Kind: Quorum}, Symptom{Kind: PodOf, ID: "kube-apiserver"})
 	}
 
-	return finding, true
+	return finding
 }
 
 type apiEndpoint struct{ k8s.KubePrismEndpoint }
@@ -79,7 +76,8 @@ func (e apiEndpoint) address() string {
 	return net.JoinHostPort(e.Host, strconv.FormatUint(uint64(e.Port), 10))
 }
 
-// clusterEndpoint is the first that is not this machine's own API server: what the API servers publish comes after it.
+// clusterEndpoint returns the first endpoint that is not this machine's own API server. The endpoints that the API servers publish follow
+// it.
 func clusterEndpoint(f *Facts) (apiEndpoint, bool) {
 	known, _ := find[k8s.KubePrismEndpointsSpec](f, k8s.KubePrismEndpointsID)
 
@@ -92,41 +90,34 @@ func clusterEndpoint(f *Facts) (apiEndpoint, bool) {
 	return apiEndpoint{}, false
 }
 
-// endpointFailure is why nobody gets through to the endpoint, with who said so: one line of each.
+// endpointFailure returns why programs cannot connect to the endpoint. The evidence is one line of each program.
 func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence []string) {
-	heard := map[string]bool{}
+	seen := map[string]bool{}
 
-	for _, s := range f.sayings() {
-		if heard[s.by] || !mentions(s.text, endpoint.Host) {
+	for _, s := range f.messages() {
+		if seen[s.by] || !mentions(s.text, endpoint.Host) {
 			continue
 		}
 
-		// Of much else that machined says, such as of the time, an address is a part.
+		// Other messages of machined, such as those about the time, may have the address too.
 		if s.by == "log of "+machined && !strings.Contains(s.text, apiServer) {
 			continue
 		}
 
-		if strings.Contains(s.text, apiServerAnswers) { // what was said before is the past
-			heard[s.by] = true
+		if strings.Contains(s.text, apiServerAnswers) { // older messages no longer hold
+			seen[s.by] = true
 
 			continue
 		}
 
-		why := wrongCertificate.FindString(s.text)
-		if why == "" {
-			why = dialFailure.FindString(s.text)
-		}
-
+		why := cmp.Or(wrongCertificate.FindString(s.text), dialFailure.FindString(s.text))
 		if why == "" {
 			continue
 		}
 
-		heard[s.by] = true
+		seen[s.by] = true
 		evidence = append(evidence, s.by+": "+s.text)
-
-		if failure == "" {
-			failure = strings.TrimSpace(why)
-		}
+		failure = cmp.Or(failure, strings.TrimSpace(why))
 	}
 
 	status, ok := find[k8s.KubePrismStatusesSpec](f, k8s.KubePrismStatusID)
@@ -136,14 +127,10 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 
 	evidence = append(evidence, name(typeOf[k8s.KubePrismStatusesSpec](), k8s.NamespaceName, k8s.KubePrismStatusID)+": healthy is false: no API server answers")
 
-	if failure == "" {
-		failure = "no connection"
-	}
-
-	return failure, evidence
+	return cmp.Or(failure, "no connection"), evidence
 }
 
-// unanswered is the failure of the endpoint as KubePrism noted it last; "" if it answered, or there is no note.
+// unanswered returns the last failure of the endpoint that KubePrism logged, or "" if the endpoint answered since.
 func (f *Facts) unanswered(endpoint apiEndpoint) string {
 	s := f.service(machined)
 	if s == nil {
@@ -163,32 +150,9 @@ func (f *Facts) unanswered(endpoint apiEndpoint) string {
 	return ""
 }
 
-// mentions tells whether a text names the host, and not only another one that ends or begins like it.
+// mentions reports whether a text has the host, not as a part of another host. A dot after it may end a sentence.
 func mentions(text, host string) bool {
-	for rest := text; host != ""; {
-		i := strings.Index(rest, host)
-		if i < 0 {
-			break
-		}
+	const begins, ends = `(?:^|[^-.0-9A-Za-z])`, `(?:$|[^-0-9A-Za-z])`
 
-		before, after := rest[:i], rest[i+len(host):]
-		if !partOfHost(before, len(before)-1) && !partOfHost(after, 0) {
-			return true
-		}
-
-		rest = after
-	}
-
-	return false
-}
-
-// partOfHost tells whether the byte at i would continue a host name or address. A dot that ends a sentence does not.
-func partOfHost(text string, i int) bool {
-	if i < 0 || i >= len(text) {
-		return false
-	}
-
-	c := text[i]
-
-	return c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' && i > 0
+	return host != "" && regexp.MustCompile(begins+regexp.QuoteMeta(host)+ends).MatchString(text)
 }

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,37 +11,34 @@ import (
 	"strings"
 )
 
-// etcdLine is what of a line of etcd's log tells of another member.
+// etcdLine is a line of etcd's log about another member.
 type etcdLine struct {
 	Msg   string `json:"msg"`
 	Peer  string `json:"remote-peer-id"`
 	Error string `json:"error"`
 }
 
-// leaderless are what etcd says, in its health and in its log, while no majority of members is there.
+// leaderless are the messages of etcd, in its health and its log, without a majority of members.
 var leaderless = []string{"no leader", "lost leader", "etcdserver: request timed out", "leader changed", "deadline exceeded"}
 
-// quorumRule: etcd runs, but too few of its members do.
-func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Quorum {
-		return nil, false
-	}
-
+// quorumRule explains an etcd that runs without a quorum.
+func quorumRule(f *Facts, s Symptom) *Finding {
 	etcd := f.service("etcd")
 	if etcd == nil || etcd.State != "Running" || etcd.up() {
-		return nil, true
+		return nil
 	}
 
 	var evidence []string
 
-	if says(etcd.Health, leaderless) {
+	health := strings.ToLower(etcd.Health)
+	if slices.ContainsFunc(leaderless, func(word string) bool { return strings.Contains(health, word) }) {
 		evidence = append(evidence, "health of service etcd: "+etcd.Health)
 	}
 
 	lost := lostPeers(etcd.Log)
 
 	if len(evidence) == 0 && len(lost) == 0 {
-		return nil, true
+		return nil
 	}
 
 	for _, id := range slices.Sorted(maps.Keys(lost)) {
@@ -50,12 +48,12 @@ func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
 	finding := &Finding{
 		Says:     "etcd has no quorum: it has no leader",
 		Evidence: evidence,
-		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; if they are lost for good, this version " +
+		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; if they are lost, this version " +
 			"cannot start etcd from a snapshot: restore it with etcdutl on another machine, or start a new cluster (talosctl bootstrap)",
 	}
 
 	if n := len(f.Members); n > 0 {
-		finding.Says = fmt.Sprintf("etcd has no quorum: of its %d members it takes %d", n, n/2+1)
+		finding.Says = fmt.Sprintf("etcd has no quorum: of its %d members it needs %d", n, n/2+1)
 
 		switch len(lost) {
 		case 0:
@@ -66,10 +64,10 @@ func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
 		}
 	}
 
-	return finding, true
+	return finding
 }
 
-// lostPeers are the members that the log says are out of reach, by id, with the last error of each.
+// lostPeers returns the last error of each member that is unreachable according to the log, by id.
 func lostPeers(log []string) map[string]string {
 	lost := map[string]string{}
 
@@ -95,23 +93,11 @@ func lostPeers(log []string) map[string]string {
 }
 
 func memberName(members []Member, id string) string {
-	for _, m := range members {
-		if m.ID != id {
-			continue
-		}
-
-		if m.Name == "" { // it has one from its first start on
-			m.Name = "that was never started"
-		}
-
-		return fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, ", "))
+	m := first(members, func(m Member) bool { return m.ID == id })
+	if m == nil {
+		return id
 	}
 
-	return id
-}
-
-func says(text string, any []string) bool {
-	text = strings.ToLower(text)
-
-	return slices.ContainsFunc(any, func(word string) bool { return strings.Contains(text, word) })
+	// A member has a name from its first start on.
+	return fmt.Sprintf("%s (%s)", cmp.Or(m.Name, "that was never started"), strings.Join(m.PeerURLs, ", "))
 }

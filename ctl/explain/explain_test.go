@@ -29,10 +29,10 @@ import (
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected texts anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the expected texts")
 
-// document is one of a scenario: a resource as talosctl get -o yaml prints it, or one that is gone; a service; what time
-// servers said; the members of etcd.
+// document is a document of a scenario: a resource as talosctl get -o yaml prints it, or a removed one; a service; the failures of time
+// servers; the members of etcd.
 type document struct {
 	Metadata struct {
 		Namespace, Type, ID, Owner, Phase string
@@ -53,14 +53,14 @@ type document struct {
 	}
 }
 
-// facts are those of a healthy machine with what the scenario changes.
+// facts returns the facts of a healthy machine with the changes of the scenario.
 func facts(t *testing.T, scenario string) *Facts {
 	t.Helper()
 
 	f := &Facts{Edges: realEdges(t), Clock: map[string]string{}}
 
 	for _, def := range resource.RegisteredTypes() {
-		if def.Sensitivity != "" && def.Sensitivity != resource.NonSensitive {
+		if def.Sensitivity != resource.NonSensitive {
 			f.Hidden = append(f.Hidden, def.Type) // the caller is a reader
 		}
 	}
@@ -136,13 +136,13 @@ func (f *Facts) apply(t *testing.T, d document) {
 	})
 }
 
-// checkSpec refuses what a machine would not print.
+// checkSpec fails the test for a spec that a machine would not print.
 func checkSpec(t *testing.T, typ, namespace, id string, spec []byte) {
 	t.Helper()
 
 	switch typ {
 	case typeOf[config.MachineTypeSpec](), typeOf[k8s.StaticPodStatusSpec]():
-		return // they print as something else than their fields
+		return // their specs are not printed as fields
 	}
 
 	r, ok := resource.NewOfType(typ, namespace, id)
@@ -189,34 +189,34 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-// TestScenarios: each broken situation has its root cause named first; the whole text is kept beside it.
+// TestScenarios: the first root cause of each scenario, and the whole text in a golden file.
 func TestScenarios(t *testing.T) {
 	for _, tc := range []struct{ scenario, root string }{
 		{"healthy", ""},
-		{"address-conflict", "eth0/10.5.0.2 is not this machine's alone: the machine with hardware address 02:00:00:00:00:09 has the address too"},
+		{"address-conflict", "eth0/10.5.0.2 is in use by another machine: the machine with hardware address 02:00:00:00:00:09 has the address too"},
 		{"dhcp-silent", "operator/dhcp4/eth0 is in effect and could not be confirmed: kept, though expired at 2026-11-21T10:30:00Z"},
 		{"maintenance", "the machine is in maintenance: it has no configuration"},
 		{"default-route", "there is no default route"},
-		{"route-refused", "the default route by 192.0.2.1 on eth0 is wanted, but the kernel does not have it"},
+		{"route-refused", "the default route by 192.0.2.1 on eth0 is specified, but the kernel does not have it"},
 		{"no-carrier", "no network card has a carrier: eth0"},
 		{"no-dhcp", "the machine has no address on eth0"},
 		{"time-not-synced", "the time is not synced: no answer from 192.0.2.123"},
 		{"no-time-server", "the time is not synced: no time server is configured"},
 		{"no-name-server", "the machine has no name server"},
 		{"kubelet-image", "the image of service kubelet cannot be pulled: ghcr.io/seed-59268b81/kubelet:v1.36.33"},
-		{"kubelet-image-later", "the image of service kubelet cannot be pulled: ghcr.io/seed-59268b81/kubelet:v1.36.33"}, // the one before runs
+		{"kubelet-image-later", "the image of service kubelet cannot be pulled: ghcr.io/seed-59268b81/kubelet:v1.36.33"}, // the older image runs
 		{"images-later", "the image of static pod kube-system/kube-apiserver-cp-1 cannot be pulled: registry.k8s.io/kube-apiserver:v1.36.33"},
 		{"kubelet-serving", "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail"},
 		{"kubelet-serving-request", "certificate signing request csr-7x2kq of system:node:w-1 is not approved: the address 10.5.0.4 is not one of Node w-1"},
-		{"kubelet-fails", "service kubelet has failed"}, // an image that could not be pulled once is the past
+		{"kubelet-fails", "service kubelet has failed"}, // an earlier failure to pull the image is over
 		{"apiserver-image", "the image of static pod kube-system/kube-apiserver-cp-1 cannot be pulled: registry.k8s.io/kube-apiserver:v1.36.33"},
 		{"endpoint", "the cluster's endpoint https://10.5.0.99:6443 does not answer: no route to host"},
 		{"endpoint-name", "the cluster's endpoint https://cluster.exmaple.net:6443 does not answer: no such host"},
-		{"endpoint-other-cluster", "whoever answers at the cluster's endpoint https://10.5.0.99:6443 is not this cluster: x509: certificate signed by unknown authority"},
+		{"endpoint-other-cluster", "the server at the cluster's endpoint https://10.5.0.99:6443 is not this cluster: x509: certificate signed by unknown authority"},
 		{"endpoint-ready", "the cluster's endpoint https://10.5.0.99:6443 does not answer: no route to host"},
 		{"endpoint-back", ""},
-		{"etcd-quorum", "etcd has no quorum: of its 3 members it takes 2, and 2 do not answer"},
-		{"etcd-member-absent", "etcd has no quorum: of its 2 members it takes 2, and 1 does not answer"},
+		{"etcd-quorum", "etcd has no quorum: of its 3 members it needs 2, and 2 do not answer"},
+		{"etcd-member-absent", "etcd has no quorum: of its 2 members it needs 2, and 1 does not answer"},
 		{"bootstrap", "etcd has no data: the cluster was never started, or this node has not joined it"},
 		{"etcd-waits-for-cri", "service cri has failed"},
 		{"volume", "VolumeStatuses(runtime/EPHEMERAL) has failed: no disk matches: the largest has 4 GiB free, the volume takes 10 GiB"},
@@ -247,7 +247,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestUnknownStarter: of a service that nobody is known to start there is no more to say.
+// TestUnknownStarter: a service whose controller is not known has no further cause.
 func TestUnknownStarter(t *testing.T) {
 	f := &Facts{Services: []Service{{ID: "machined", State: "Running"}}}
 
@@ -258,7 +258,7 @@ func TestUnknownStarter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What a machine says does not drive the terminal.
+	// Messages of a machine do not control the terminal.
 	const want = "10.5.0.2: service ext- [2Jgreeter is not started yet\n\nas far as can be seen: service ext- [2Jgreeter is not started yet\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -12,46 +12,46 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// Facts are what is known of a machine; a value.
+// Facts are what is known about a machine.
 type Facts struct {
 	Resources []Resource
 	Services  []Service
 	Edges     []Edge
-	// Members of etcd as this one knows them.
+	// Members are the members of etcd as this machine's member knows them.
 	Members []Member
-	// Clock holds what asking each time server said: "" for an answer.
+	// Clock has the failure of each time server, "" if it answered.
 	Clock map[string]string
 	// Hidden are the types that the caller may not read.
 	Hidden []string
-	// Missing says what else could not be read.
+	// Missing is what else could not be read, with the causes.
 	Missing []string
 }
 
-// Resource as it is printed.
+// Resource is a resource of the machine.
 type Resource struct {
 	Namespace, Type, ID, Owner, Phase string
 	Finalizers                        []string
-	// Spec as YAML.
+	// Spec is YAML.
 	Spec string
 }
 
-// Name of the resource, as in the messages of the machine.
+// Name returns the name of the resource, as in the messages of the machine.
 func (r Resource) Name() string { return name(r.Type, r.Namespace, r.ID) }
 
-// Service of the machine.
+// Service is a service of the machine.
 type Service struct {
 	ID, State string
-	// Healthy is meaningful with HasHealth.
+	// Healthy is valid if HasHealth is set.
 	HasHealth, Healthy bool
-	// Health says why not.
+	// Health is why the service is not healthy.
 	Health string
-	// Messages of its history, oldest first, and the end of its log.
+	// Messages are its events, oldest first. Log is the end of its log.
 	Messages, Log []string
 }
 
 func (s Service) up() bool { return s.State == "Running" && (!s.HasHealth || s.Healthy) }
 
-// last message of its history.
+// last returns the message of the last event.
 func (s Service) last() string {
 	if len(s.Messages) == 0 {
 		return ""
@@ -60,13 +60,13 @@ func (s Service) last() string {
 	return s.Messages[len(s.Messages)-1]
 }
 
-// Edge is what a controller does with a kind of resources.
+// Edge is an input or output of a controller.
 type Edge struct {
 	Controller, Namespace, Type, ID string
 	Output                          bool
 }
 
-// Member of etcd.
+// Member is a member of etcd.
 type Member struct {
 	Name, ID string
 	PeerURLs []string
@@ -84,30 +84,28 @@ func short(typ string) string {
 
 func typeOf[S resource.Spec]() string { return resource.DefinitionOf[S]().Type }
 
-// resource finds one in any namespace, or in a given one.
+// resource finds a resource in any namespace, or in a given one.
 func (f *Facts) resource(typ, namespace, id string) *Resource {
-	for i, r := range f.Resources {
-		if r.Type == typ && r.ID == id && (namespace == "" || r.Namespace == namespace) {
-			return &f.Resources[i]
-		}
-	}
-
-	return nil
+	return first(f.Resources, func(r Resource) bool {
+		return r.Type == typ && r.ID == id && (namespace == "" || r.Namespace == namespace)
+	})
 }
-
-func (f *Facts) hidden(typ string) bool { return slices.Contains(f.Hidden, typ) }
 
 func (f *Facts) service(id string) *Service {
-	for i, s := range f.Services {
-		if s.ID == id {
-			return &f.Services[i]
-		}
-	}
-
-	return nil
+	return first(f.Services, func(s Service) bool { return s.ID == id })
 }
 
-// find reads the resource with the id; false if there is none, or this program does not understand it.
+// first returns the first element for which is returns true, or nil.
+func first[T any](all []T, is func(T) bool) *T {
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return nil
+	}
+
+	return &all[i]
+}
+
+// find reads the resource with the id. It returns false if there is none, or its spec cannot be decoded.
 func find[S resource.Spec](f *Facts, id string) (S, bool) {
 	var spec S
 
@@ -119,7 +117,7 @@ func find[S resource.Spec](f *Facts, id string) (S, bool) {
 	return spec, yaml.Unmarshal([]byte(r.Spec), &spec) == nil
 }
 
-// all reads the resources of a kind.
+// all reads the resources of a kind whose spec can be decoded.
 func all[S resource.Spec](f *Facts, namespace string) []item[S] {
 	var out []item[S]
 
@@ -143,33 +141,28 @@ type item[S resource.Spec] struct {
 	spec S
 }
 
-// failing is the status of a controller that fails.
-func (f *Facts) failing(controller string) (meta.ControllerStatusSpec, bool) {
-	return find[meta.ControllerStatusSpec](f, controller)
-}
+// message is a message and its source.
+type message struct{ by, text string }
 
-// said is a line that the machine has said, with who said it.
-type said struct{ by, text string }
-
-// sayings are the errors of controllers, and the messages and logs of services, latest first.
-func (f *Facts) sayings() []said {
-	var out []said
+// messages returns the errors of controllers, and the messages and logs of services, latest first.
+func (f *Facts) messages() []message {
+	var out []message
 
 	for _, c := range all[meta.ControllerStatusSpec](f, "") {
-		out = append(out, said{"controller " + c.ID, c.spec.Error})
+		out = append(out, message{"controller " + c.ID, c.spec.Error})
 	}
 
 	for _, s := range f.Services {
 		if s.HasHealth && !s.Healthy && s.Health != "" {
-			out = append(out, said{"health of service " + s.ID, s.Health})
+			out = append(out, message{"health of service " + s.ID, s.Health})
 		}
 
 		if m := s.last(); m != "" {
-			out = append(out, said{"service " + s.ID, m})
+			out = append(out, message{"service " + s.ID, m})
 		}
 
 		for _, line := range slices.Backward(s.Log) {
-			out = append(out, said{"log of " + s.ID, line})
+			out = append(out, message{"log of " + s.ID, line})
 		}
 	}
 

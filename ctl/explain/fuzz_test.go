@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// FuzzExplain: whatever a machine says, in specs, messages and logs, there is an answer.
+// FuzzExplain: Explain and Print do not fail, with any specs, messages and logs.
 func FuzzExplain(f *testing.F) {
 	f.Add("stage: booting\nstatus: {ready: false, unmetConditions: [{name: services, reason: 'etcd not healthy, , x'}]}", "dst: x", "pull image : ", `{"msg":"prober detected unhealthy","remote-peer-id":"1","error":"e"}`)
 	f.Add("[]", "endpoints: [{host: a.b, port: 1}]", "Waiting for service \"etcd\" to be up", "dial a.b: EOF a.b.")

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/resources/network"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
@@ -27,15 +28,15 @@ const (
 	callTimeout = 10 * time.Second // of each call
 	parallel    = 8                // calls at a time
 	logLines    = 60               // of the log of a service that is not up
-	longLines   = 400              // of etcd's, which says much of each request while it has no leader, and of machined's
+	longLines   = 400              // of etcd's log, which is long while it has no leader, and of machined's
 	maxLog      = 256 << 10        // bytes of it
-	maxServers  = 3                // time servers that are asked
+	maxServers  = 3                // number of time servers that are tested
 )
 
-// machined is the service that is the machine's own.
+// machined is the id of the service whose log is machined's own.
 const machined = "machined"
 
-// Gather reads the facts. What cannot be read is noted in them; an error means that the machine does not answer at all.
+// Gather reads the facts, which also have what could not be read. It fails only if the machine does not answer at all.
 func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, error) {
 	listCtx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -49,13 +50,18 @@ func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, 
 	g.call(ctx, "the graph of controllers", g.edges)
 	g.call(ctx, "services", g.services)
 
-	for _, kind := range kinds(definitions) {
-		g.call(ctx, kind.String(), func(ctx context.Context) error { return g.list(ctx, kind) })
+	for _, d := range definitions {
+		if strings.HasSuffix(d.Type, ".meta.cosi.dev") && !strings.HasPrefix(d.Type, "ControllerStatuses.") {
+			continue
+		}
+
+		kind := client.Kind{Namespace: d.DefaultNamespace, Type: d.Type}
+		g.call(ctx, kind.String(), func(ctx context.Context) (func(*Facts), error) { return g.list(ctx, kind) })
 	}
 
-	g.wait()
+	g.calls.Wait()
 	g.further(ctx)
-	g.wait()
+	g.calls.Wait()
 
 	slices.SortFunc(g.facts.Resources, func(a, b Resource) int { return strings.Compare(a.Name(), b.Name()) })
 	slices.SortFunc(g.facts.Services, func(a, b Service) int { return strings.Compare(a.ID, b.ID) })
@@ -63,19 +69,6 @@ func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, 
 	slices.Sort(g.facts.Missing)
 
 	return g.facts, definitions, nil
-}
-
-// kinds are all types in their usual namespaces.
-func kinds(definitions client.Definitions) []client.Kind {
-	var out []client.Kind
-
-	for _, d := range definitions {
-		if !strings.HasSuffix(d.Type, ".meta.cosi.dev") || strings.HasPrefix(d.Type, "ControllerStatuses.") {
-			out = append(out, client.Kind{Namespace: d.DefaultNamespace, Type: d.Type})
-		}
-	}
-
-	return out
 }
 
 type gatherer struct {
@@ -87,10 +80,8 @@ type gatherer struct {
 	facts *Facts
 }
 
-func (g *gatherer) wait() { g.calls.Wait() }
-
-// call does one thing beside others, in bounded time, and notes its failure.
-func (g *gatherer) call(ctx context.Context, what string, do func(ctx context.Context) error) {
+// call runs do in the background, with a timeout. It adds to the facts what do has learned, also if do fails, and its failure.
+func (g *gatherer) call(ctx context.Context, what string, do func(ctx context.Context) (func(*Facts), error)) {
 	g.calls.Go(func() {
 		g.slots <- struct{}{}
 		defer func() { <-g.slots }()
@@ -98,40 +89,35 @@ func (g *gatherer) call(ctx context.Context, what string, do func(ctx context.Co
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 
-		if err := do(ctx); err != nil {
-			cause, _ := client.Explain(err)
+		learn, err := do(ctx)
 
-			g.mu.Lock()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+
+		learn(g.facts)
+
+		if err != nil {
+			cause, _ := client.Explain(err)
 			g.facts.Missing = append(g.facts.Missing, what+": "+cause)
-			g.mu.Unlock()
 		}
 	})
 }
 
-func (g *gatherer) list(ctx context.Context, kind client.Kind) error {
-	var found []Resource
+func (g *gatherer) list(ctx context.Context, kind client.Kind) (func(*Facts), error) {
+	found, err := session.All(g.Resources(ctx, kind))
 
-	for r, err := range g.Resources(ctx, kind) {
-		if status.Code(err) == codes.PermissionDenied {
-			g.mu.Lock()
-			g.facts.Hidden = append(g.facts.Hidden, kind.Type)
-			g.mu.Unlock()
-
-			return nil
-		}
-
-		if err != nil {
-			return err
-		}
-
-		found = append(found, resourceOf(r))
+	switch {
+	case status.Code(err) == codes.PermissionDenied:
+		return func(f *Facts) { f.Hidden = append(f.Hidden, kind.Type) }, nil
+	case err != nil:
+		found = nil
 	}
 
-	g.mu.Lock()
-	g.facts.Resources = append(g.facts.Resources, found...)
-	g.mu.Unlock()
-
-	return nil
+	return func(f *Facts) {
+		for _, r := range found {
+			f.Resources = append(f.Resources, resourceOf(r))
+		}
+	}, err
 }
 
 func resourceOf(r *cosiapi.Resource) Resource {
@@ -143,54 +129,44 @@ func resourceOf(r *cosiapi.Resource) Resource {
 	}
 }
 
-func (g *gatherer) edges(ctx context.Context) error {
+func (g *gatherer) edges(ctx context.Context) (func(*Facts), error) {
 	edges, err := g.ControllerDependencies(ctx)
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	for _, e := range edges {
-		out := e.GetEdgeType() == inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE || e.GetEdgeType() == inspect.DependencyEdgeType_OUTPUT_SHARED
-		g.facts.Edges = append(g.facts.Edges, Edge{
-			Controller: e.GetControllerName(), Namespace: e.GetResourceNamespace(), Type: e.GetResourceType(), ID: e.GetResourceId(), Output: out,
-		})
-	}
-
-	return err
+	return func(f *Facts) {
+		for _, e := range edges {
+			out := e.GetEdgeType() == inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE || e.GetEdgeType() == inspect.DependencyEdgeType_OUTPUT_SHARED
+			f.Edges = append(f.Edges, Edge{
+				Controller: e.GetControllerName(), Namespace: e.GetResourceNamespace(), Type: e.GetResourceType(), ID: e.GetResourceId(), Output: out,
+			})
+		}
+	}, err
 }
 
-func (g *gatherer) services(ctx context.Context) error {
+func (g *gatherer) services(ctx context.Context) (func(*Facts), error) {
 	list, err := g.Client.Services(ctx)
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	for _, s := range list {
-		service := Service{
-			ID: s.GetId(), State: s.GetState(), HasHealth: s.GetHealth() != nil && !s.GetHealth().GetUnknown(),
-			Healthy: s.GetHealth().GetHealthy(), Health: s.GetHealth().GetLastMessage(),
+	return func(f *Facts) {
+		for _, s := range list {
+			f.Services = append(f.Services, Service{
+				ID: s.GetId(), State: s.GetState(), HasHealth: s.GetHealth() != nil && !s.GetHealth().GetUnknown(),
+				Healthy: s.GetHealth().GetHealthy(), Health: s.GetHealth().GetLastMessage(),
+				Messages: session.Names(s.GetEvents().GetEvents(), (*machine.ServiceEvent).GetMsg),
+			})
 		}
-		for _, e := range s.GetEvents().GetEvents() {
-			service.Messages = append(service.Messages, e.GetMsg())
-		}
-
-		g.facts.Services = append(g.facts.Services, service)
-	}
-
-	return err
+	}, err
 }
 
-// further asks what only matters of a machine that is as the first answers say.
+// further reads what the first facts call for: logs, members of etcd, time servers.
 func (g *gatherer) further(ctx context.Context) {
 	fine := g.facts.fine() // before logs are written into the facts
 
 	for i := range g.facts.Services {
 		s := &g.facts.Services[i]
 
-		// The kubelet is as healthy as can be while it does not get through to its API server. machined tells which of the
-		// API servers that KubePrism knows do not answer, which nothing else does as long as another answers.
+		// The kubelet is healthy even if it cannot connect to its API server. Only the log of machined says which of the API servers of
+		// KubePrism do not answer, as long as another one answers.
 		if !s.up() || s.ID == "kubelet" && !fine || s.ID == machined && g.facts.controlPlane() {
-			g.call(ctx, "log of "+s.ID, func(ctx context.Context) error { return g.log(ctx, s) })
+			g.call(ctx, "log of "+s.ID, func(ctx context.Context) (func(*Facts), error) { return g.log(ctx, s) })
 		}
 
 		if s.ID == "etcd" && !s.up() && s.State == "Running" {
@@ -205,14 +181,14 @@ func (g *gatherer) further(ctx context.Context) {
 	servers, _ := find[network.TimeServerStatusSpec](g.facts, network.TimeServerID)
 	for i, server := range servers.NTPServers {
 		if i < maxServers {
-			g.call(ctx, "time of "+server, func(ctx context.Context) error { return g.time(ctx, server) })
+			g.call(ctx, "time of "+server, func(ctx context.Context) (func(*Facts), error) { return g.time(ctx, server) })
 		}
 	}
 }
 
 func (f *Facts) fine() bool { return Explain(f, Symptom{Kind: Machine}) == nil }
 
-func (g *gatherer) log(ctx context.Context, s *Service) error {
+func (g *gatherer) log(ctx context.Context, s *Service) (func(*Facts), error) {
 	lines := int32(logLines)
 	if s.ID == "etcd" || s.ID == machined {
 		lines = longLines
@@ -224,44 +200,37 @@ func (g *gatherer) log(ctx context.Context, s *Service) error {
 	defer stream.Close()
 
 	text, err := io.ReadAll(io.LimitReader(stream, maxLog))
-	if lines := strings.TrimRight(string(text), "\n"); lines != "" {
-		s.Log = strings.Split(lines, "\n")
-	}
 
-	return err
+	return func(*Facts) {
+		if lines := strings.TrimRight(string(text), "\n"); lines != "" {
+			s.Log = strings.Split(lines, "\n")
+		}
+	}, err
 }
 
-func (g *gatherer) members(ctx context.Context) error {
+func (g *gatherer) members(ctx context.Context) (func(*Facts), error) {
 	members, err := g.EtcdMembers(ctx, true)
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	for _, m := range members {
-		g.facts.Members = append(g.facts.Members, Member{Name: m.GetHostname(), ID: fmt.Sprintf("%x", m.GetId()), PeerURLs: m.GetPeerUrls()})
-	}
-
-	return err
+	return func(f *Facts) {
+		for _, m := range members {
+			f.Members = append(f.Members, Member{Name: m.GetHostname(), ID: fmt.Sprintf("%x", m.GetId()), PeerURLs: m.GetPeerUrls()})
+		}
+	}, err
 }
 
-func (g *gatherer) time(ctx context.Context, server string) error {
+func (g *gatherer) time(ctx context.Context, server string) (func(*Facts), error) {
 	_, err := g.Time(ctx, server)
 
-	said := ""
+	failure := ""
 
-	switch status.Code(err) { // the others are what the server said, or that it did not
+	switch status.Code(err) { // other codes are failures of the time server
 	case codes.Unimplemented, codes.PermissionDenied:
-		return err
+		return func(*Facts) {}, err
 	case codes.OK:
 	default:
-		said, _ = client.Explain(err)
-		said = strings.TrimPrefix(said, "time of "+server+": ")
+		failure, _ = client.Explain(err)
+		failure = strings.TrimPrefix(failure, "time of "+server+": ")
 	}
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	g.facts.Clock[server] = said
-
-	return nil
+	return func(f *Facts) { f.Clock[server] = failure }, nil
 }

@@ -22,15 +22,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// node is a machine of which the facts are true.
+// node returns a machine with the facts.
 func node(t *testing.T, f *Facts) *clienttest.Node {
 	t.Helper()
 
 	n := &clienttest.Node{Logs: map[string]string{}}
 
 	for _, def := range resource.RegisteredTypes() {
-		if f.hidden(def.Type) {
-			continue // clienttest knows no rights: what readers may not see is not there
+		if slices.Contains(f.Hidden, def.Type) {
+			continue // clienttest has no roles: leave out what readers may not see
 		}
 
 		rd, err := meta.NewResourceDefinition(def)
@@ -108,7 +108,7 @@ func scripts(t *testing.T, f *Facts) map[string]clienttest.Script {
 	return out
 }
 
-// TestGather: over the API, every scenario comes out as it does from the facts themselves.
+// TestGather: facts that are read over the API give the same result as the facts themselves.
 func TestGather(t *testing.T) {
 	for _, scenario := range []string{"default-route", "time-not-synced", "kubelet-image", "endpoint", "endpoint-name", "endpoint-ready", "etcd-quorum"} {
 		t.Run(scenario, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestGather(t *testing.T) {
 				t.Errorf("got %q missing, want nothing", got.Missing)
 			}
 
-			// Of those that the machine cannot reach, there is one script.
+			// The time servers that the machine cannot reach share one script.
 			got.Hidden = facts(t, scenario).Hidden
 			for server := range got.Clock {
 				if _, known := facts(t, scenario).Clock[server]; !known {
@@ -149,7 +149,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestGatherFromLittle: a machine that answers hardly anything is explained as far as can be, and what is missing is said.
+// TestGatherFromLittle: a machine that answers few calls is explained as far as possible, and the missing facts are listed.
 func TestGatherFromLittle(t *testing.T) {
 	n := node(t, facts(t, "default-route"))
 	n.Scripts = map[string]clienttest.Script{

@@ -8,24 +8,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// controllerRule reads the status of a controller that fails, or follows the inputs of one that does not.
-func controllerRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Controller {
-		return nil, false
-	}
-
-	if status, ok := f.failing(s.ID); ok {
+// controllerRule explains a controller that fails by its error, and any other controller by its missing inputs.
+func controllerRule(f *Facts, s Symptom) *Finding {
+	if status, ok := find[meta.ControllerStatusSpec](f, s.ID); ok {
 		finding := &Finding{
 			Says: "controller " + s.ID + " fails: " + status.Error,
 			Evidence: []string{fmt.Sprintf("%s: %s since %s",
-				name(typeOf[meta.ControllerStatusSpec](), meta.NamespaceName, s.ID), count(int(status.Failures), "failure"), status.Since.UTC().Format(time.RFC3339))},
-			Try:     "the error says what is missing; the machine goes on trying",
+				name(typeOf[meta.ControllerStatusSpec](), meta.NamespaceName, s.ID), english.Plural(int(status.Failures), "failure", ""), status.Since.UTC().Format(time.RFC3339))},
+			Try:     "the error says what is missing; the controller retries",
 			Because: unreachable(status.Error),
 		}
 
@@ -37,7 +35,7 @@ func controllerRule(f *Facts, s Symptom) (*Finding, bool) {
 			finding.Because = append(finding.Because, Symptom{Kind: Endpoint})
 		}
 
-		return finding, true
+		return finding
 	}
 
 	finding := &Finding{Says: "controller " + s.ID + " waits for what it reads", Vague: true}
@@ -50,11 +48,10 @@ func controllerRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	finding.Because = append(finding.Because, f.mounts(s.ID)...)
 
-	return finding, true
+	return finding
 }
 
-// inputs are the resources that an edge names and that may be what its controller waits for. One that no controller
-// writes is a wish of somebody, which nobody need have.
+// inputs returns the resources that the controller of an input edge may wait for. A resource that no controller writes is optional.
 func (f *Facts) inputs(e Edge) []Symptom {
 	if e.ID != "" {
 		if !slices.ContainsFunc(f.Edges, func(o Edge) bool { return o.Output && o.Type == e.Type }) {
@@ -75,7 +72,22 @@ func (f *Facts) inputs(e Edge) []Symptom {
 	return out
 }
 
-// verdict are the fields by which the specs of many types say how they are.
+// mounts returns the volumes that a controller has requested and that are not mounted for it.
+func (f *Facts) mounts(controller string) []Symptom {
+	var out []Symptom
+
+	for _, request := range all[block.VolumeMountRequestSpec](f, "") {
+		if request.Owner != controller || f.resource(typeOf[block.VolumeMountStatusSpec](), "", request.ID) != nil {
+			continue
+		}
+
+		out = append(out, instance[block.VolumeStatusSpec](block.NamespaceName, request.spec.VolumeID))
+	}
+
+	return out
+}
+
+// verdict has the fields of a status that many types share.
 type verdict struct {
 	Ready        *bool  `yaml:"ready"`
 	Healthy      *bool  `yaml:"healthy"`
@@ -83,23 +95,19 @@ type verdict struct {
 	ErrorMessage string `yaml:"errorMessage"`
 }
 
-// resourceRule knows no type: a resource that does not exist comes from the controllers that write its type, one that
-// says that it is not ready from its owner.
-func resourceRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf {
-		return nil, false
-	}
-
+// resourceRule explains resources of any type. A missing resource is caused by the controllers that write its type, a resource that is
+// not ready by its owner.
+func resourceRule(f *Facts, s Symptom) *Finding {
 	r := f.resource(s.Type, s.Namespace, s.ID)
 	full := name(s.Type, s.Namespace, s.ID)
 
 	if r == nil {
 		if s.Type == typeOf[meta.ControllerStatusSpec]() {
-			return nil, true // a controller that does not fail has no status
+			return nil // a controller that does not fail has no status
 		}
 
-		if f.hidden(s.Type) {
-			return f.unseen(s), true
+		if slices.Contains(f.Hidden, s.Type) {
+			return f.unseen(s)
 		}
 
 		finding := &Finding{Says: full + " does not exist", Vague: true}
@@ -113,7 +121,7 @@ func resourceRule(f *Facts, s Symptom) (*Finding, bool) {
 			}
 		}
 
-		return finding, true
+		return finding
 	}
 
 	if r.Phase == "tearingDown" {
@@ -121,30 +129,31 @@ func resourceRule(f *Facts, s Symptom) (*Finding, bool) {
 			Says:     full + " is being torn down, and is held by " + strings.Join(r.Finalizers, ", "),
 			Evidence: []string{full + ": finalizers " + strings.Join(r.Finalizers, ", ")},
 			Try:      "see what the holder waits for: talosctl explain controllerstatuses",
-		}, true
+		}
 	}
 
 	finding := r.verdict()
 	if finding != nil && r.Owner != "" {
-		if _, fails := f.failing(r.Owner); fails {
+		if _, fails := find[meta.ControllerStatusSpec](f, r.Owner); fails {
 			finding.Because = []Symptom{{Kind: Controller, ID: r.Owner}}
 		}
 	}
 
-	return finding, true
+	return finding
 }
 
-// unseen is the finding on what the caller may not read: it is known to be wrong only if those who make it fail.
+// unseen returns the finding about a resource that the caller may not read: it may be missing if a controller that writes its type
+// fails.
 func (f *Facts) unseen(s Symptom) *Finding {
 	makers := failingOf(f, s.Type)
 	if len(makers) == 0 {
 		return nil
 	}
 
-	return &Finding{Says: name(s.Type, s.Namespace, s.ID) + " may be missing: who makes it fails", Vague: true, Because: makers}
+	return &Finding{Says: name(s.Type, s.Namespace, s.ID) + " may be missing: its controller fails", Vague: true, Because: makers}
 }
 
-// verdict of the resource on itself; nil if it has nothing to say against it.
+// verdict returns the finding from the resource's own status, or nil if that is good.
 func (r Resource) verdict() *Finding {
 	var v verdict
 	if yaml.Unmarshal([]byte(r.Spec), &v) != nil {
@@ -152,7 +161,7 @@ func (r Resource) verdict() *Finding {
 	}
 
 	full := r.Name()
-	finding := &Finding{Try: "see all that it says: talosctl get " + strings.ToLower(short(r.Type)) + " " + r.ID + " -o yaml"}
+	finding := &Finding{Try: "see all of it: talosctl get " + strings.ToLower(short(r.Type)) + " " + r.ID + " -o yaml"}
 
 	switch {
 	case v.ErrorMessage != "":
@@ -188,22 +197,14 @@ func failingControllers(f *Facts) []Symptom {
 	return out
 }
 
-// failingOf are the controllers that write the type and fail.
+// failingOf returns the controllers that write the type and fail.
 func failingOf(f *Facts, typ string) []Symptom {
 	return slices.DeleteFunc(failingControllers(f), func(s Symptom) bool {
 		return !slices.ContainsFunc(f.Edges, func(e Edge) bool { return e.Controller == s.ID && e.Output && e.Type == typ })
 	})
 }
 
-// lists tells whether resources of the type could be read: of those asked for here, every machine has some.
+// lists reports whether the facts have resources of the type. Every machine has some of the types that rules pass here.
 func (f *Facts) lists(typ string) bool {
 	return slices.ContainsFunc(f.Resources, func(r Resource) bool { return r.Type == typ })
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-
-	return fmt.Sprintf("%d %ss", n, thing)
 }

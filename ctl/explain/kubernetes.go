@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// podStatus is what of a Kubernetes PodStatus is read.
+// podStatus has the fields of a Kubernetes PodStatus that rules read.
 type podStatus struct {
 	Phase             string            `yaml:"phase"`
 	Reason            string            `yaml:"reason"`
@@ -49,24 +50,20 @@ type stateReason struct {
 	ExitCode int    `yaml:"exitCode"`
 }
 
-// imageReasons are the kubelet's words for an image that it does not get.
+// imageReasons are the kubelet's reasons of a container whose image cannot be pulled.
 var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 
-// podRule reads the status of a static pod.
-func podRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != PodOf {
-		return nil, false
-	}
-
+// podRule explains a static pod that is not ready.
+func podRule(f *Facts, s Symptom) *Finding {
 	r := f.pod(s.ID)
 
 	var status podStatus
 	if r == nil || yaml.Unmarshal([]byte(r.Spec), &status) != nil {
-		return nil, true
+		return nil
 	}
 
 	if status.ready() {
-		return f.outdated(component(r.ID)).finding("static pod " + r.ID), true
+		return f.outdated(component(r.ID)).finding("static pod " + r.ID)
 	}
 
 	finding := &Finding{
@@ -77,7 +74,7 @@ func podRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	for _, c := range slices.Concat(status.InitContainerRuns, status.Containers) {
 		if podContainer(finding, *r, c) {
-			return finding, true
+			return finding
 		}
 	}
 
@@ -89,10 +86,10 @@ func podRule(f *Facts, s Symptom) (*Finding, bool) {
 		finding.Evidence = []string{r.Name() + ": phase " + status.Phase + ", Ready is not True"}
 	}
 
-	return finding, true
+	return finding
 }
 
-// podContainer adds what a container of the pod tells; true if it is the cause.
+// podContainer adds the status of a container to the finding, and reports whether it is the cause.
 func podContainer(finding *Finding, r Resource, c containerStatus) bool {
 	waiting := c.State.Waiting
 
@@ -114,7 +111,7 @@ func podContainer(finding *Finding, r Resource, c containerStatus) bool {
 	for _, ended := range []*stateReason{c.State.Terminated, c.LastState.Terminated} {
 		if ended != nil && ended.ExitCode != 0 {
 			finding.Evidence = append(finding.Evidence, fmt.Sprintf("%s: container %s ended with code %d after %s: %s",
-				r.Name(), c.Name, ended.ExitCode, count(c.RestartCount, "restart"), ended.Message))
+				r.Name(), c.Name, ended.ExitCode, english.Plural(c.RestartCount, "restart", ""), ended.Message))
 
 			break
 		}
@@ -127,7 +124,7 @@ func (p podStatus) ready() bool {
 	return slices.ContainsFunc(p.Conditions, func(c podCondition) bool { return c.Type == "Ready" && c.Status == "True" })
 }
 
-// component is the name of a control plane component by the id of its pod: kube-system/kube-apiserver-NODE.
+// component returns the control plane component of a pod by its id, such as kube-system/kube-apiserver-NODE.
 func component(id string) string {
 	_, pod, _ := strings.Cut(id, "/")
 
@@ -140,7 +137,7 @@ func component(id string) string {
 	return pod
 }
 
-// podCauses are what a component of the control plane needs.
+// podCauses returns what a component of the control plane depends on.
 func podCauses(component string) []Symptom {
 	switch component {
 	case "kube-apiserver":
@@ -152,15 +149,11 @@ func podCauses(component string) []Symptom {
 	}
 }
 
-// nodeRule reads the status of the own Node.
-func nodeRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[k8s.NodeStatusSpec]() {
-		return nil, false
-	}
-
+// nodeRule explains a Node that is not registered or not ready.
+func nodeRule(f *Facts, s Symptom) *Finding {
 	status, ok := find[k8s.NodeStatusSpec](f, s.ID)
 	if ok && status.NodeReady {
-		return nil, true
+		return nil
 	}
 
 	because := []Symptom{{Kind: ServiceOf, ID: "kubelet"}, {Kind: Endpoint}}
@@ -168,43 +161,32 @@ func nodeRule(f *Facts, s Symptom) (*Finding, bool) {
 		because = append(because, Symptom{Kind: ServiceOf, ID: "etcd"}, Symptom{Kind: PodOf, ID: "kube-apiserver"})
 	}
 
-	if ok {
-		finding := &Finding{
-			Says:     fmt.Sprintf("Kubernetes says that node %q is not ready", s.ID),
-			Evidence: []string{name(s.Type, s.Namespace, s.ID) + ": nodeReady is false"},
-			Try:      "see the conditions of the node: kubectl describe node " + s.ID + "; and talosctl logs kubelet",
-			Because:  because,
-		}
-
-		return withLog(finding, f.service("kubelet")), true
-	}
-
 	finding := &Finding{
 		Says:     fmt.Sprintf("node %q is not registered with Kubernetes", s.ID),
-		Evidence: []string{name(s.Type, s.Namespace, s.ID) + " does not exist"},
+		Evidence: []string{s.String() + " does not exist"},
 		Try:      "see why the kubelet does not register: talosctl logs kubelet",
 		Because:  because,
 	}
 
-	if f.resource(typeOf[k8s.KubeletKubeconfigSpec](), "", k8s.KubeletID) == nil {
-		finding.Evidence = append(finding.Evidence, name(typeOf[k8s.KubeletKubeconfigSpec](), k8s.NamespaceName, k8s.KubeletID)+
-			" does not exist: the kubelet has no certificate of its own yet")
+	switch kubelet := instance[k8s.KubeletKubeconfigSpec](k8s.NamespaceName, k8s.KubeletID); {
+	case ok:
+		finding.Says = fmt.Sprintf("Kubernetes says that node %q is not ready", s.ID)
+		finding.Evidence = []string{s.String() + ": nodeReady is false"}
+		finding.Try = "see the conditions of the node: kubectl describe node " + s.ID + "; and talosctl logs kubelet"
+	case f.resource(kubelet.Type, "", kubelet.ID) == nil:
+		finding.Evidence = append(finding.Evidence, kubelet.String()+" does not exist: the kubelet has no certificate of its own yet")
 	}
 
-	return withLog(finding, f.service("kubelet")), true
+	if s := f.service("kubelet"); s != nil && len(s.Log) > 0 {
+		finding.Evidence = append(finding.Evidence, "log of kubelet: "+s.Log[len(s.Log)-1])
+	}
+
+	return finding
 }
 
-// controlPlane tells whether the machine runs one.
+// controlPlane reports whether the machine is a control plane node.
 func (f *Facts) controlPlane() bool {
 	r := f.resource(typeOf[config.MachineTypeSpec](), "", config.MachineTypeID)
 
 	return r != nil && strings.Contains(r.Spec, config.TypeControlPlane.String())
-}
-
-func withLog(finding *Finding, s *Service) *Finding {
-	if s != nil && len(s.Log) > 0 {
-		finding.Evidence = append(finding.Evidence, "log of "+s.ID+": "+s.Log[len(s.Log)-1])
-	}
-
-	return finding
 }

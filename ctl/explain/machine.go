@@ -13,35 +13,31 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-func machineRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Machine {
-		return nil, false
-	}
-
+func machineRule(f *Facts, s Symptom) *Finding {
 	status, ok := find[runtime.MachineStatusSpec](f, runtime.MachineStatusID)
 	if !ok {
 		return &Finding{
-			Says: "the machine does not say what it is doing", Vague: true,
+			Says: "the machine has no status", Vague: true,
 			Because: []Symptom{{Kind: Controller, ID: "runtime.MachineStatusController"}},
-		}, true
+		}
 	}
 
-	switch status.Stage { // the others are of machines that come up or run
+	switch status.Stage { // the other stages are those of a machine that boots or runs
 	case runtime.StageMaintenance:
 		return &Finding{
 			Says:     "the machine is in maintenance: it has no configuration",
 			Evidence: []string{name(typeOf[runtime.MachineStatusSpec](), runtime.NamespaceName, runtime.MachineStatusID) + ": stage is maintenance"},
 			Try:      "send one: talosctl apply-config --insecure --nodes ADDRESS --file FILE",
-		}, true
+		}
 	case runtime.StageRebooting, runtime.StageShuttingDown, runtime.StageResetting, runtime.StageUpgrading, runtime.StageInstalling:
 		return &Finding{
 			Says: fmt.Sprintf("the machine is %s", status.Stage),
 			Try:  "wait, and follow what it does: talosctl events --tail -1, talosctl dmesg --follow",
-		}, true
+		}
 	}
 
 	if status.Status.Ready {
-		return cmp.Or(unfound(f), behind(f)), true
+		return cmp.Or(unfound(f), behind(f))
 	}
 
 	finding := &Finding{Says: fmt.Sprintf("the machine is %s, and not ready", status.Stage), Vague: true}
@@ -55,30 +51,22 @@ func machineRule(f *Facts, s Symptom) (*Finding, bool) {
 		finding.Because = failingControllers(f)
 	}
 
-	return finding, true
+	return finding
 }
 
-// unfound: a control plane needs nothing but itself to be ready. It is the others, and its users, who look for it at the
-// cluster's endpoint.
+// unfound finds a control plane that is ready but not reachable at the cluster's endpoint. The control plane itself does not need the
+// endpoint: other machines and users do.
 func unfound(f *Facts) *Finding {
 	endpoint, ok := clusterEndpoint(f)
-	if !ok || !f.controlPlane() {
+	if !ok || !f.controlPlane() || f.unanswered(endpoint) == "" {
 		return nil
 	}
 
-	if f.unanswered(endpoint) == "" {
-		return nil
-	}
-
-	return &Finding{Says: "the machine is ready, but its cluster is not where others look for it", Vague: true, Because: []Symptom{{Kind: Endpoint}}}
+	return &Finding{Says: "the machine is ready, but its cluster cannot be reached at its endpoint", Vague: true, Because: []Symptom{{Kind: Endpoint}}}
 }
 
-// conditionRule goes from a condition of the readiness to what it judges.
-func conditionRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Condition {
-		return nil, false
-	}
-
+// conditionRule explains an unmet condition by the resources or services that it is about.
+func conditionRule(f *Facts, s Symptom) *Finding {
 	finding := &Finding{Says: s.ID, Vague: true}
 
 	status, _ := find[runtime.MachineStatusSpec](f, runtime.MachineStatusID)
@@ -96,28 +84,24 @@ func conditionRule(f *Facts, s Symptom) (*Finding, bool) {
 	case "network":
 		finding.Because = []Symptom{instance[network.StatusSpec](network.NamespaceName, network.StatusID)}
 	case "services":
-		for _, id := range subjects(reason) {
-			finding.Because = append(finding.Because, Symptom{Kind: ServiceOf, ID: id})
-		}
+		finding.Because = subjects(ServiceOf, reason)
 	case "staticPods":
-		for _, id := range subjects(reason) {
-			finding.Because = append(finding.Because, Symptom{Kind: PodOf, ID: id})
-		}
+		finding.Because = subjects(PodOf, reason)
 	case "nodeReady":
 		nodename, _ := find[k8s.NodenameSpec](f, k8s.NodenameID)
 		finding.Because = []Symptom{instance[k8s.NodeStatusSpec](k8s.NamespaceName, nodename.Nodename)}
 	}
 
-	return finding, true
+	return finding
 }
 
-// subjects of a reason such as "etcd not running, kubelet not healthy": the first word of each part.
-func subjects(reason string) []string {
-	var out []string
+// subjects returns the subjects of a reason such as "etcd not running, kubelet not healthy": the first word of each part.
+func subjects(kind Kind, reason string) []Symptom {
+	var out []Symptom
 
 	for part := range strings.SplitSeq(reason, ", ") {
 		if id, _, _ := strings.Cut(part, " "); id != "" {
-			out = append(out, id)
+			out = append(out, Symptom{Kind: kind, ID: id})
 		}
 	}
 

@@ -7,32 +7,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// networkRule reads NetworkStatus.
-func networkRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[network.StatusSpec]() {
-		return nil, false
-	}
-
-	status, ok := find[network.StatusSpec](f, s.ID)
-	if !ok {
-		return nil, false
-	}
-
+// networkRule explains a network that is not ready.
+func networkRule(_ *Facts, s Symptom, status network.StatusSpec) *Finding {
 	if status.Ready() {
-		return nil, true
+		return nil
 	}
 
 	finding := &Finding{}
 
 	var missing []string
 
-	need := func(ready bool, word string, because ...Symptom) {
+	need := func(ready bool, field string, because ...Symptom) {
 		if !ready {
-			missing = append(missing, word)
+			missing = append(missing, field)
 			finding.Because = append(finding.Because, because...)
 		}
 	}
@@ -47,10 +40,10 @@ func networkRule(f *Facts, s Symptom) (*Finding, bool) {
 	finding.Evidence = []string{name(s.Type, s.Namespace, s.ID) + ": " + strings.Join(missing, ", ") + ": false"}
 	finding.Vague = true
 
-	return finding, true
+	return finding
 }
 
-// physical links, with whether each has a carrier.
+// physical returns the physical links with and without a carrier.
 func physical(f *Facts) (up, down []string) {
 	for _, l := range all[network.LinkStatusSpec](f, "") {
 		switch {
@@ -65,67 +58,59 @@ func physical(f *Facts) (up, down []string) {
 	return up, down
 }
 
-// cableRule: is there a network to speak of.
-func cableRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Cable {
-		return nil, false
-	}
-
+// cableRule reports a machine without a network card that has a carrier.
+func cableRule(f *Facts, s Symptom) *Finding {
 	up, down := physical(f)
 
 	switch {
 	case len(up) > 0 || !f.lists(typeOf[network.LinkStatusSpec]()):
-		return nil, true
+		return nil
 	case len(down) == 0:
 		return &Finding{
-			Says:     "the machine has no network card that the kernel knows",
+			Says:     "the kernel has no network card",
 			Evidence: []string{"LinkStatuses: none of type ether that is not virtual"},
-			Try:      "see that the machine has one, and that its driver is in the image: talosctl get links, talosctl dmesg",
-		}, true
+			Try:      "check that the machine has one, and that its driver is in the image: talosctl get links, talosctl dmesg",
+		}
 	default:
 		return &Finding{
 			Says:     "no network card has a carrier: " + strings.Join(down, ", "),
 			Evidence: []string{"LinkStatuses: linkState is false for " + strings.Join(down, ", ")},
-			Try:      "plug in the cable, or see to the switch's port",
-		}, true
+			Try:      "plug in the cable, or check the port of the switch",
+		}
 	}
 }
 
-// routeRule: is there a default route, and if not, who should have made it.
-func routeRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Route {
-		return nil, false
-	}
-
+// routeRule explains a missing default route.
+func routeRule(f *Facts, s Symptom) *Finding {
 	routes := all[network.RouteStatusSpec](f, "")
 	isDefault := func(r item[network.RouteStatusSpec]) bool { return r.spec.IsDefault() }
 
 	if !f.lists(typeOf[network.RouteStatusSpec]()) || slices.ContainsFunc(routes, isDefault) {
-		return nil, true
+		return nil
 	}
 
 	finding := &Finding{
 		Says:     "there is no default route",
-		Evidence: []string{fmt.Sprintf("RouteStatuses: %s, none of them with a gateway to everywhere", count(len(routes), "route"))},
+		Evidence: []string{fmt.Sprintf("RouteStatuses: %s, none of them a default route", english.Plural(len(routes), "route", ""))},
 		Because:  []Symptom{{Kind: Address}},
 	}
 
 	for _, wanted := range all[network.RouteSpecSpec](f, network.NamespaceName) {
 		if !wanted.spec.Destination.IsValid() && wanted.spec.Gateway.IsValid() {
-			finding.Says = fmt.Sprintf("the default route by %s on %s is wanted, but the kernel does not have it", wanted.spec.Gateway, wanted.spec.OutLinkName)
+			finding.Says = fmt.Sprintf("the default route by %s on %s is specified, but the kernel does not have it", wanted.spec.Gateway, wanted.spec.OutLinkName)
 			finding.Evidence = append(finding.Evidence, wanted.Name()+": from layer "+wanted.spec.Layer.String())
 
 			if c, ok := condition(f, network.ConditionRoute, wanted.ID); ok {
 				finding.Evidence = append(finding.Evidence, c)
 			}
 
-			finding.Try = "see that the gateway is in the network of one of the link's addresses: talosctl get addresses, talosctl get routespecs"
+			finding.Try = "check that the gateway is in the network of one of the link's addresses: talosctl get addresses, talosctl get routespecs"
 
-			return finding, true
+			return finding
 		}
 	}
 
-	finding.Evidence = append(finding.Evidence, "RouteSpecs: none for a default route, neither by configuration nor by DHCP")
+	finding.Evidence = append(finding.Evidence, "RouteSpecs: no default route by configuration or DHCP")
 
 	for _, a := range all[network.AddressSpecSpec](f, network.NamespaceName) {
 		if a.spec.LinkName != "lo" {
@@ -133,12 +118,12 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 		}
 	}
 
-	finding.Try = "add a route with a gateway to the machine configuration (machine.network.interfaces[].routes, network 0.0.0.0/0), or have the DHCP server tell a router"
+	finding.Try = "add a route with a gateway to the machine configuration (machine.network.interfaces[].routes, network 0.0.0.0/0), or let the DHCP server send a router"
 
-	return finding, true
+	return finding
 }
 
-// condition prints what has become of a spec that is not applied as it says.
+// condition returns the condition of a spec that is not applied.
 func condition(f *Facts, kind, id string) (string, bool) {
 	id = network.SpecConditionID(kind, id)
 
@@ -150,43 +135,38 @@ func condition(f *Facts, kind, id string) (string, bool) {
 	return fmt.Sprintf("%s: %s: %s", name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id), c.State, c.Cause), true
 }
 
-// specRule reads the condition of a spec of the network: why it is not in effect. One that is degraded is.
-func specRule(f *Facts, s Symptom) (*Finding, bool) {
-	kinds := map[string]string{
-		typeOf[network.AddressSpecSpec]():  network.ConditionAddress,
-		typeOf[network.RouteSpecSpec]():    network.ConditionRoute,
-		typeOf[network.LinkSpecSpec]():     network.ConditionLink,
-		typeOf[network.OperatorSpecSpec](): network.ConditionOperator,
-	}
+// conditionOf returns the rule of specs whose conditions are of the kind.
+func conditionOf(kind string) rule {
+	return func(f *Facts, s Symptom) *Finding {
+		id := network.SpecConditionID(kind, s.ID)
 
+		c, ok := find[network.SpecConditionSpec](f, id)
+		if !ok || s.Namespace != network.NamespaceName {
+			return resourceRule(f, s)
+		}
+
+		return specRule(f, instance[network.SpecConditionSpec](network.NamespaceName, id), c)
+	}
+}
+
+// specRule explains a spec of the network by its condition. A degraded spec is in effect.
+func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	id := s.ID
-	if kind, ok := kinds[s.Type]; ok && s.Namespace == network.NamespaceName {
-		id = network.SpecConditionID(kind, s.ID)
-	} else if s.Type != typeOf[network.SpecConditionSpec]() {
-		return nil, false
-	}
-
-	c, ok := find[network.SpecConditionSpec](f, id)
-	if s.Kind != InstanceOf || !ok {
-		return nil, false
-	}
-
-	full := name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id)
-	finding := &Finding{Evidence: []string{full + ": state " + c.State.String()}}
+	finding := &Finding{Evidence: []string{name(s.Type, s.Namespace, id) + ": state " + c.State.String()}}
 
 	switch c.State {
 	case network.SpecApplied:
-		return nil, true
+		return nil
 	case network.SpecDegraded:
 		finding.Says = id + " is in effect and could not be confirmed: " + c.Cause
-		finding.Try = "see that the DHCP server runs and is reached from this machine's network"
+		finding.Try = "check that the DHCP server runs and can be reached from this machine's network"
 	case network.SpecWaiting:
 		finding.Says = id + " is waiting: " + c.Cause
 		finding.Try = "see what it waits for: talosctl get links, talosctl get addresses, talosctl get specconditions"
 	default:
 		if address, ok := strings.CutPrefix(id, network.ConditionConflict+"/"); ok {
-			finding.Says = address + " is not this machine's alone: " + c.Cause
-			finding.Try = "find that machine and give one of the two another address; a DHCP server must not give out addresses that are configured somewhere"
+			finding.Says = address + " is in use by another machine: " + c.Cause
+			finding.Try = "find that machine and give one of the two another address; a DHCP server must not lease addresses that are configured elsewhere"
 
 			break
 		}
@@ -195,38 +175,34 @@ func specRule(f *Facts, s Symptom) (*Finding, bool) {
 		finding.Try = "change it in the machine configuration (machine.network.interfaces)"
 	}
 
-	return finding, true
+	return finding
 }
 
-// addressRule: has the machine an address.
-func addressRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Address {
-		return nil, false
-	}
-
+// addressRule explains a machine without an address.
+func addressRule(f *Facts, s Symptom) *Finding {
 	addresses, _ := find[network.NodeAddressSpec](f, network.NodeAddressCurrentID)
 	if len(addresses.Addresses) > 0 || !f.lists(typeOf[network.AddressStatusSpec]()) {
-		return nil, true
+		return nil
 	}
 
 	up, down := physical(f)
 
 	evidence := []string{name(typeOf[network.NodeAddressSpec](), network.NamespaceName, network.NodeAddressCurrentID) + ": no addresses"}
-	if said := unapplied(f); len(said) > 0 {
-		evidence = append(evidence, said...)
+	if conditions := unapplied(f); len(conditions) > 0 {
+		evidence = append(evidence, conditions...)
 	} else {
-		evidence = append(evidence, "AddressSpecs: none but of the loopback, neither by configuration nor by DHCP")
+		evidence = append(evidence, "AddressSpecs: only those of the loopback, none by configuration or DHCP")
 	}
 
 	return &Finding{
 		Says:     "the machine has no address on " + strings.Join(append(up, down...), ", "),
 		Evidence: evidence,
 		Because:  append(failingOf(f, typeOf[network.AddressSpecSpec]()), Symptom{Kind: Cable}),
-		Try:      "see that a DHCP server answers on the machine's network, or give it an address in machine.network.interfaces[].addresses",
-	}, true
+		Try:      "check that a DHCP server answers on the machine's network, or set an address in machine.network.interfaces[].addresses",
+	}
 }
 
-// unapplied are the conditions of addresses, and of who should get them, that say why there is none.
+// unapplied returns the conditions of addresses and operators that are not applied.
 func unapplied(f *Facts) []string {
 	var out []string
 
@@ -240,20 +216,16 @@ func unapplied(f *Facts) []string {
 	return out
 }
 
-// namesRule: can the machine resolve names.
-func namesRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Names {
-		return nil, false
-	}
-
+// namesRule reports a machine without a name server.
+func namesRule(f *Facts, s Symptom) *Finding {
 	resolvers, ok := find[network.ResolverStatusSpec](f, network.ResolverID)
 	if ok && len(resolvers.DNSServers) == 0 {
 		return &Finding{
 			Says:     "the machine has no name server",
 			Evidence: []string{name(typeOf[network.ResolverStatusSpec](), network.NamespaceName, network.ResolverID) + ": dnsServers is empty"},
-			Try:      "set machine.network.nameservers, or have the DHCP server tell one",
-		}, true
+			Try:      "set machine.network.nameservers, or let the DHCP server send one",
+		}
 	}
 
-	return nil, true
+	return nil
 }

@@ -9,25 +9,24 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// A spec of the network says what has become of it, asked by its own name or by that of its condition.
+// TestSpecRule: a spec of the network is explained by its own name and by the name of its condition.
 func TestSpecRule(t *testing.T) {
 	const route, refused = "inet4/192.0.2.1//1024", "route/inet4/192.0.2.1//1024 is waiting: set route default via 192.0.2.1 dev eth0 metric 1024 table 254: network is unreachable"
 
 	for _, tt := range []struct {
 		name    string
 		symptom Symptom
-		state   string // put in place of the condition's; "" leaves it
+		state   string // replaces the state of the condition, unless it is ""
 		want    string
-		handled bool
 	}{
-		{"by the spec", instance[network.RouteSpecSpec](network.NamespaceName, route), "", refused, true},
-		{"by the condition", instance[network.SpecConditionSpec](network.NamespaceName, "route/"+route), "", refused, true},
-		{"refused", instance[network.RouteSpecSpec](network.NamespaceName, route), "refused", "route/" + route + " is not in effect: ", true},
-		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect and could not be confirmed: ", true},
-		{"applied", instance[network.RouteSpecSpec](network.NamespaceName, route), "applied", "", true},
-		{"one without a condition", instance[network.RouteSpecSpec](network.NamespaceName, "other"), "", "", false},
-		{"a proposal is not acted upon", instance[network.RouteSpecSpec](network.ConfigNamespaceName, route), "", "", false},
-		{"another type", instance[network.RouteStatusSpec](network.NamespaceName, route), "", "", false},
+		{"by the spec", instance[network.RouteSpecSpec](network.NamespaceName, route), "", refused},
+		{"by the condition", instance[network.SpecConditionSpec](network.NamespaceName, "route/"+route), "", refused},
+		{"refused", instance[network.RouteSpecSpec](network.NamespaceName, route), "refused", "route/" + route + " is not in effect: "},
+		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect and could not be confirmed: "},
+		{"applied", instance[network.RouteSpecSpec](network.NamespaceName, route), "applied", ""},
+		{"one without a condition", instance[network.RouteSpecSpec](network.NamespaceName, "other"), "", "RouteSpecs(network/other) does not exist"},
+		{"a proposal is not applied", instance[network.RouteSpecSpec](network.ConfigNamespaceName, route), "", "RouteSpecs(network-config/inet4/192.0.2.1//1024) does not exist"},
+		{"another type", instance[network.RouteStatusSpec](network.NamespaceName, route), "", "RouteStatuses(network/" + route + ") does not exist"},
 	} {
 		f := facts(t, "route-refused")
 
@@ -37,15 +36,15 @@ func TestSpecRule(t *testing.T) {
 			}
 		}
 
-		finding, handled := specRule(f, tt.symptom)
+		finding := instanceRule(f, tt.symptom)
 		says := ""
 
 		if finding != nil {
 			says = finding.Says
 		}
 
-		if handled != tt.handled || (says == "") != (tt.want == "") || !strings.HasPrefix(says, tt.want) {
-			t.Errorf("%s: got %q, %t, want %q, %t", tt.name, says, handled, tt.want, tt.handled)
+		if (says == "") != (tt.want == "") || !strings.HasPrefix(says, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, says, tt.want)
 		}
 	}
 }

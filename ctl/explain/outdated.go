@@ -5,15 +5,14 @@ package explain
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/meta"
 )
 
-// goesOn is how controllers say that what runs is not replaced, since the image of the next cannot be had.
+// goesOn matches the error of a controller that keeps an old image running, since the next image cannot be pulled.
 var goesOn = regexp.MustCompile(`(?m)^(\S+) goes on with image (\S+): pull (\S+?): (.*)$`)
 
-// outdated is a service or a component of the control plane that goes on with an image that is not the configuration's.
+// outdated is a service or control plane component that runs an older image than the configuration names.
 type outdated struct {
 	name          string
 	running, next string
@@ -21,7 +20,7 @@ type outdated struct {
 	failure, text string
 }
 
-// allOutdated are those that the controllers tell.
+// allOutdated returns the outdated services and components from the errors of controllers.
 func (f *Facts) allOutdated() []outdated {
 	var out []outdated
 
@@ -34,19 +33,12 @@ func (f *Facts) allOutdated() []outdated {
 	return out
 }
 
-// outdated returns the one of a name, nil if there is none.
+// outdated returns the outdated service or component with the name, or nil.
 func (f *Facts) outdated(name string) *outdated {
-	all := f.allOutdated()
-
-	i := slices.IndexFunc(all, func(o outdated) bool { return o.name == name })
-	if i < 0 {
-		return nil
-	}
-
-	return &all[i]
+	return first(f.allOutdated(), func(o outdated) bool { return o.name == name })
 }
 
-// finding says which image cannot be had; nil of nil.
+// finding returns the finding about the image that cannot be pulled, or nil for nil.
 func (o *outdated) finding(subject string) *Finding {
 	if o == nil {
 		return nil
@@ -54,7 +46,7 @@ func (o *outdated) finding(subject string) *Finding {
 
 	return &Finding{
 		Says:     fmt.Sprintf("the image of %s cannot be pulled: %s", subject, o.next),
-		Evidence: []string{fmt.Sprintf("it goes on with %s", o.running), o.controller + ": " + o.text},
+		Evidence: []string{fmt.Sprintf("it still runs %s", o.running), o.controller + ": " + o.text},
 		Try:      "correct the image in the machine configuration (" + imageField(o.name) + "), or let the machine reach its registry",
 		Because:  unreachable(o.failure),
 	}

@@ -9,16 +9,20 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/seed-59268b81/talos/cosi/meta"
 )
 
 const (
-	maxRoots    = 3   // that are told in full
+	maxRoots    = 3   // that are printed in full
 	maxEvidence = 6   // lines of each
-	maxLine     = 300 // characters of a line that a program has written
+	maxLine     = 300 // characters of a message of a program
 )
 
-// Print writes what was found out: the symptom, then each root cause with its evidence, what to try, and the chain by
-// which it leads to the symptom.
+// Print prints the result: the symptom, then each root cause with its evidence, what to try, and the chain from the root cause to the
+// symptom.
 func Print(w io.Writer, node string, f *Facts, s Symptom, step *Step) error {
 	var b strings.Builder
 
@@ -30,7 +34,7 @@ func Print(w io.Writer, node string, f *Facts, s Symptom, step *Step) error {
 	}
 
 	if beside := besides(f, step); len(beside) > 0 && !f.quiet(step) {
-		fmt.Fprintf(&b, "\ncontrollers that fail besides:\n")
+		fmt.Fprintf(&b, "\nother controllers that fail:\n")
 
 		for _, line := range beside {
 			fmt.Fprintf(&b, "  %s\n", cut(line))
@@ -40,14 +44,14 @@ func Print(w io.Writer, node string, f *Facts, s Symptom, step *Step) error {
 	guess := step == nil || !certain(step)
 
 	if len(f.Missing) > 0 || guess && len(f.Hidden) > 0 {
-		fmt.Fprintf(&b, "\nnot seen:\n")
+		fmt.Fprintf(&b, "\nnot read:\n")
 
 		for _, m := range f.Missing {
 			fmt.Fprintf(&b, "  %s\n", cut(m))
 		}
 
 		if guess && len(f.Hidden) > 0 {
-			fmt.Fprintf(&b, "  resources of %s, which take more rights than the caller has\n", count(len(f.Hidden), "type"))
+			fmt.Fprintf(&b, "  resources of %s, which the role of the caller may not read\n", english.Plural(len(f.Hidden), "type", ""))
 		}
 	}
 
@@ -61,7 +65,7 @@ func printRoots(b *strings.Builder, step *Step) {
 
 	for i, chain := range chains {
 		if i == maxRoots {
-			fmt.Fprintf(b, "\nand %s more\n", count(len(chains)-i, "cause"))
+			fmt.Fprintf(b, "\nand %s more\n", english.Plural(len(chains)-i, "cause", ""))
 
 			break
 		}
@@ -93,10 +97,10 @@ func printRoots(b *strings.Builder, step *Step) {
 	}
 }
 
-// printChain goes from the root to the symptom.
+// printChain prints the steps between the root and the symptom.
 func printChain(b *strings.Builder, step *Step, chain []*Step) {
 	if len(chain) < 3 {
-		return // the root says it all
+		return // there is nothing between the root and the symptom
 	}
 
 	n := 0
@@ -121,12 +125,12 @@ func label(word string, n int) string {
 	return ""
 }
 
-// besides are the controllers that fail and are no part of the chains.
+// besides returns the failing controllers that are not part of the chains.
 func besides(f *Facts, step *Step) []string {
 	var out []string
 
 	for _, s := range failingControllers(f) {
-		status, _ := f.failing(s.ID)
+		status, _ := find[meta.ControllerStatusSpec](f, s.ID)
 		if step == nil || !step.contains(s, status.Error) {
 			out = append(out, s.ID+": "+status.Error)
 		}
@@ -135,16 +139,16 @@ func besides(f *Facts, step *Step) []string {
 	return out
 }
 
-// quiet: a machine that is on its way out, or waits, has controllers that fail for no interesting reason.
+// quiet reports whether failing controllers are left out: they are of no interest on a machine in maintenance, or that goes down.
 func (f *Facts) quiet(step *Step) bool { return step != nil && step.Root() && step.Kind == Machine }
 
-// contains tells whether the chains have the symptom, or what it says as evidence.
+// contains reports whether the chains have the symptom, or evidence with the text.
 func (s *Step) contains(symptom Symptom, says string) bool {
 	return s.Symptom == symptom || slices.ContainsFunc(s.Evidence, func(e string) bool { return strings.Contains(e, says) }) ||
 		slices.ContainsFunc(s.Causes, func(c *Step) bool { return c.contains(symptom, says) })
 }
 
-// cut makes one line, of bearable length and without control characters, of what a program has said.
+// cut returns a message of a program as one line of limited length, without control characters.
 func cut(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -163,7 +167,7 @@ func cut(text string) string {
 
 // String names the symptom's subject.
 func (s Symptom) String() string {
-	switch s.Kind { // the others are found, not asked for
+	switch s.Kind { // the user cannot ask for other kinds
 	case Machine:
 		return "the machine"
 	case InstanceOf:

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -10,8 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// starters are the controllers that add services to the machine, which no resource tells. The others, such as apid, are
-// there from the start.
+// starters are the controllers that add services to the machine, which is not in the graph of controllers. Other services, such as
+// apid, exist from the start.
 var starters = map[string]string{
 	"etcd":    "etcd.ServiceController",
 	"kubelet": "k8s.KubeletServiceController",
@@ -24,29 +25,25 @@ var (
 	dependency = regexp.MustCompile(`service "([^"]+)" to be up`)
 )
 
-// serviceRule reads the state and the history of a service.
-func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != ServiceOf {
-		return nil, false
-	}
-
+// serviceRule explains a service that is not up, by its state and events.
+func serviceRule(f *Facts, s Symptom) *Finding {
 	service := f.service(s.ID)
 
 	switch {
 	case service == nil && len(f.Services) == 0:
-		return nil, true // services could not be listed
+		return nil // services could not be listed
 	case service == nil:
 		finding := &Finding{Says: "service " + s.ID + " is not started yet", Vague: true}
 		if starter, known := starters[s.ID]; known {
 			finding.Because = []Symptom{{Kind: Controller, ID: starter}}
 		}
 
-		return finding, true
+		return finding
 	case service.up():
-		return f.outdated(s.ID).finding("service " + s.ID), true
+		return f.outdated(s.ID).finding("service " + s.ID)
 	}
 
-	// A service that fails goes through several states in turn: what it failed with is in its history, since it last ran.
+	// A failing service changes its state again and again: its failure is among the events since it was last started.
 	for i := len(service.Messages) - 1; i >= 0 && !strings.HasPrefix(service.Messages[i], "Started"); i-- {
 		if m := pulling.FindStringSubmatch(service.Messages[i]); m != nil {
 			return &Finding{
@@ -54,11 +51,11 @@ func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
 				Evidence: []string{"service " + s.ID + ": " + m[2]},
 				Try:      "correct the image in the machine configuration (" + imageField(s.ID) + "), or let the machine reach its registry",
 				Because:  unreachable(m[2]),
-			}, true
+			}
 		}
 	}
 
-	return stateFinding(service), true
+	return stateFinding(service)
 }
 
 func stateFinding(s *Service) *Finding {
@@ -98,7 +95,7 @@ func stateFinding(s *Service) *Finding {
 		finding.Because = append(finding.Because, Symptom{Kind: Quorum})
 	case "kubelet":
 		finding.Because = append(finding.Because, Symptom{Kind: Endpoint})
-	case "apid": // opens when it is told how to listen
+	case "apid": // listens when its configuration exists
 		finding.Because = append(finding.Because, Symptom{Kind: Endpoint},
 			instance[runtime.APIServiceConfigSpec](runtime.NamespaceName, runtime.APIServiceConfigID))
 	}
@@ -106,25 +103,18 @@ func stateFinding(s *Service) *Finding {
 	return finding
 }
 
-// imageField is where the configuration names the image of a service or static pod.
+// imageField returns the configuration field of the image of a service or static pod.
 func imageField(id string) string {
-	switch id {
-	case "kubelet":
-		return "machine.kubelet.image"
-	case "etcd":
-		return "cluster.etcd.image"
-	case "kube-apiserver":
-		return "cluster.apiServer.image"
-	case "kube-controller-manager":
-		return "cluster.controllerManager.image"
-	case "kube-scheduler":
-		return "cluster.scheduler.image"
-	default:
-		return "the image of " + id
-	}
+	return cmp.Or(map[string]string{
+		"kubelet":                 "machine.kubelet.image",
+		"etcd":                    "cluster.etcd.image",
+		"kube-apiserver":          "cluster.apiServer.image",
+		"kube-controller-manager": "cluster.controllerManager.image",
+		"kube-scheduler":          "cluster.scheduler.image",
+	}[id], "the image of "+id)
 }
 
-// unreachable are the symptoms that an error of a connection points to.
+// unreachable returns the symptoms that a connection error points to.
 func unreachable(text string) []Symptom {
 	switch {
 	case strings.Contains(text, "network is unreachable"), strings.Contains(text, "no route to host"):

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// serving are the certificates that kubelets serve with and that nobody has signed: this node's, and on a control plane those of all.
+// serving returns the serving certificates of kubelets that are not signed: this node's own, and on a control plane those of all nodes.
 func serving(f *Facts) []Symptom {
 	var out []Symptom
 
@@ -25,44 +25,26 @@ func serving(f *Facts) []Symptom {
 	return out
 }
 
-// servingRule reads whether the kubelet can serve, and which requests are left alone.
-func servingRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf {
-		return nil, false
+// servingRule explains a kubelet without a serving certificate.
+func servingRule(_ *Facts, s Symptom, status k8s.KubeletServingStatusSpec) *Finding {
+	if status.Ready {
+		return nil
 	}
 
-	full := name(s.Type, s.Namespace, s.ID)
+	return &Finding{
+		Says:     "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail",
+		Evidence: []string{s.String() + ": " + status.Reason},
+		Try: "see the state of its request: kubectl get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving, and its events: " +
+			"kubectl describe csr NAME; on a control plane node: talosctl get kubeletservingrequests",
+	}
+}
 
-	switch s.Type {
-	case typeOf[k8s.KubeletServingStatusSpec]():
-		status, ok := find[k8s.KubeletServingStatusSpec](f, s.ID)
-		if !ok {
-			return nil, false
-		}
-
-		if status.Ready {
-			return nil, true
-		}
-
-		return &Finding{
-			Says:     "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail",
-			Evidence: []string{full + ": " + status.Reason},
-			Try: "see what becomes of its request: kubectl get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving, and its events: " +
-				"kubectl describe csr NAME; on a control plane node: talosctl get kubeletservingrequests",
-		}, true
-	case typeOf[k8s.KubeletServingRequestSpec]():
-		request, ok := find[k8s.KubeletServingRequestSpec](f, s.ID)
-		if !ok {
-			return nil, false
-		}
-
-		return &Finding{
-			Says:     fmt.Sprintf("certificate signing request %s of %s is not approved: %s", s.ID, request.Requester, request.Reason),
-			Evidence: []string{full + ": nobody has approved or denied it"},
-			Try: fmt.Sprintf("correct what it says, or decide about it yourself: kubectl certificate approve %s (or deny); "+
-				"names and addresses of a Node are in talosctl get nodeidentities", s.ID),
-		}, true
-	default:
-		return nil, false
+// servingRequestRule explains a request for such a certificate that is pending.
+func servingRequestRule(_ *Facts, s Symptom, request k8s.KubeletServingRequestSpec) *Finding {
+	return &Finding{
+		Says:     fmt.Sprintf("certificate signing request %s of %s is not approved: %s", s.ID, request.Requester, request.Reason),
+		Evidence: []string{s.String() + ": it is neither approved nor denied"},
+		Try: fmt.Sprintf("correct the request, or decide about it: kubectl certificate approve %s (or deny); "+
+			"names and addresses of a Node are in talosctl get nodeidentities", s.ID),
 	}
 }

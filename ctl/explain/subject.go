@@ -9,7 +9,7 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// Subjects are the symptoms to follow for resources of a type: the one with the id, or, for "", all that there are.
+// Subjects returns the symptoms to follow for resources of a type: the resource with the id, or all resources if the id is "".
 func Subjects(f *Facts, typ, namespace, id string) []Symptom {
 	if typ == typeOf[runtime.MachineStatusSpec]() {
 		return []Symptom{{Kind: Machine}}
@@ -30,7 +30,7 @@ func Subjects(f *Facts, typ, namespace, id string) []Symptom {
 	return out
 }
 
-// canonical gives what has two names one: services, static pods and the failures of controllers are resources too.
+// canonical returns a symptom with its only name. Services, static pods and failures of controllers are resources too.
 func (f *Facts) canonical(s Symptom) Symptom {
 	if s.Kind == InstanceOf {
 		switch s.Type {
@@ -39,7 +39,7 @@ func (f *Facts) canonical(s Symptom) Symptom {
 		case typeOf[k8s.StaticPodStatusSpec]():
 			return Symptom{Kind: PodOf, ID: s.ID}
 		case typeOf[meta.ControllerStatusSpec]():
-			if _, fails := f.failing(s.ID); fails {
+			if _, fails := find[meta.ControllerStatusSpec](f, s.ID); fails {
 				return Symptom{Kind: Controller, ID: s.ID}
 			}
 		}
@@ -54,13 +54,9 @@ func (f *Facts) canonical(s Symptom) Symptom {
 	return s
 }
 
-// pod finds the status of a static pod by its id, or by the name of the component that it runs.
+// pod finds the status of a static pod by its id, or by its component.
 func (f *Facts) pod(id string) *Resource {
-	for i, r := range f.Resources {
-		if r.Type == typeOf[k8s.StaticPodStatusSpec]() && (r.ID == id || component(r.ID) == id) {
-			return &f.Resources[i]
-		}
-	}
-
-	return nil
+	return first(f.Resources, func(r Resource) bool {
+		return r.Type == typeOf[k8s.StaticPodStatusSpec]() && (r.ID == id || component(r.ID) == id)
+	})
 }

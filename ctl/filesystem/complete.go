@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// completePath offers the paths of the first node for the first argument.
+// completePath completes the first argument with paths of the first node.
 func completePath(s *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -30,7 +30,7 @@ func completePath(s *session.Session) cobra.CompletionFunc {
 	}
 }
 
-// pathsLike are the paths that begin like the one typed; those of directories end with a slash.
+// pathsLike returns the paths that begin with what is typed. Paths of directories end with a slash.
 func pathsLike(ctx context.Context, n session.Node, typed string) []string {
 	directory, _ := path.Split("/" + strings.TrimPrefix(typed, "/"))
 

@@ -17,7 +17,7 @@ func newCopyCommand(s *session.Session) *cobra.Command {
 		Use:     "copy PATH DIRECTORY|-",
 		Aliases: []string{"cp"},
 		Short:   "Copy files from one node",
-		Long: `Copy a file or a tree from one node into a directory, which is made if it is not there.
+		Long: `Copy a file or a tree from one node into a directory. The directory is created if it does not exist.
 
 With - in place of the directory, write a tar.gz archive to standard output.`,
 		Args: cobra.ExactArgs(2),

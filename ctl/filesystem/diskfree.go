@@ -19,7 +19,7 @@ func newDiskFreeCommand(s *session.Session) *cobra.Command {
 	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "diskfree [PATH]",
 		Aliases: []string{"df"},
-		Short:   "Show how full the file system is that holds a path",
+		Short:   "Show the free space of the file system that holds a path",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := layout.VarDir

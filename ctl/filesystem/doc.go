@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filesystem looks at the files of the nodes: lists, reads and copies them, and shows the space that they use.
+// Package filesystem lists, reads and copies files of the nodes, and shows the space that they use.
 package filesystem
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newCopyCommand(s),

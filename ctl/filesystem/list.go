@@ -3,9 +3,12 @@
 package filesystem
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
 	"strconv"
 	"time"
 
@@ -58,40 +61,49 @@ func newListCommand(s *session.Session) *cobra.Command {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
 
-			return listFiles(s, cmd, columns, &request)
+			// Large batches keep the files of a node together.
+			return printFiles(s, cmd, columns, 1000, nil, func(ctx context.Context, n session.Node) iter.Seq2[*machine.FileInfo, error] {
+				return n.List(ctx, &request)
+			})
 		},
 		ValidArgsFunction: completePath(s),
 	}))
 
-	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
-	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
-	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "descend into directories this many levels deep")
+	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "descend into directories")
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "also show mode, owner, size, time and SELinux label")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "like --long, with sizes and times for people")
-	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "files of these types only: f (regular file), d (directory), l (symbolic link)")
+	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "list these types only: f (regular file), d (directory), l (symbolic link)")
 	session.Complete(cmd, "type", "f", "d", "l")
 
 	return cmd
 }
 
-// listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(s *session.Session, cmd *cobra.Command, columns []session.Column[*machine.FileInfo], request *machine.ListRequest) error {
+// printFiles prints the files that each node streams, a batch at a time.
+func printFiles[F interface {
+	GetName() string
+	GetError() string
+}](
+	s *session.Session, cmd *cobra.Command, columns []session.Column[F], batch int, widths []int,
+	stream func(ctx context.Context, n session.Node) iter.Seq2[F, error],
+) error {
 	out, err := session.NewListing(s, cmd, columns)
 	if err != nil {
 		return err
 	}
 
-	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
-		const batch = 1000
+	out.Table.Reserve(widths...)
 
+	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 		var (
-			files    []*machine.FileInfo
+			files    []F
 			problems fileProblems
 		)
 
-		for file, err := range n.List(ctx, request) {
+		for file, err := range stream(ctx, n) {
 			switch {
 			case err != nil:
-				return errorsAfter(out.Print(n.Name, files...), err)
+				return cmp.Or(out.Print(n.Name, files...), err)
 			case file.GetError() != "":
 				problems = append(problems, file.GetName()+": "+file.GetError())
 			default:
@@ -107,7 +119,7 @@ func listFiles(s *session.Session, cmd *cobra.Command, columns []session.Column[
 			}
 		}
 
-		return errorsAfter(out.Print(n.Name, files...), problems.err())
+		return cmp.Or(out.Print(n.Name, files...), problems.err())
 	})
 }
 
@@ -139,22 +151,14 @@ func longColumns(human bool) []session.Column[*machine.FileInfo] {
 func seLinuxLabel(f *machine.FileInfo) string {
 	for _, xattr := range f.GetXattrs() {
 		if data := xattr.GetData(); xattr.GetName() == "security.selinux" && len(data) > 0 {
-			return string(trimZero(data))
+			return string(bytes.TrimSuffix(data, []byte{0}))
 		}
 	}
 
 	return ""
 }
 
-func trimZero(data []byte) []byte {
-	if data[len(data)-1] == 0 {
-		return data[:len(data)-1]
-	}
-
-	return data
-}
-
-// fileProblems are the files that a node could not look at.
+// fileProblems are the files that a node could not read, with the causes.
 type fileProblems []string
 
 func (p fileProblems) err() error {
@@ -166,13 +170,4 @@ func (p fileProblems) err() error {
 	default:
 		return fmt.Errorf("the node could not look at %s, and at %d more", p[0], len(p)-1)
 	}
-}
-
-// errorsAfter is the first that is an error.
-func errorsAfter(first, second error) error {
-	if first != nil {
-		return first
-	}
-
-	return second
 }

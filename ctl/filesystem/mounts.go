@@ -3,6 +3,7 @@
 package filesystem
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,12 @@ func mountUsed(m *machine.MountStat) uint64 {
 	return m.GetSize() - min(m.GetSize(), m.GetAvailable())
 }
 
-// gigabytes writes bytes in GB, with two places.
+// gigabytes formats bytes in GB.
 func gigabytes(bytes uint64) string {
 	return strconv.FormatFloat(float64(bytes)/1e9, 'f', 2, 64)
+}
+
+// Files returns the files of this package in a support bundle.
+func Files(context.Context, session.Node) ([]session.BundleFile, error) {
+	return []session.BundleFile{session.TableFile("mounts.txt", mountColumns, session.Node.Mounts)}, nil
 }

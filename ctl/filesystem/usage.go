@@ -4,6 +4,7 @@ package filesystem
 
 import (
 	"context"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -32,43 +33,24 @@ func newUsageCommand(s *session.Session) *cobra.Command {
 				name = "SIZE"
 			}
 
-			out, err := session.NewListing(s, cmd, []session.Column[*machine.DiskUsageInfo]{
+			columns := []session.Column[*machine.DiskUsageInfo]{
 				session.Col(name, func(i *machine.DiskUsageInfo) string { return session.Size(i.GetSize(), human) }),
 				session.Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
-			})
-			if err != nil {
-				return err
 			}
+			widths := []int{len("255.255.255.255"), len("1234567890")}
 
-			out.Table.Reserve(len("255.255.255.255"), len("1234567890"))
-
-			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
-				var problems fileProblems
-
-				// Sizes come as they are added up, which may take long.
-				for info, err := range n.DiskUsage(ctx, &request) {
-					switch {
-					case err != nil:
-						return err
-					case info.GetError() != "":
-						problems = append(problems, info.GetName()+": "+info.GetError())
-					default:
-						if err := out.Print(n.Name, info); err != nil {
-							return err
-						}
-					}
-				}
-
-				return problems.err()
+			// The sizes of large directories take long: each is printed at once.
+			return printFiles(s, cmd, columns, 1, widths, func(ctx context.Context, n session.Node) iter.Seq2[*machine.DiskUsageInfo, error] {
+				return n.DiskUsage(ctx, &request)
 			})
 		},
 		ValidArgsFunction: completePath(s),
 	}))
 
-	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
-	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
+	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "also show files")
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories this many levels deep")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")
-	cmd.Flags().Int64VarP(&request.Threshold, "threshold", "t", 0, "leave out what is smaller than so many bytes, or larger if negative")
+	cmd.Flags().Int64VarP(&request.Threshold, "threshold", "t", 0, "leave out files smaller than this many bytes, or larger if negative")
 
 	return cmd
 }

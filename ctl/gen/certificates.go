@@ -17,19 +17,19 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// files writes several files, all or none when one exists.
-func files(cmd *cobra.Command, force bool, texts map[string][]byte, order ...string) error {
-	if err := refuseExisting(order, force); err != nil {
+// writePair writes a certificate and its key, or neither when one of the files exists.
+func writePair(cmd *cobra.Command, name string, pair pki.Pair, force bool) error {
+	crt, key := name+".crt", name+".key"
+
+	if err := refuseExisting([]string{crt, key}, force); err != nil {
 		return err
 	}
 
-	for _, path := range order {
-		if err := write(cmd.OutOrStdout(), path, texts[path], force); err != nil {
-			return err
-		}
+	if err := write(cmd.OutOrStdout(), crt, pair.Crt, force); err != nil {
+		return err
 	}
 
-	return nil
+	return write(cmd.OutOrStdout(), key, pair.Key, force)
 }
 
 func caCommand(force *bool) *cobra.Command {
@@ -54,15 +54,13 @@ func caCommand(force *bool) *cobra.Command {
 				return err
 			}
 
-			crt, key := organization+".crt", organization+".key"
-
-			return files(cmd, *force, map[string][]byte{crt: ca.PEM.Crt, key: ca.PEM.Key}, crt, key)
+			return writePair(cmd, organization, ca.PEM, *force)
 		},
 	}
 
 	cmd.Flags().StringVar(&organization, "organization", "", "the organization of the certificate")
 	cmd.Flags().IntVar(&hours, "hours", 87600, "how long the certificate is valid, in hours from now")
-	cmd.Flags().BoolVar(&rsa, "rsa", false, "make an RSA key, not Ed25519")
+	cmd.Flags().BoolVar(&rsa, "rsa", false, "generate an RSA key, not Ed25519")
 	return session.Require(cmd, "organization")
 }
 
@@ -100,7 +98,7 @@ func csrCommand(force *bool) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key, err := os.ReadFile(keyFile)
 			if err != nil {
-				return fmt.Errorf("reading the key: %w", err)
+				return fmt.Errorf("read key: %w", err)
 			}
 
 			addrs, err := addresses(ip)
@@ -140,7 +138,7 @@ func crtCommand(force *bool) *cobra.Command {
 			csrPEM, errCSR := os.ReadFile(csrFile)
 
 			if err := errors.Join(errCrt, errKey, errCSR); err != nil {
-				return fmt.Errorf("signing a request: %w", err)
+				return fmt.Errorf("sign request: %w", err)
 			}
 
 			crt, err := sign(crtPEM, keyPEM, csrPEM, time.Duration(hours)*time.Hour)
@@ -159,7 +157,7 @@ func crtCommand(force *bool) *cobra.Command {
 	return session.Require(cmd, "ca", "csr", "name")
 }
 
-// sign signs a request with all that it asks for: whoever runs this holds the authority's key.
+// sign signs a request as it is: the user has the key of the authority.
 func sign(crtPEM, keyPEM, csrPEM []byte, ttl time.Duration) ([]byte, error) {
 	ca, err := pki.ParseCA(crtPEM, keyPEM)
 	if err != nil {
@@ -171,7 +169,7 @@ func sign(crtPEM, keyPEM, csrPEM []byte, ttl time.Duration) ([]byte, error) {
 		return nil, err
 	}
 
-	// A certificate with names is a server's too; one without can only be a client's.
+	// A certificate with names is also valid for a server.
 	return ca.SignCSR(csrPEM, pki.LeafOptions{
 		Organization: csr.Subject.Organization,
 		Client:       true,
@@ -203,9 +201,9 @@ func keypairCommand(force *bool) *cobra.Command {
 				return err
 			}
 
-			crt, key := organization+".crt", organization+".key"
+			pair.Crt = append(pair.Crt, ca.PEM.Crt...)
 
-			return files(cmd, *force, map[string][]byte{crt: append(pair.Crt, ca.PEM.Crt...), key: pair.Key}, crt, key)
+			return writePair(cmd, organization, pair, *force)
 		},
 	}
 
@@ -214,7 +212,7 @@ func keypairCommand(force *bool) *cobra.Command {
 	return session.Require(cmd, "organization")
 }
 
-// addresses reads an address that may be absent.
+// addresses parses an address, which may be empty.
 func addresses(ip string) ([]netip.Addr, error) {
 	if ip == "" {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root. They need no machine.
+// Commands returns the commands of this package.
 func Commands(*session.Session) []*cobra.Command {
 	return []*cobra.Command{newCommand(), machineConfigCommand()}
 }

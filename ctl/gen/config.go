@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/secrets"
 )
 
-// configFlags are the flags of "gen config".
+// configFlags holds the flags of "gen config".
 type configFlags struct {
 	secretsFile                             string
 	patches, controlPlanePatch, workerPatch []string
@@ -35,8 +35,8 @@ func configCommand(force *bool) *cobra.Command {
 		Short: "Generate the machine configurations of a cluster and its client configuration",
 		Long: `Generate controlplane.yaml, worker.yaml and talosconfig.
 
-The cluster endpoint is the URL at which the Kubernetes API servers are reached, of one machine or of a
-load balancer before several: https://10.5.0.2:6443.`,
+The cluster endpoint is the URL of the Kubernetes API servers, of one machine or of a load balancer:
+https://10.5.0.2:6443.`,
 		Example: `  talosctl gen config demo https://10.5.0.2:6443
   talosctl gen secrets && talosctl gen config demo https://10.5.0.2:6443 --with-secrets secrets.yaml
   talosctl gen config demo https://10.5.0.2:6443 --output-types worker --output -`,
@@ -45,17 +45,17 @@ load balancer before several: https://10.5.0.2:6443.`,
 	}
 
 	flags := cmd.Flags()
-	flags.StringVar(&f.secretsFile, "with-secrets", "", "file with the secrets of the cluster, from \"gen secrets\" (default: make new ones)")
+	flags.StringVar(&f.secretsFile, "with-secrets", "", "file with the secrets of the cluster, from \"gen secrets\" (default: generate them)")
 	flags.StringArrayVar(&f.patches, "config-patch", nil, "patch all machine configurations (inline, or @file)")
 	flags.StringArrayVar(&f.controlPlanePatch, "config-patch-control-plane", nil, "patch the control plane configuration (inline, or @file)")
 	flags.StringArrayVar(&f.workerPatch, "config-patch-worker", nil, "patch the worker configuration (inline, or @file)")
 	flags.StringVar(&f.opts.InstallDisk, "install-disk", generate.DefaultInstallDisk, "the disk to install to")
 	flags.StringVar(&f.opts.InstallImage, "install-image", "", "the image to install from (default: the installer of this release)")
 	flags.StringVar(&f.kubernetesVersion, "kubernetes-version", strings.TrimPrefix(images.KubernetesVersion, "v"), "Kubernetes version to run")
-	flags.StringVar(&f.talosVersion, "talos-version", "", "the release whose clients shall understand the configuration (v1.12 or later)")
-	flags.StringSliceVar(&f.opts.AdditionalSANs, "additional-sans", nil, "more names and addresses by which the APIs are reached")
+	flags.StringVar(&f.talosVersion, "talos-version", "", "generate for this release (v1.12 or later)")
+	flags.StringSliceVar(&f.opts.AdditionalSANs, "additional-sans", nil, "additional names and addresses of the APIs")
 	flags.StringVar(&f.opts.DNSDomain, "dns-domain", "cluster.local", "the DNS domain of the cluster")
-	flags.StringSliceVar(&f.mirrors, "registry-mirror", nil, "registries to ask in place of others: HOST=URL")
+	flags.StringSliceVar(&f.mirrors, "registry-mirror", nil, "registry mirrors, as HOST=URL")
 	flags.BoolVar(&f.kubeSpan, "with-kubespan", false, "encrypt the traffic between the machines by KubeSpan (not available: must be false)")
 	flags.BoolVar(&f.discovery, "with-cluster-discovery", true, "let the machines discover each other")
 	flags.BoolVar(&f.docs, "with-docs", false, "explain the keys in comments (not available: must be false)")
@@ -68,12 +68,12 @@ load balancer before several: https://10.5.0.2:6443.`,
 
 func (f *configFlags) run(cmd *cobra.Command, name, endpoint string, force bool) error {
 	if f.docs || f.examples {
-		return fmt.Errorf("--with-docs and --with-examples: comments are not available in this version: leave both false")
+		return fmt.Errorf("--with-docs and --with-examples: comments are not available in this version: omit them")
 	}
 
-	// Without it the traffic would go in clear.
+	// Without KubeSpan the traffic would not be encrypted.
 	if f.kubeSpan {
-		return fmt.Errorf("--with-kubespan: KubeSpan is not available in this version: leave it false")
+		return fmt.Errorf("--with-kubespan: KubeSpan is not available in this version: omit it")
 	}
 
 	if err := checkContract(f.talosVersion); err != nil {
@@ -119,7 +119,7 @@ func (f *configFlags) run(cmd *cobra.Command, name, endpoint string, force bool)
 	return nil
 }
 
-// complete reads what the flags name into the options.
+// complete reads the files and values of the flags into the options.
 func (f *configFlags) complete() (err error) {
 	f.opts.NoClusterDiscovery = !f.discovery
 

@@ -21,8 +21,8 @@ const (
 
 var allTypes = []string{typeControlPlane, typeWorker, typeTalosconfig}
 
-// destinations tells where each output goes. One output may go to a file or to the standard output;
-// several go to a directory, which is made.
+// destinations returns the path of each output. A single output may be written to a file or the standard output. Several outputs are
+// written to a directory, which is created.
 func destinations(types []string, output string) (map[string]string, error) {
 	if len(types) == 0 {
 		return nil, fmt.Errorf("--output-types is empty: want some of %s", strings.Join(allTypes, ", "))
@@ -34,7 +34,7 @@ func destinations(types []string, output string) (map[string]string, error) {
 		}
 
 		if slices.Contains(types[:i], t) {
-			return nil, fmt.Errorf("--output-types: %q stands twice", t)
+			return nil, fmt.Errorf("--output-types: %q is given twice", t)
 		}
 	}
 
@@ -50,7 +50,7 @@ func destinations(types []string, output string) (map[string]string, error) {
 
 	if output != "" {
 		if err := os.MkdirAll(output, 0o755); err != nil {
-			return nil, fmt.Errorf("making the output directory: %w", err)
+			return nil, fmt.Errorf("create output directory: %w", err)
 		}
 	}
 
@@ -70,7 +70,7 @@ func destinations(types []string, output string) (map[string]string, error) {
 
 var contract = regexp.MustCompile(`^v?([0-9]+)\.([0-9]+)(\.[0-9]+.*)?$`)
 
-// checkContract checks that what is generated suits the named release.
+// checkContract checks that the named release reads what is generated.
 func checkContract(version string) error {
 	if version == "" {
 		return nil
@@ -87,7 +87,7 @@ func checkContract(version string) error {
 	minor, errMinor := strconv.Atoi(m[2])
 
 	if errMajor != nil || errMinor != nil || major < 1 || major == 1 && minor < oldestMinor {
-		return fmt.Errorf("--talos-version %s: configurations are made in the form of v1.%d, which older releases do not read", version, oldestMinor)
+		return fmt.Errorf("--talos-version %s: configurations are generated for v1.%d, which older releases cannot read", version, oldestMinor)
 	}
 
 	return nil

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gen is "talosctl gen" and "talosctl machineconfig": configurations, secrets and certificates made on the person's own
-// machine, without a cluster. What is made and how is in config/generate, config/secrets and pki; here
-// are flags, files and messages.
+// Package gen is "talosctl gen" and "talosctl machineconfig": it generates configurations, secrets and certificates, without a cluster.
+// The contents are from config/generate, config/secrets and pki. This package has the flags, files and messages.
 //
-// Files hold secrets, so they are readable by their owner only, and none is overwritten unasked.
+// Files hold secrets, so only their owner can read them. Existing files are overwritten only with --force.
 package gen

@@ -10,10 +10,10 @@ import (
 	"os"
 )
 
-// stdout is the path that stands for the standard output.
+// stdout is the path of the standard output.
 const stdout = "-"
 
-// write makes a file that its owner only may read, or writes to out when the path is "-".
+// write writes a file that only its owner can read, or writes to out if the path is "-".
 func write(out io.Writer, path string, text []byte, force bool) error {
 	if path == stdout {
 		_, err := out.Write(text)
@@ -32,20 +32,20 @@ func write(out io.Writer, path string, text []byte, force bool) error {
 	}
 
 	if err != nil {
-		return fmt.Errorf("writing: %w", err)
+		return fmt.Errorf("write file: %w", err)
 	}
 
-	errMode := file.Chmod(0o600) // of a file that was there already
+	errMode := file.Chmod(0o600) // of an existing file
 	_, err = file.Write(text)
 
 	if err = errors.Join(errMode, err, file.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 
 	return nil
 }
 
-// refuseExisting reports the paths that would be overwritten, before anything is made.
+// refuseExisting returns an error for each path that exists, unless force is set.
 func refuseExisting(paths []string, force bool) error {
 	if force {
 		return nil

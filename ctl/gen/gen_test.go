@@ -168,7 +168,7 @@ func TestSecretsMakeTheSameCluster(t *testing.T) {
 	second, _ := must(t, "config", "demo", "https://10.5.0.2:6443", "--with-secrets", "secrets.yaml", "-t", "controlplane", "-o", "-")
 
 	if first != second {
-		t.Error("the same secrets made two configurations")
+		t.Error("the same secrets gave two configurations")
 	}
 
 	if strings.Contains(stderr, "generating PKI") {
@@ -192,7 +192,7 @@ func TestSecretsMakeTheSameCluster(t *testing.T) {
 	}
 
 	if !bytes.Equal(one, two) {
-		t.Error("the secrets taken from a configuration are not those it was made with")
+		t.Error("the secrets of a configuration differ from those that it was generated with")
 	}
 
 	if _, err := secrets.Load("again.yaml"); err != nil {
@@ -250,11 +250,11 @@ func TestRefuses(t *testing.T) {
 		{"no endpoint", []string{"config", "demo"}, "accepts 2 arg(s)"},
 		{"bad endpoint", []string{"config", "demo", "10.5.0.2"}, "did you mean"},
 		{"bad type", append(good, "-t", "master"), `no type "master"`},
-		{"type twice", append(good, "-t", "worker,worker"), "stands twice"},
+		{"type twice", append(good, "-t", "worker,worker"), "is given twice"},
 		{"all to stdout", append(good, "-o", "-"), "one output type"},
 		{"bad mirror", append(good, "--registry-mirror", "docker.io"), "HOST=URL"},
 		{"bad patch", append(good, "--config-patch", "machine: {a: b}"), "--config-patch: patch 1"},
-		{"docs", append(good, "--with-docs"), "leave both false"},
+		{"docs", append(good, "--with-docs"), "omit them"},
 		{"KubeSpan", append(good, "--with-kubespan"), "KubeSpan is not available"},
 		{"old contract", append(good, "--talos-version", "v1.11"), "v1.12"},
 		{"no contract", append(good, "--talos-version", "new"), "want a release"},

@@ -3,9 +3,8 @@
 package gen
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 func machineConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "machineconfig",
-		Short:   "Make and patch machine configurations",
+		Short:   "Generate and patch machine configurations",
 		Aliases: []string{"mc"},
 	}
 
@@ -56,20 +55,7 @@ func patchCommand() *cobra.Command {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 
-			if output == "" || output == "-" {
-				_, err = cmd.OutOrStdout().Write(text)
-
-				return err
-			}
-
-			file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-			if err != nil {
-				return fmt.Errorf("writing the patched configuration: %w", err)
-			}
-
-			_, err = file.Write(text)
-
-			return errors.Join(err, file.Close())
+			return write(cmd.OutOrStdout(), cmp.Or(output, stdout), text, true)
 		},
 	}
 

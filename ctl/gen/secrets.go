@@ -21,7 +21,7 @@ func secretsCommand(force *bool) *cobra.Command {
 		Short: "Generate the secrets bundle of a cluster",
 		Long: `Generate the secrets bundle of a cluster: authorities, keys and tokens.
 
-With the bundle "gen config" makes configurations of the same cluster again. Keep it safe.`,
+With the bundle, "gen config" generates configurations of the same cluster again. Keep it safe.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(checkContract(talosVersion), refuseExisting([]string{output}, *force)); err != nil {
@@ -47,7 +47,7 @@ With the bundle "gen config" makes configurations of the same cluster again. Kee
 	flags.StringVar(&fromConfig, "from-controlplane-config", "", "take the secrets from a control plane configuration")
 	flags.StringVarP(&fromPKI, "from-kubernetes-pki", "p", "", "take the authorities from a directory like /etc/kubernetes/pki")
 	flags.StringVarP(&token, "kubernetes-bootstrap-token", "t", "", "the bootstrap token to use with --from-kubernetes-pki")
-	flags.StringVar(&talosVersion, "talos-version", "", "the release whose clients shall understand the bundle (v1.12 or later)")
+	flags.StringVar(&talosVersion, "talos-version", "", "generate for this release (v1.12 or later)")
 	cmd.MarkFlagsMutuallyExclusive("from-controlplane-config", "from-kubernetes-pki")
 
 	return cmd
@@ -65,7 +65,7 @@ func makeBundle(fromConfig, fromPKI, token string) (*secrets.Bundle, error) {
 
 	text, err := os.ReadFile(fromConfig)
 	if err != nil {
-		return nil, fmt.Errorf("reading a machine configuration: %w", err)
+		return nil, fmt.Errorf("read machine configuration: %w", err)
 	}
 
 	cfg, err := config.Decode(text)

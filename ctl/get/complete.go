@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// completeGet offers resource types, and the ids that there are of one.
+// completeGet completes resource types, and the ids of the resources of a type.
 func completeGet(c *session.Session, g *get) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var offered []string
@@ -53,15 +54,9 @@ func resourceIDs(ctx context.Context, n session.Node, definitions client.Definit
 		return nil
 	}
 
-	var ids []string
+	found, _ := session.All(n.Resources(ctx, client.Kind{Namespace: cmp.Or(namespace, definition.DefaultNamespace), Type: definition.Type}))
 
-	for r, err := range n.Resources(ctx, client.Kind{Namespace: cmp.Or(namespace, definition.DefaultNamespace), Type: definition.Type}) {
-		if err != nil {
-			break
-		}
-
-		ids = append(ids, r.GetMetadata().GetId())
-	}
-
-	return ids
+	return session.Names(found, idOf)
 }
+
+func idOf(r *cosiapi.Resource) string { return r.GetMetadata().GetId() }

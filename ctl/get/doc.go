@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package get reads what a node keeps in its state: resources, and the graph of the controllers that make them.
+// Package get reads the resources of a node, and the graph of its controllers.
 //
-// A resource is printed as the node wrote it, comments of its YAML included; a table has the columns that the definition of its
-// type asks for.
+// A resource is printed as the node wrote it, with the comments of its YAML. A table has the columns of the definition of its type.
 package get
 
 import (
@@ -12,10 +11,10 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newGetCommand(s),
-		newInspectCommand(s),
+		session.Group("inspect", "Inspect the internals of a node", newInspectDependenciesCommand(s)),
 	}
 }

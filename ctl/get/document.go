@@ -12,24 +12,18 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// newPrinter returns the printer for the value of --output.
-func newPrinter(s *session.Session, cmd *cobra.Command, watch bool) (printer, error) {
-	out := cmd.OutOrStdout()
-
+// output sets how resources are printed, from the value of --output.
+func (g *get) output(s *session.Session, cmd *cobra.Command) error {
 	encode, err := s.Encoder(cmd)
+	g.table, g.documents = session.NewTable(cmd.OutOrStdout()), session.NewDocuments(cmd.OutOrStdout(), s.Separator())
 
 	switch {
-	case err != nil:
-		return nil, err
 	case encode == nil:
-		return &tablePrinter{table: session.NewTable(out), watch: watch}, nil
-	}
-
-	p := &documentPrinter{documents: session.NewDocuments(out, s.Separator()), encode: encodeYAML}
-
-	if s.Format != "yaml" {
-		p.encode = func(d document) ([]byte, error) {
-			value, err := d.value()
+	case s.Format == "yaml":
+		g.encode = encodeYAML
+	default:
+		g.encode = func(node string, c change) ([]byte, error) {
+			value, err := c.value(node)
 			if err != nil {
 				return nil, err
 			}
@@ -38,51 +32,42 @@ func newPrinter(s *session.Session, cmd *cobra.Command, watch bool) (printer, er
 		}
 	}
 
-	return p, nil
+	return err
 }
 
-// document is a resource as it is printed in whole.
-type document struct {
-	node   string
-	change change
-}
+// print prints the changes of a node together.
+func (g *get) print(node string, definition client.Definition, changes []change) error {
+	if g.encode == nil {
+		return g.printRows(node, definition, changes)
+	}
 
-// documentPrinter prints each resource as a document.
-type documentPrinter struct {
-	documents *session.Documents
-	encode    func(document) ([]byte, error)
-}
-
-func (p *documentPrinter) print(node string, _ client.Definition, changes []change) error {
 	contents := make([][]byte, len(changes))
 
 	for i, c := range changes {
-		content, err := p.encode(document{node: node, change: c})
-		if err != nil {
+		var err error
+		if contents[i], err = g.encode(node, c); err != nil {
 			return fmt.Errorf("print %s: %w", c.resource.GetMetadata().GetId(), err)
 		}
-
-		contents[i] = content
 	}
 
-	return p.documents.Write(contents...)
+	return g.documents.Write(contents...)
 }
 
-// value is the document as JSON and paths see it.
-func (d document) value() (map[string]any, error) {
-	value := map[string]any{"node": d.node}
-	if d.change.event != nil {
-		value["event"] = strings.ToLower(d.change.event.String())
+// value returns the document of a change in the types of JSON.
+func (c change) value(node string) (map[string]any, error) {
+	value := map[string]any{"node": node}
+	if c.event != nil {
+		value["event"] = strings.ToLower(c.event.String())
 	}
 
-	metadata, err := session.DecodePlain(yamlMetadata(d.change.resource.GetMetadata()))
+	metadata, err := session.DecodePlain(yamlMetadata(c.resource.GetMetadata()))
 	if err != nil {
 		return nil, fmt.Errorf("decode metadata: %w", err)
 	}
 
 	value["metadata"] = metadata
 
-	text := d.change.resource.GetSpec().GetYamlSpec()
+	text := c.resource.GetSpec().GetYamlSpec()
 	if session.ManyDocuments(text) {
 		value["spec"] = text
 

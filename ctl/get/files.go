@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Files are those of this package in a support bundle: the resources of the types that are not secret, and the graph of the
+// Files returns the files of this package in a support bundle: the resources of the types that are not secret, and the graph of the
 // controllers.
 func Files(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
 	definitions, err := session.Bounded(ctx, n, session.Node.Definitions)
@@ -44,19 +44,17 @@ func writeControllers(ctx context.Context, n session.Node, w io.Writer) error {
 
 func resourcesFile(definition client.Definition) session.BundleFile {
 	return session.BundleFile{Name: "resources/" + session.PlainName(strings.ToLower(definition.Type)) + ".yaml", Write: func(ctx context.Context, n session.Node, w io.Writer) error {
-		var contents [][]byte
+		found, err := session.All(n.Resources(ctx, client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}))
+		if err != nil {
+			return err
+		}
 
-		for r, err := range n.Resources(ctx, client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}) {
-			if err != nil {
+		contents := make([][]byte, len(found))
+
+		for i, r := range found {
+			if contents[i], err = encodeYAML(n.Name, change{resource: r}); err != nil {
 				return err
 			}
-
-			content, err := encodeYAML(document{node: n.Name, change: change{resource: r}})
-			if err != nil {
-				return err
-			}
-
-			contents = append(contents, content)
 		}
 
 		slices.SortFunc(contents, func(a, b []byte) int { return cmp.Compare(string(a), string(b)) })

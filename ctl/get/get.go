@@ -5,6 +5,7 @@ package get
 import (
 	"cmp"
 	"context"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,21 +20,20 @@ func newGetCommand(s *session.Session) *cobra.Command {
 	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "get TYPE [ID]",
 		Aliases: []string{"g"},
-		Short:   "Print resources; TYPE rd lists the types there are",
+		Short:   "Print resources; talosctl get rd lists the types",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			printer, err := newPrinter(s, cmd, get.watch)
-			if err != nil {
+			if err := get.output(s, cmd); err != nil {
 				return err
 			}
 
-			get.printer, get.typ = printer, args[0]
+			get.typ = args[0]
 			if len(args) == 2 {
 				get.id = args[1]
 			}
 
-			if p, ok := printer.(*tablePrinter); ok {
-				return s.Tabulate(cmd, p.table, get.node)
+			if get.encode == nil {
+				return s.Tabulate(cmd, get.table, get.node)
 			}
 
 			return s.Each(cmd, get.node)
@@ -42,7 +42,7 @@ func newGetCommand(s *session.Session) *cobra.Command {
 	}))
 
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
-	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
+	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "follow changes")
 
 	return cmd
 }
@@ -51,16 +51,14 @@ func newGetCommand(s *session.Session) *cobra.Command {
 type get struct {
 	typ, id, namespace string
 	watch              bool
-	printer            printer
+
+	table     *session.Table
+	begun     sync.Once // the header of the table is set
+	documents *session.Documents
+	encode    func(node string, c change) ([]byte, error) // nil for tables
 }
 
-// printer prints resources of several nodes at once.
-type printer interface {
-	// print prints the changes together. A resource that is listed and not watched is a change without an event.
-	print(node string, definition client.Definition, changes []change) error
-}
-
-// change is a resource and, when watching, what happened to it.
+// change is a resource and the event of a watch. A resource of a list has no event.
 type change struct {
 	event    *cosiapi.EventType
 	resource *cosiapi.Resource
@@ -88,7 +86,7 @@ func (g *get) node(ctx context.Context, n session.Node) error {
 		return err
 	}
 
-	return g.printer.print(n.Name, definition, found)
+	return g.print(n.Name, definition, found)
 }
 
 func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]change, error) {
@@ -98,20 +96,17 @@ func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]cha
 		return []change{{resource: r}}, err
 	}
 
-	var all []change
+	found, err := session.All(n.Resources(ctx, kind))
 
-	for r, err := range n.Resources(ctx, kind) {
-		if err != nil {
-			return nil, err
-		}
-
-		all = append(all, change{resource: r})
+	all := make([]change, len(found))
+	for i, r := range found {
+		all[i].resource = r
 	}
 
-	return all, nil
+	return all, err
 }
 
-// follow prints what is there at the start together, then each change by itself.
+// follow prints the present resources together, then each change.
 func (g *get) follow(ctx context.Context, n session.Node, definition client.Definition, kind client.Kind) error {
 	var initial []change
 
@@ -125,7 +120,7 @@ func (g *get) follow(ctx context.Context, n session.Node, definition client.Defi
 		if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
 			bootstrapped = true
 
-			if err := g.printer.print(n.Name, definition, initial); err != nil {
+			if err := g.print(n.Name, definition, initial); err != nil {
 				return err
 			}
 
@@ -139,7 +134,7 @@ func (g *get) follow(ctx context.Context, n session.Node, definition client.Defi
 			continue
 		}
 
-		if err := g.printer.print(n.Name, definition, []change{c}); err != nil {
+		if err := g.print(n.Name, definition, []change{c}); err != nil {
 			return err
 		}
 	}

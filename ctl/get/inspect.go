@@ -14,21 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newInspectCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "inspect",
-		Short: "Look inside the machinery",
-	}
-
-	cmd.AddCommand(newInspectDependenciesCommand(s))
-
-	return cmd
-}
-
 func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
-	var (
-		withResources bool
-	)
+	var withResources bool
 
 	cmd := s.Flags(&cobra.Command{
 		Use:     "dependencies",
@@ -55,12 +42,12 @@ func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 		},
 	})
 
-	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
+	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources of each type")
 
 	return cmd
 }
 
-// allResources lists the ids of all resources that the caller may read, in the default namespaces of their types.
+// allResources returns the ids of all resources that the caller may read, in the default namespaces of their types.
 func allResources(n session.Node, ctx context.Context) (graph.Resources, error) {
 	definitions, err := n.Definitions(ctx)
 	if err != nil {
@@ -72,18 +59,13 @@ func allResources(n session.Node, ctx context.Context) (graph.Resources, error) 
 	for _, definition := range definitions {
 		kind := client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}
 
-		for r, err := range n.Resources(ctx, kind) {
-			if status.Code(err) == codes.PermissionDenied {
-				break // What is sensitive is for administrators.
-			}
-
-			if err != nil {
-				return nil, err
-			}
-
-			at := graph.Kind{Namespace: kind.Namespace, Type: kind.Type}
-			all[at] = append(all[at], r.GetMetadata().GetId())
+		found, err := session.All(n.Resources(ctx, kind))
+		if err != nil && status.Code(err) != codes.PermissionDenied { // only administrators may read sensitive types
+			return nil, err
 		}
+
+		at := graph.Kind{Namespace: kind.Namespace, Type: kind.Type}
+		all[at] = append(all[at], session.Names(found, idOf)...)
 	}
 
 	return all, nil

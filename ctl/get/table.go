@@ -5,40 +5,33 @@ package get
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// tablePrinter prints resources as rows, with the columns that their definition asks for.
-type tablePrinter struct {
-	watch bool
-	table *session.Table
-	begun sync.Once
-}
-
-func (p *tablePrinter) print(node string, definition client.Definition, changes []change) error {
+// printRows prints resources as rows, with the columns of their definition.
+func (g *get) printRows(node string, definition client.Definition, changes []change) error {
 	rows := make([][]string, len(changes))
 
 	for i, c := range changes {
 		var err error
 
-		if rows[i], err = p.row(node, definition, c); err != nil {
+		if rows[i], err = g.row(node, definition, c); err != nil {
 			return err
 		}
 	}
 
-	// The first definition that is known makes the header.
-	p.begun.Do(func() { p.table.SetHeader(p.header(definition)...) })
+	// The columns are known with the first definition.
+	g.begun.Do(func() { g.table.SetHeader(g.header(definition)...) })
 
-	return p.table.Print(rows...)
+	return g.table.Print(rows...)
 }
 
-func (p *tablePrinter) header(definition client.Definition) []string {
+func (g *get) header(definition client.Definition) []string {
 	header := []string{"NODE"}
-	if p.watch {
+	if g.watch {
 		header = append(header, "*")
 	}
 
@@ -50,12 +43,12 @@ func (p *tablePrinter) header(definition client.Definition) []string {
 	return header
 }
 
-func (p *tablePrinter) row(node string, definition client.Definition, c change) ([]string, error) {
+func (g *get) row(node string, definition client.Definition, c change) ([]string, error) {
 	md := c.resource.GetMetadata()
 
 	row := []string{node}
-	if p.watch {
-		row = append(row, mark(c.event))
+	if g.watch {
+		row = append(row, marks[*c.event])
 	}
 
 	row = append(row, md.GetNamespace(), definition.DisplayType, md.GetId(), md.GetVersion())
@@ -72,7 +65,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 	for _, column := range definition.PrintColumns {
 		var cell string
 
-		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
+		// A path fails on an empty spec, as a destroyed resource has, but not on a missing key.
 		if spec != nil {
 			if cell, err = session.ApplyPath(column.JSONPath, spec); err != nil {
 				return nil, fmt.Errorf("column %s of %s: %w", column.Name, md.GetId(), err)
@@ -85,13 +78,5 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 	return row, nil
 }
 
-func mark(event *cosiapi.EventType) string {
-	switch *event {
-	case cosiapi.EventType_CREATED:
-		return "+"
-	case cosiapi.EventType_DESTROYED:
-		return "-"
-	default:
-		return ""
-	}
-}
+// marks are how a table marks changes.
+var marks = map[cosiapi.EventType]string{cosiapi.EventType_CREATED: "+", cosiapi.EventType_DESTROYED: "-"}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -14,19 +15,19 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// encodeYAML keeps the text of the spec as the node wrote it, comments included.
-func encodeYAML(d document) ([]byte, error) {
+// encodeYAML keeps the text of the spec as the node wrote it, with its comments.
+func encodeYAML(node string, c change) ([]byte, error) {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "node: %s\n", yamlScalar(d.node))
+	b.WriteString(yamlValue(map[string]string{"node": node}))
 
-	if d.change.event != nil {
-		fmt.Fprintf(&b, "event: %s\n", strings.ToLower(d.change.event.String()))
+	if c.event != nil {
+		fmt.Fprintf(&b, "event: %s\n", strings.ToLower(c.event.String()))
 	}
 
-	b.WriteString("metadata:\n" + indent(yamlMetadata(d.change.resource.GetMetadata())))
+	b.WriteString("metadata:\n" + indent(yamlMetadata(c.resource.GetMetadata())))
 
-	spec, err := yamlSpec(d.change.resource.GetSpec().GetYamlSpec())
+	spec, err := yamlSpec(c.resource.GetSpec().GetYamlSpec())
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +35,8 @@ func encodeYAML(d document) ([]byte, error) {
 	return []byte(b.String() + spec), nil
 }
 
-// yamlSpec nests the text of a spec below its key. The text is kept as it is if it means the same there, and is
-// written again if it does not.
+// yamlSpec nests the text of a spec below its key. It keeps the text if that has the same meaning there, and otherwise encodes the spec
+// again.
 func yamlSpec(text string) (string, error) {
 	if session.ManyDocuments(text) {
 		return "spec: |\n" + indent(strings.TrimRight(text, "\n")+"\n"), nil
@@ -61,59 +62,45 @@ func yamlSpec(text string) (string, error) {
 	return yamlValue(map[string]any{"spec": want}), nil
 }
 
-// yamlMetadata prints metadata in the order users know.
-func yamlMetadata(md *cosiapi.Metadata) string {
-	var b strings.Builder
-
-	// A version is a number, or the word undefined.
-	version := md.GetVersion()
-	if _, err := strconv.ParseUint(version, 10, 64); err != nil {
-		version = yamlScalar(version)
-	}
-
-	fmt.Fprintf(&b, "namespace: %s\n", yamlScalar(md.GetNamespace()))
-	fmt.Fprintf(&b, "type: %s\n", yamlScalar(md.GetType()))
-	fmt.Fprintf(&b, "id: %s\n", yamlScalar(md.GetId()))
-	fmt.Fprintf(&b, "version: %s\n", version)
-
-	if md.GetOwner() == "" {
-		b.WriteString("owner:\n")
-	} else {
-		fmt.Fprintf(&b, "owner: %s\n", yamlScalar(md.GetOwner()))
-	}
-
-	fmt.Fprintf(&b, "phase: %s\n", yamlScalar(md.GetPhase()))
-	fmt.Fprintf(&b, "created: %s\n", md.GetCreated().AsTime().Format("2006-01-02T15:04:05Z"))
-	fmt.Fprintf(&b, "updated: %s\n", md.GetUpdated().AsTime().Format("2006-01-02T15:04:05Z"))
-
-	if labels := md.GetLabels(); len(labels) > 0 {
-		b.WriteString("labels:\n" + indent(yamlValue(labels)))
-	}
-
-	if annotations := md.GetAnnotations(); len(annotations) > 0 {
-		b.WriteString("annotations:\n" + indent(yamlValue(annotations)))
-	}
-
-	if finalizers := md.GetFinalizers(); len(finalizers) > 0 {
-		b.WriteString("finalizers:\n" + indent(yamlValue(finalizers)))
-	}
-
-	return b.String()
+// metadata is the metadata of a resource in the order that users know.
+type metadata struct {
+	Namespace, Type, ID string
+	Version             any // a number, or undefined
+	Owner               any
+	Phase               string
+	Created, Updated    time.Time
+	Labels, Annotations map[string]string `yaml:",omitempty"`
+	Finalizers          []string          `yaml:",omitempty"`
 }
 
-func yamlScalar(text string) string { return strings.TrimRight(yamlValue(text), "\n") }
+func yamlMetadata(md *cosiapi.Metadata) string {
+	m := metadata{
+		Namespace: md.GetNamespace(), Type: md.GetType(), ID: md.GetId(), Version: md.GetVersion(), Phase: md.GetPhase(),
+		Created: md.GetCreated().AsTime().Truncate(time.Second), Updated: md.GetUpdated().AsTime().Truncate(time.Second),
+		Labels: md.GetLabels(), Annotations: md.GetAnnotations(), Finalizers: md.GetFinalizers(),
+	}
+
+	if number, err := strconv.ParseUint(md.GetVersion(), 10, 64); err == nil {
+		m.Version = number
+	}
+
+	if md.GetOwner() != "" {
+		m.Owner = md.GetOwner()
+	}
+
+	return strings.Replace(yamlValue(m), "owner: null\n", "owner:\n", 1)
+}
 
 func yamlValue(value any) string {
 	content, err := yaml.Marshal(value)
 	if err != nil {
-		// Strings, and lists and maps of strings, always have a form.
-		panic(err)
+		panic(err) // strings, numbers, times, and lists and maps of strings can always be encoded
 	}
 
 	return string(content)
 }
 
-// indent shifts every line that is not empty by four spaces.
+// indent indents every line that is not empty by four spaces.
 func indent(text string) string {
 	out := strings.Split(text, "\n")
 	for i, line := range out {

@@ -34,7 +34,7 @@ func TestYAMLSpecKeepsText(t *testing.T) {
 	}
 }
 
-// FuzzYAMLSpec: whatever a node sends as a spec, the printed document means the same.
+// FuzzYAMLSpec: a printed document has the same meaning as the spec of the node.
 func FuzzYAMLSpec(f *testing.F) {
 	for _, text := range []string{"a: 1 # b\n", "- x\n", "|\n  a\n", "a: >-\n  b\n  c\n", "---\n{}\n", "&x a: *x\n", "? a\n", "\"a\nb\"\n", "2026-11-21", "%YAML 1.2\n---\na: 1\n"} {
 		f.Add(text)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graph draws the controllers of a machine and the resource types between them, in the language of graphviz.
+// Package graph draws the controllers of a machine and the resource types between them, in the DOT language of graphviz.
 //
-// A controller is a box, a resource type an ellipse, or one in each namespace if it is in several. An arrow goes from a type to the controllers that read it, and
-// from a controller to the types that it writes. Thick arrows are of exclusive outputs and strong inputs, dashed ones of
-// shared outputs and weak inputs.
+// A controller is a box. A resource type is an ellipse, or one for each of its namespaces if it has several. An arrow goes from a type to
+// the controllers that read it, and from a controller to the types that it writes. Thick arrows are exclusive outputs and strong inputs,
+// dashed arrows shared outputs and weak inputs.
 //
-// Graphviz lays it out. As WebAssembly, which is how Go programs link it, it would outweigh the rest of talosctl, and a layout of our own,
-// which was here, took 700 lines.
+// The user runs graphviz for the layout. Linked into talosctl, as WebAssembly, it would be larger than the rest of the program. A layout
+// of our own took 700 lines.
 package graph
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/api/inspect"
 )
 
-// Resources are the ids of the resources that there are, by namespace and type.
+// Resources are the ids of the existing resources, by kind.
 type Resources map[Kind][]string
 
 // styles of arrows, by the kind of edge.
@@ -34,7 +34,7 @@ var styles = map[inspect.DependencyEdgeType]string{
 	inspect.DependencyEdgeType_INPUT_DESTROY_READY: "style=dotted",
 }
 
-// Write draws the edges. With resources it lists in each type what there is of it.
+// Write draws the edges. With resources, each type has the list of its resources.
 func Write(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Resources) error {
 	controllers, kinds := map[string]bool{}, map[Kind]bool{}
 	arrows := map[string]bool{}
@@ -47,7 +47,7 @@ func Write(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Res
 			from, to = to, from
 		}
 
-		style := cmp.Or(styles[e.typ], "style=solid") // of a newer machine
+		style := cmp.Or(styles[e.typ], "style=solid") // a kind of edge of a newer machine
 		if e.id != "" {
 			style += ", label=" + quote(e.id)
 		}
@@ -84,10 +84,10 @@ func isOutput(typ inspect.DependencyEdgeType) bool {
 	return typ == inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE || typ == inspect.DependencyEdgeType_OUTPUT_SHARED
 }
 
-// maxIDs is how many resources of a type are named.
+// maxIDs is how many resources of a type are listed.
 const maxIDs = 20
 
-// shape is an ellipse with the name of the kind, or a note with what there is of it.
+// shape returns an ellipse with the name of the kind, or a note with the list of its resources.
 func shape(kind Kind, resources Resources) string {
 	var ids []string
 
@@ -122,7 +122,7 @@ func shape(kind Kind, resources Resources) string {
 
 func quote(text string) string { return `"` + escape(text) + `"` }
 
-// escape writes text so that it stands for itself between the quotes of graphviz.
+// escape escapes text for a quoted string of graphviz.
 func escape(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 

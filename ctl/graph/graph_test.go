@@ -77,11 +77,11 @@ func TestManyResources(t *testing.T) {
 	}
 
 	if !strings.Contains(got.String(), `n/019\land 80 more\l"`) {
-		t.Errorf("got\n%s\nwant 20 ids and how many more there are", got.String())
+		t.Errorf("got\n%s\nwant 20 ids and the number of further ids", got.String())
 	}
 }
 
-// FuzzWrite: whatever names a machine sends, graphviz can read the graph.
+// FuzzWrite: graphviz can read the graph, with any names.
 func FuzzWrite(f *testing.F) {
 	f.Add("a", "b", "c", uint8(1))
 	f.Add("", "", "\x00<&>\"'", uint8(0))
@@ -104,7 +104,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// dotAccepts has graphviz read the graph.
+// dotAccepts checks that graphviz can read the graph.
 func dotAccepts(t testing.TB, graph string) {
 	t.Helper()
 

@@ -8,11 +8,11 @@ import (
 	"github.com/seed-59268b81/talos/api/inspect"
 )
 
-// Kind names resources. As a node of the graph it has a namespace only if its type is in several: a controller that copies a
-// type from one namespace to another is no circle.
+// Kind is a namespace and a type of resources. A node of the graph has a namespace only if its type is in several namespaces: without it,
+// a controller that copies resources to another namespace would be a circle.
 type Kind struct{ Namespace, Type string }
 
-// String names the node.
+// String returns the name of the node.
 func (k Kind) String() string {
 	if k.Namespace == "" {
 		return k.Type
@@ -21,7 +21,7 @@ func (k Kind) String() string {
 	return k.Type + " " + k.Namespace
 }
 
-// edge is between a controller and a node.
+// edge is an edge between a controller and a node of the graph.
 type edge struct {
 	controller string
 	kind       Kind
@@ -29,8 +29,7 @@ type edge struct {
 	typ        inspect.DependencyEdgeType
 }
 
-// withNodes returns the edges with the nodes that they lead to or from. An output that tells no namespace leads to all
-// namespaces of its type that another edge tells.
+// withNodes returns the edges with their nodes. An output without a namespace leads to all namespaces of its type that other edges have.
 func withNodes(edges []*inspect.ControllerDependencyEdge) []edge {
 	namespaces := map[string][]string{}
 

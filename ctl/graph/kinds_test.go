@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/api/inspect"
 )
 
-// merging are the edges of a controller that copies a type from one namespace to another, and of one that reads the copy.
+// merging are the edges of a controller that copies a type to another namespace, and of a controller that reads the copy.
 var merging = []*inspect.ControllerDependencyEdge{
 	{ControllerName: "Config", EdgeType: inspect.DependencyEdgeType_OUTPUT_SHARED, ResourceNamespace: "network-config", ResourceType: "LinkSpecs.x"},
 	{ControllerName: "Merge", EdgeType: inspect.DependencyEdgeType_INPUT_WEAK, ResourceNamespace: "network-config", ResourceType: "LinkSpecs.x"},
@@ -20,7 +20,7 @@ var merging = []*inspect.ControllerDependencyEdge{
 	{ControllerName: "Apply", EdgeType: inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE, ResourceType: "LinkStatuses.x"},
 }
 
-// TestNamespacesAreNodes: no circle is drawn where there is none.
+// TestNamespacesAreNodes: the namespaces of a type are separate nodes, so that copies do not make a circle.
 func TestNamespacesAreNodes(t *testing.T) {
 	resources := Resources{{"network", "LinkSpecs.x"}: {"merged"}, {"network-config", "LinkSpecs.x"}: {"wanted"}}
 
@@ -55,7 +55,7 @@ func TestNamespacesAreNodes(t *testing.T) {
 	}
 }
 
-// circle returns the nodes that are in circles, or between them: those that are left when all are taken away that nothing leads to or from.
+// circle returns the nodes in circles, or between circles: the nodes left after removing all nodes without an arrow to or from them.
 func circle(edges []edge) (names []string) {
 	for {
 		from, to := map[string]bool{}, map[string]bool{}
@@ -87,7 +87,7 @@ func circle(edges []edge) (names []string) {
 	}
 }
 
-// TestOutputsWithoutNamespace: an output that does not tell where leads to wherever its type is read.
+// TestOutputsWithoutNamespace: an output without a namespace leads to all namespaces of its type.
 func TestOutputsWithoutNamespace(t *testing.T) {
 	edges := append(merging[:len(merging):len(merging)], &inspect.ControllerDependencyEdge{
 		ControllerName: "Anywhere", EdgeType: inspect.DependencyEdgeType_OUTPUT_SHARED, ResourceType: "LinkSpecs.x",

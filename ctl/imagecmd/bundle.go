@@ -4,6 +4,7 @@ package imagecmd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +24,9 @@ func newImageBundleCommand(s *session.Session) *cobra.Command {
 			references := append(images.Kubernetes(version),
 				images.Flannel+":"+flannel, images.CoreDNS+":"+coredns, images.Etcd+":"+etcd, images.DefaultPause)
 
-			for _, reference := range references {
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), reference); err != nil {
-					return err
-				}
-			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(references, "\n"))
 
-			return nil
+			return err
 		},
 	}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package imagecmd works on container images of the nodes: "talosctl image", and "talosctl debug", which runs one.
 package imagecmd
 
 import (
@@ -8,14 +9,9 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "image",
-		Aliases: []string{"images"},
-		Short:   "Look after the container images of the nodes",
-	}
-
-	cmd.AddCommand(
+// Command returns talosctl image.
+func Command(s *session.Session) *cobra.Command {
+	cmd := session.Group("image", "Manage the container images of the nodes",
 		newImageListCommand(s),
 		newImagePullCommand(s),
 		newImageRemoveCommand(s),
@@ -23,6 +19,7 @@ func newImageCommand(s *session.Session) *cobra.Command {
 		newImageVerifyCommand(s),
 		newImageBundleCommand(s),
 	)
+	cmd.Aliases = []string{"images"}
 
 	return cmd
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDebugCommand(s *session.Session) *cobra.Command {
+// DebugCommand returns talosctl debug.
+func DebugCommand(s *session.Session) *cobra.Command {
 	var (
-		store    session.ImageStore
 		spec     machine.DebugContainerRunRequestSpec
 		hostOnly bool
 	)
@@ -29,18 +29,12 @@ func newDebugCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "debug IMAGE|ARCHIVE",
 		Short: "Run a container on one node with this terminal attached",
-		Long: `Run a container with all rights on one node, with this terminal attached, and remove it when it ends.
+		Long: `Run a privileged container on one node, with this terminal attached, and remove it when it ends.
 
-The image is pulled by the node, or sent to it from a file that ends with .tar.`,
+The node pulls the image; a file that ends with .tar is sent to the node.`,
 		Example: "  talosctl debug -n 172.20.0.2 docker.io/library/busybox:latest --args sh",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-
-			if spec.Containerd, err = store.Instance(); err != nil {
-				return err
-			}
-
 			spec.Profile = machine.DebugContainerRunRequestSpec_PROFILE_PRIVILEGED
 			if hostOnly {
 				spec.Profile = machine.DebugContainerRunRequestSpec_PROFILE_HOST_NS
@@ -49,6 +43,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 			spec.Tty = session.IsTerminal(cmd.InOrStdin()) && session.IsTerminal(cmd.OutOrStdout())
 
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				var err error
 				if spec.ImageName, err = debugImage(ctx, n, spec.GetContainerd(), args[0]); err != nil {
 					return err
 				}
@@ -58,15 +53,15 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 		},
 	})
 
-	store.Flag(cmd, "system")
-	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container instead of what the image says, a word each")
-	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "in the namespaces of the node, but without further rights")
+	session.ImageStoreFlag(cmd, &spec.Containerd, "system")
+	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container in place of the image's command; one flag for each argument")
+	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "use the namespaces of the node, without further privileges")
 	cmd.Flags().StringToStringVar(&spec.Env, "env", nil, "environment, as NAME=VALUE")
 
 	return cmd
 }
 
-// debugImage has the image on the node and returns its name there.
+// debugImage sends or pulls the image to the node, and returns its name there.
 func debugImage(ctx context.Context, n session.Node, instance *common.ContainerdInstance, image string) (string, error) {
 	if strings.HasSuffix(image, ".tar") {
 		file, err := os.Open(image)
@@ -82,7 +77,7 @@ func debugImage(ctx context.Context, n session.Node, instance *common.Containerd
 	return session.PullImage(ctx, n, instance, image)
 }
 
-// runAttached passes what is typed and printed until the container ends.
+// runAttached connects input and output with the container until it ends.
 func runAttached(ctx context.Context, cmd *cobra.Command, n session.Node, spec *machine.DebugContainerRunRequestSpec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,7 +96,7 @@ func runAttached(ctx context.Context, cmd *cobra.Command, n session.Node, spec *
 		defer restore()
 	}
 
-	// A read of a terminal cannot be called off: it ends with the program.
+	// A read from a terminal cannot be canceled: it ends with the program.
 	go passInput(cmd.InOrStdin(), container)
 
 	code, err := container.Output(cmd.OutOrStdout())
@@ -120,7 +115,7 @@ func passInput(in io.Reader, container *client.DebugContainer) {
 		}
 
 		if errors.Is(err, io.EOF) {
-			container.CloseInput() // the container's end says more
+			container.CloseInput() // a failure shows when the container ends
 		}
 
 		if err != nil {
@@ -129,7 +124,7 @@ func passInput(in io.Reader, container *client.DebugContainer) {
 	}
 }
 
-// rawTerminal has every key go to the container, and tells it the terminal's size, now and whenever it changes.
+// rawTerminal sends every key to the container, and the terminal's size, now and whenever it changes.
 func rawTerminal(terminal *os.File, container *client.DebugContainer) (restore func(), err error) {
 	fd := int(terminal.Fd())
 
@@ -151,10 +146,10 @@ func rawTerminal(terminal *os.File, container *client.DebugContainer) (restore f
 		return nil, fmt.Errorf("set up the terminal: %w", err)
 	}
 
-	ignore := onResize(func() { tellSize() }) // the container's end says more
+	ignore := onResize(func() { tellSize() }) // a failure shows when the container ends
 
 	return func() {
 		ignore()
-		term.Restore(fd, state) // nothing is left to do
+		term.Restore(fd, state) // there is nothing to do about a failure
 	}, nil
 }

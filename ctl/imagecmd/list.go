@@ -17,7 +17,7 @@ import (
 )
 
 func newImageListCommand(s *session.Session) *cobra.Command {
-	var store session.ImageStore
+	var store *common.ContainerdInstance
 
 	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:     "list",
@@ -25,18 +25,13 @@ func newImageListCommand(s *session.Session) *cobra.Command {
 		Short:   "List images",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			instance, err := store.Instance()
-			if err != nil {
-				return err
-			}
-
 			return session.List(s, cmd, imageColumns, func(n session.Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
-				return listImages(ctx, n, instance)
+				return listImages(ctx, n, store)
 			})
 		},
 	}))
 
-	store.Flag(cmd, "cri")
+	session.ImageStoreFlag(cmd, &store, "cri")
 
 	return cmd
 }
@@ -50,34 +45,9 @@ var imageColumns = []session.Column[*machine.ImageServiceListResponse]{
 	}),
 }
 
-func listImages(ctx context.Context, n session.Node, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
-	var images []*machine.ImageServiceListResponse
-
-	for image, err := range n.ImagesOf(ctx, instance) {
-		if err != nil {
-			return nil, err
-		}
-
-		images = append(images, image)
-	}
-
+func listImages(ctx context.Context, n session.Node, store *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
+	images, err := session.All(n.ImagesOf(ctx, store))
 	slices.SortFunc(images, func(a, b *machine.ImageServiceListResponse) int { return cmp.Compare(a.GetName(), b.GetName()) })
 
-	return images, nil
-}
-
-func imageNames(ctx context.Context, n session.Node, store session.ImageStore) ([]string, error) {
-	instance, err := store.Instance()
-	if err != nil {
-		return nil, err
-	}
-
-	images, err := listImages(ctx, n, instance)
-
-	var names []string
-	for _, image := range images {
-		names = append(names, image.GetName())
-	}
-
-	return names, err
+	return images, err
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 func newImagePullCommand(s *session.Session) *cobra.Command {
-	var store session.ImageStore
+	var store *common.ContainerdInstance
 
 	cmd := s.Flags(&cobra.Command{
 		Use:     "pull IMAGE",
@@ -22,17 +23,12 @@ func newImagePullCommand(s *session.Session) *cobra.Command {
 		Short:   "Have the nodes pull an image",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.Instance()
-			if err != nil {
-				return err
-			}
-
 			progress := session.Progress(cmd)
 
 			out := session.NewLines(cmd.OutOrStdout())
 
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				for step, err := range n.PullImage(ctx, instance, args[0]) {
+				for step, err := range n.PullImage(ctx, store, args[0]) {
 					if err != nil {
 						return err
 					}
@@ -53,7 +49,7 @@ func newImagePullCommand(s *session.Session) *cobra.Command {
 		},
 	})
 
-	store.Flag(cmd, "cri")
+	session.ImageStoreFlag(cmd, &store, "cri")
 
 	return cmd
 }
@@ -71,6 +67,6 @@ func describeLayer(layer *machine.ImageServicePullProgress) string {
 	case machine.ImageServicePullLayerProgress_EXTRACT_COMPLETE:
 		return layer.GetLayerId() + " extracted"
 	default:
-		return layer.GetLayerId() + " is there"
+		return layer.GetLayerId() + " exists"
 	}
 }

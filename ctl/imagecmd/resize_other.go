@@ -4,5 +4,5 @@
 
 package imagecmd
 
-// onResize does nothing: there is no signal for it.
+// onResize does nothing: this system has no signal for it.
 func onResize(func()) (ignore func()) { return func() {} }

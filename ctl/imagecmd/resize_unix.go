@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// onResize calls tell whenever the terminal has another size, until ignore is called.
+// onResize calls tell whenever the size of the terminal changes, until ignore is called.
 func onResize(tell func()) (ignore func()) {
 	changes := make(chan os.Signal, 1)
 	signal.Notify(changes, syscall.SIGWINCH)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 func newImageRemoveCommand(s *session.Session) *cobra.Command {
-	var store session.ImageStore
+	var store *common.ContainerdInstance
 
 	cmd := s.Flags(&cobra.Command{
 		Use:     "remove IMAGE",
@@ -23,34 +24,28 @@ func newImageRemoveCommand(s *session.Session) *cobra.Command {
 		Short:   "Remove an image from the nodes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.Instance()
-			if err != nil {
-				return err
-			}
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.RemoveImage(ctx, instance, args[0]) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.RemoveImage(ctx, store, args[0]) })
 		},
-		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) { return imageNames(ctx, n, store) }),
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
+			images, err := listImages(ctx, n, store)
+
+			return session.Names(images, (*machine.ImageServiceListResponse).GetName), err
+		}),
 	})
 
-	store.Flag(cmd, "cri")
+	session.ImageStoreFlag(cmd, &store, "cri")
 
 	return cmd
 }
 
 func newImageImportCommand(s *session.Session) *cobra.Command {
-	var store session.ImageStore
+	var store *common.ContainerdInstance
 
 	cmd := s.Flags(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Send an image to the nodes, as an OCI archive",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.Instance()
-			if err != nil {
-				return err
-			}
-
 			out := session.NewLines(cmd.OutOrStdout())
 
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
@@ -61,7 +56,7 @@ func newImageImportCommand(s *session.Session) *cobra.Command {
 
 				defer file.Close()
 
-				name, err := n.ImportImage(ctx, instance, file)
+				name, err := n.ImportImage(ctx, store, file)
 				if err != nil {
 					return err
 				}
@@ -71,7 +66,7 @@ func newImageImportCommand(s *session.Session) *cobra.Command {
 		},
 	})
 
-	store.Flag(cmd, "cri")
+	session.ImageStoreFlag(cmd, &store, "cri")
 
 	return cmd
 }

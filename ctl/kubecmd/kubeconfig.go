@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package kubecmd is "talosctl kubeconfig".
 package kubecmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,7 +19,8 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-func newKubeconfigCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl kubeconfig.
+func Command(s *session.Session) *cobra.Command {
 	var (
 		merge, force bool
 		contextName  string
@@ -28,11 +31,10 @@ func newKubeconfigCommand(s *session.Session) *cobra.Command {
 		Short: "Fetch a kubeconfig with admin rights from a control plane node",
 		Long: `Fetch a kubeconfig with admin rights from a control plane node.
 
-It is merged into PATH, by default the first file of $KUBECONFIG or ~/.kube/config. Names that are taken there by another
-cluster are asked about on a terminal, and renamed elsewhere.
+It is merged into PATH, by default the first file of $KUBECONFIG or ~/.kube/config. If another cluster has the same names there, the
+command asks on a terminal what to do, and otherwise renames the new ones.
 
-With --merge=false it is written to PATH, by default ./kubeconfig; PATH - is standard output, a directory gets a file
-kubeconfig.`,
+With --merge=false it is written to PATH, by default ./kubeconfig. PATH - is standard output; in a directory, the file is kubeconfig.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var path string
@@ -42,7 +44,7 @@ kubeconfig.`,
 			}
 
 			if contextName != "" && !merge {
-				return session.UsageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
+				return session.UsageError(cmd, "--force-context-name does not go with --merge=false: it names the merged context")
 			}
 
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
@@ -68,18 +70,14 @@ kubeconfig.`,
 	})
 
 	cmd.Flags().BoolVarP(&merge, "merge", "m", true, "merge with what is in the file")
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names taken in it")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names in it")
 	cmd.Flags().StringVar(&contextName, "force-context-name", "", "name of the context")
 
 	return cmd
 }
 
 func writeKubeconfig(path string, content []byte, force bool) error {
-	if path == "" {
-		path = "."
-	}
-
-	path = intoDirectory(path)
+	path = intoDirectory(cmp.Or(path, "."))
 
 	if _, err := os.Stat(path); err == nil && !force {
 		return fmt.Errorf("write kubeconfig: %s exists; --force overwrites it", path)
@@ -88,7 +86,7 @@ func writeKubeconfig(path string, content []byte, force bool) error {
 	return kubeconfig.WriteContent(path, content)
 }
 
-// intoDirectory returns the file in path if that is a directory.
+// intoDirectory returns the path of the file kubeconfig in path if that is a directory, or else path.
 func intoDirectory(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return filepath.Join(path, "kubeconfig")
@@ -113,24 +111,12 @@ func mergeKubeconfig(cmd *cobra.Command, path string, content []byte, options ku
 		return err
 	}
 
-	existing, err := kubeconfig.Read(path)
-	if err != nil {
-		return err
-	}
-
-	renames, err := kubeconfig.Merge(existing, fetched, options)
-	if err != nil {
-		return fmt.Errorf("merge kubeconfig: %w", err)
-	}
-
-	for _, r := range renames {
+	return session.MergeKubeconfig(path, fetched, options, func(r kubeconfig.Rename) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "renamed %s %q -> %q\n", r.Section, r.From, r.To)
-	}
-
-	return kubeconfig.Write(path, existing)
+	})
 }
 
-// overwriteNames answers whether a taken name is overwritten: yes if forced, as the user says on a terminal, else no.
+// overwriteNames returns the decision to overwrite an existing name: yes with --force, the user's answer on a terminal, and no otherwise.
 func overwriteNames(cmd *cobra.Command, force bool) func(kubeconfig.Section, string) (bool, error) {
 	if force {
 		return func(kubeconfig.Section, string) (bool, error) { return true, nil }

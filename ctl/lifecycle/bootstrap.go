@@ -24,10 +24,9 @@ func newBootstrapCommand(s *session.Session) *cobra.Command {
 		Short: "Start a new cluster on one control plane node",
 		Long: `Start etcd on one control plane node as the first member of a new cluster.
 
-This is done once in a cluster's life, on one node; the other control plane nodes join by themselves.
+Do this once in the life of a cluster, on one node; the other control plane nodes join by themselves.
 
-A cluster that has lost its etcd is brought back from a snapshot with --recover-from; the etcd of all its control plane
-nodes has to be wiped before.`,
+A cluster that has lost its etcd is restored from a snapshot with --recover-from. Wipe etcd on all control plane nodes before.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if request.RecoverSkipHashCheck && snapshot == "" {
@@ -48,8 +47,8 @@ nodes has to be wiped before.`,
 		},
 	})
 
-	cmd.Flags().StringVar(&snapshot, "recover-from", "", "begin with this snapshot, as talosctl etcd snapshot saves it")
-	cmd.Flags().BoolVar(&request.RecoverSkipHashCheck, "recover-skip-hash-check", false, "with --recover-from: the snapshot has no checksum, as it is a copy of etcd's file")
+	cmd.Flags().StringVar(&snapshot, "recover-from", "", "restore this snapshot, saved by talosctl etcd snapshot")
+	cmd.Flags().BoolVar(&request.RecoverSkipHashCheck, "recover-skip-hash-check", false, "with --recover-from: accept a snapshot without a checksum, such as a copy of etcd's file")
 
 	return cmd
 }

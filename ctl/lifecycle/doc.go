@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle begins, restarts and ends nodes: bootstrap, reboot, upgrade, reset.
+// Package lifecycle starts, restarts and stops nodes: bootstrap, reboot, upgrade, reset.
 //
-// A command that takes a node down follows it (tracking): it prints the events of what was begun and waits until the node is where it
-// should be.
+// A command that takes a node down tracks it (tracking): it prints the events of the operation, and waits until the node is in the
+// expected state.
 package lifecycle
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newBootstrapCommand(s),

@@ -15,10 +15,10 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// undoTimeout is how long it may take to let pods come to a node again that was not drained.
+// undoTimeout is the timeout to uncordon a node after a failed drain.
 const undoTimeout = 30 * time.Second
 
-// draining holds the flags of the commands that can have a node's pods move elsewhere first.
+// draining holds the flags of commands that can drain a node first.
 type draining struct {
 	drain   bool
 	timeout time.Duration
@@ -26,19 +26,14 @@ type draining struct {
 
 func (d *draining) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&d.drain, "drain", false, "cordon each node and evict its pods first, one node after the other; implies --wait")
-	cmd.Flags().DurationVar(&d.timeout, "drain-timeout", 5*time.Minute, "with --drain: how long the pods of a node may take to move")
+	cmd.Flags().DurationVar(&d.timeout, "drain-timeout", 5*time.Minute, "with --drain: timeout of the eviction of a node's pods")
 }
 
-var errDrainTimeout = errors.New("the time of --drain-timeout is over")
+var errDrainTimeout = errors.New("timed out (--drain-timeout)")
 
-// follow is tracking's follow for a node that goes down and comes back: its pods are evicted before, and it takes pods
-// again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
-// that had been cordoned before.
-func (d *draining) follow(
-	ctx context.Context, n session.Node, t *tracking, cluster *kube.Client,
-	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
-) error {
+// follow drains the node, follows it like tracking.follow, and uncordons it when Kubernetes reports that it is back. A node that is
+// not taken down is uncordoned too. A node that was cordoned before stays cordoned.
+func (d *draining) follow(ctx context.Context, n session.Node, t *tracking, cluster *kube.Client, begin beginner, done waiter) error {
 	name, err := nodenameOf(ctx, n)
 	if err != nil {
 		return fmt.Errorf("drain: %w", err)
@@ -49,7 +44,7 @@ func (d *draining) follow(
 		return fmt.Errorf("drain: %w", err)
 	}
 
-	say := func(text string) { t.out.Print(n.Name, text) } // it is done all the same
+	say := func(text string) { t.out.Print(n.Name, text) } // a failure to print does not stop the drain
 
 	schedulable := func(context.Context) error { return nil }
 
@@ -67,8 +62,8 @@ func (d *draining) follow(
 
 	err = d.evict(ctx, cluster, name, say)
 	if err == nil {
-		err = t.follow(ctx, n, func(ctx context.Context) (string, error) {
-			actor, err := begin(ctx)
+		err = t.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) {
+			actor, err := begin(n, ctx)
 			begun = err == nil
 
 			return actor, err
@@ -77,14 +72,14 @@ func (d *draining) follow(
 				return err
 			}
 
-			return until(ctx, "for Kubernetes to have the node back", func() (bool, error) {
+			return until(ctx, "for the node to be ready in Kubernetes", func() (bool, error) {
 				now, err := cluster.Node(ctx, name)
 
 				switch {
 				case err != nil:
 					return false, err
 				case now.Status.NodeInfo.BootID == before.Status.NodeInfo.BootID:
-					return false, fmt.Errorf("node %s has not reported since", name)
+					return false, fmt.Errorf("node %s has not reported its new boot", name)
 				}
 
 				if err := now.Ready(); err != nil {
@@ -106,7 +101,7 @@ func (d *draining) follow(
 		return err
 	}
 
-	// The command may have been ended, which must not leave the node cordoned.
+	// Uncordon the node even if the command was interrupted.
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 
@@ -128,7 +123,7 @@ func (d *draining) evict(ctx context.Context, cluster *kube.Client, name string,
 	return nil
 }
 
-// nodename is the node's name in Kubernetes.
+// nodenameOf returns the node's name in Kubernetes.
 func nodenameOf(ctx context.Context, n session.Node) (string, error) {
 	r, err := n.Resource(ctx, client.Kind{Namespace: "k8s", Type: "Nodenames.kubernetes.talos.dev"}, "nodename")
 	if err != nil {

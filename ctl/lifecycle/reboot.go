@@ -13,78 +13,64 @@ import (
 )
 
 // rebootModes are the values of --mode.
-var rebootModes = map[string]machine.RebootRequest_Mode{
-	"default":    machine.RebootRequest_DEFAULT,
-	"powercycle": machine.RebootRequest_POWERCYCLE,
-	"force":      machine.RebootRequest_FORCE,
+var rebootModes = []session.Named[machine.RebootRequest_Mode]{
+	{Name: "default", Value: machine.RebootRequest_DEFAULT},
+	{Name: "powercycle", Value: machine.RebootRequest_POWERCYCLE},
+	{Name: "force", Value: machine.RebootRequest_FORCE},
 }
 
 func newRebootCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		draining draining
-		mode     string
+		mode     machine.RebootRequest_Mode
 	)
 
 	cmd := s.Flags(&cobra.Command{
 		Use:   "reboot",
 		Short: "Reboot the nodes",
-		Long: `Reboot the nodes, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
-others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.
+		Long: `Reboot the nodes, all at once. Before a node goes down its pods end: pods that can run elsewhere are evicted, the others get the
+kubelet's shutdownGracePeriod, 30 seconds by default.
 
-With --drain one after the other: no pod is left before a node goes down, and the next has its turn when Kubernetes has the node back. When
-one fails, those after it are left alone. The Kubernetes API is reached as your kubeconfig reaches it, if this cluster is
-there, and otherwise at the cluster's endpoint.`,
+With --drain, reboot the nodes one after the other: each is drained before it goes down, and the next one follows when Kubernetes reports
+the node ready. When a node fails, the command leaves the following nodes alone. It reaches the Kubernetes API through your kubeconfig if
+that has the cluster, otherwise at the cluster's endpoint.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			requested, known := rebootModes[mode]
-			if !known {
-				return session.UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
-			}
-
-			tracking.out = session.NewLines(cmd.ErrOrStderr())
-
-			reboot := func(n session.Node) func(context.Context) (string, error) {
-				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
-			}
+			reboot := func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, mode) }
 
 			if draining.drain {
 				return rebootInTurn(s, cmd, &tracking, &draining, reboot)
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				return tracking.follow(ctx, n, reboot(n), untilBooted)
-			})
+			return tracking.each(s, cmd, reboot, untilBooted)
 		},
 	})
 
-	tracking.flags(cmd, "wait until the nodes run again, showing their events")
+	tracking.flags(cmd, "wait until the nodes run again, and show their events")
 	draining.flags(cmd)
-	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
-	session.Complete(cmd, "mode", "default", "powercycle", "force")
+	session.EnumFlag(cmd, &mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)", rebootModes)
 
 	return cmd
 }
 
 // rebootInTurn drains and reboots one node after the other.
-func rebootInTurn(
-	s *session.Session, cmd *cobra.Command, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
-) error {
-	t.wait = true
+func rebootInTurn(s *session.Session, cmd *cobra.Command, t *tracking, d *draining, reboot beginner) error {
+	t.wait, t.out = true, session.NewLines(cmd.ErrOrStderr())
 
 	var failed string
 
 	return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
 		if failed != "" {
-			return fmt.Errorf("left alone, since %s failed", failed)
+			return fmt.Errorf("not rebooted, since %s failed", failed)
 		}
 
-		// An endpoint is a control plane node, which the node may not be.
+		// The call goes to the endpoint, a control plane node: the node itself may be a worker.
 		kube, err := n.Kubernetes(cmd.Context(), "")
 		if err == nil {
 			defer kube.Close()
 
-			err = d.follow(ctx, n, t, kube, reboot(n), untilBooted)
+			err = d.follow(ctx, n, t, kube, reboot, untilBooted)
 		}
 
 		if err != nil {
@@ -95,7 +81,7 @@ func rebootInTurn(
 	})
 }
 
-// untilBooted waits until the node is in another boot than the given one and has come to rest.
+// untilBooted waits until the node has booted again, and runs or is in maintenance.
 func untilBooted(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	err := until(ctx, "for the node to boot", func() (bool, error) {
 		now, err := bootOf(ctx, n)

@@ -13,17 +13,16 @@ import (
 )
 
 // wipeModes are the values of --wipe-mode.
-var wipeModes = map[string]machine.ResetRequest_WipeMode{
-	"all":         machine.ResetRequest_ALL,
-	"system-disk": machine.ResetRequest_SYSTEM_DISK,
-	"user-disks":  machine.ResetRequest_USER_DISKS,
+var wipeModes = []session.Named[machine.ResetRequest_WipeMode]{
+	{Name: "all", Value: machine.ResetRequest_ALL},
+	{Name: "system-disk", Value: machine.ResetRequest_SYSTEM_DISK},
+	{Name: "user-disks", Value: machine.ResetRequest_USER_DISKS},
 }
 
 func newResetCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		request  machine.ResetRequest
-		mode     string
 		labels   []string
 	)
 
@@ -32,46 +31,35 @@ func newResetCommand(s *session.Session) *cobra.Command {
 		Short: "Wipe the nodes",
 		Long: `Wipe the nodes: they leave etcd and their disks are erased.
 
-With --system-labels-to-wipe only these partitions of the system disk are wiped; EPHEMERAL alone keeps the node in its
-cluster, and STATE too makes it forget its configuration.`,
+With --system-labels-to-wipe only these partitions of the system disk are wiped: with EPHEMERAL alone the node stays in its cluster, with
+STATE it loses its configuration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var known bool
-
-			if request.Mode, known = wipeModes[mode]; !known {
-				return session.UsageError(cmd, "--wipe-mode %q is unknown: want all, system-disk or user-disks", mode)
-			}
-
 			for _, label := range labels {
 				request.SystemPartitionsToWipe = append(request.SystemPartitionsToWipe, &machine.ResetPartitionSpec{Label: label, Wipe: true})
 			}
 
-			tracking.out = session.NewLines(cmd.ErrOrStderr())
+			done := untilOff
+			if request.Reboot {
+				done = untilReset
+			}
 
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				done := untilOff
-				if request.Reboot {
-					done = untilReset
-				}
-
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reset(ctx, &request) }, done)
-			})
+			return tracking.each(s, cmd, func(n session.Node, ctx context.Context) (string, error) { return n.Reset(ctx, &request) }, done)
 		},
 	})
 
-	tracking.flags(cmd, "wait until the nodes are wiped, showing their events")
+	tracking.flags(cmd, "wait until the nodes are wiped, and show their events")
 	cmd.Flags().BoolVar(&request.Graceful, "graceful", true, "leave the cluster in order: drain the node, leave etcd")
 	cmd.Flags().BoolVar(&request.Reboot, "reboot", false, "reboot afterwards, instead of powering off")
-	cmd.Flags().StringVar(&mode, "wipe-mode", "all", "what to wipe: all, system-disk or user-disks")
+	session.EnumFlag(cmd, &request.Mode, "wipe-mode", "", "all", "what to wipe: all, system-disk or user-disks", wipeModes)
 	cmd.Flags().StringSliceVar(&labels, "system-labels-to-wipe", nil, "wipe these partitions of the system disk only, such as EPHEMERAL")
 	cmd.Flags().StringSliceVar(&request.UserDisksToWipe, "user-disks-to-wipe", nil, "wipe these disks, such as /dev/sdb")
-	session.Complete(cmd, "wipe-mode", "all", "system-disk", "user-disks")
 	session.Complete(cmd, "system-labels-to-wipe", layout.PartitionEphemeral, layout.PartitionState, layout.PartitionMeta)
 
 	return cmd
 }
 
-// untilReset waits until the node is back: as itself, or in maintenance, where it knows no certificates any more.
+// untilReset waits until the node has booted again, with its configuration or in maintenance.
 func untilReset(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	return until(ctx, "for the node to be reset", func() (bool, error) {
 		now, err := bootOf(ctx, n)
@@ -89,7 +77,7 @@ func untilReset(ctx context.Context, n session.Node, before boot, say func(strin
 	})
 }
 
-// inMaintenance reports whether a machine answers as one that has no configuration.
+// inMaintenance reports whether a machine answers in maintenance, where it has no configuration.
 func inMaintenance(ctx context.Context, name string) bool {
 	nodes, closeAll, err := session.Maintenance(name).Targets()
 	if err != nil {

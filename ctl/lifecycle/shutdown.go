@@ -21,20 +21,16 @@ func newShutdownCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "shutdown",
 		Short: "Power the nodes off",
-		Long: `Power the nodes off, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
-others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.`,
+		Long: `Power the nodes off, all at once. Before a node goes down its pods end: pods that can run elsewhere are evicted, the others get the
+kubelet's shutdownGracePeriod, 30 seconds by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tracking.out = session.NewLines(cmd.ErrOrStderr())
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
-			})
+			return tracking.each(s, cmd, func(n session.Node, ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
 		},
 	})
 
-	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
-	cmd.Flags().BoolVar(&force, "force", false, "do not give pods time to end: they are killed")
+	tracking.flags(cmd, "wait until the nodes no longer answer, and show their events")
+	cmd.Flags().BoolVar(&force, "force", false, "kill pods without a grace period")
 
 	return cmd
 }

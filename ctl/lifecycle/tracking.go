@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// pollInterval is how often a node that goes down or comes up is asked.
+	// pollInterval is the time between two polls of a node that goes down or comes up.
 	pollInterval = 500 * time.Millisecond
-	// pollTimeout is how long one such question may take.
+	// pollTimeout is the timeout of one poll.
 	pollTimeout = 10 * time.Second
-	// lastWords is how long events may take that a node has sent before it went down.
-	lastWords = 2 * time.Second
+	// eventsTimeout is how long to wait for events that a node sent before it went down.
+	eventsTimeout = 2 * time.Second
 )
 
-// tracking holds the flags of the commands which take a node down, and follows a node on its way.
+// tracking holds the flags of commands that take a node down, and follows the node.
 type tracking struct {
 	wait    bool
 	debug   bool
@@ -36,18 +36,27 @@ type tracking struct {
 
 func (t *tracking) flags(cmd *cobra.Command, wait string) {
 	cmd.Flags().BoolVar(&t.wait, "wait", true, wait)
-	cmd.Flags().BoolVar(&t.debug, "debug", false, "show the kernel's log as well; implies --wait")
+	cmd.Flags().BoolVar(&t.debug, "debug", false, "also show the kernel log; implies --wait")
 	cmd.Flags().DurationVar(&t.timeout, "timeout", 30*time.Minute, "with --wait: how long to wait")
 }
 
-// follow calls begin, and if it is to wait, prints the events of what was begun until done returns.
-func (t *tracking) follow(
-	ctx context.Context, n session.Node,
-	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
-) (err error) {
+// beginner begins an operation on a node, and returns the actor of its events.
+type beginner func(n session.Node, ctx context.Context) (actor string, err error)
+
+// waiter waits until the node is in the expected state. The node was in the boot before.
+type waiter func(ctx context.Context, n session.Node, before boot, say func(string)) error
+
+// each is follow for all nodes at once.
+func (t *tracking) each(s *session.Session, cmd *cobra.Command, begin beginner, done waiter) error {
+	t.out = session.NewLines(cmd.ErrOrStderr())
+
+	return s.Each(cmd, func(ctx context.Context, n session.Node) error { return t.follow(ctx, n, begin, done) })
+}
+
+// follow calls begin. With --wait it prints the events of the operation until done returns.
+func (t *tracking) follow(ctx context.Context, n session.Node, begin beginner, done waiter) (err error) {
 	if !t.wait && !t.debug {
-		_, err := begin(ctx)
+		_, err := begin(n, ctx)
 
 		return err
 	}
@@ -57,36 +66,34 @@ func (t *tracking) follow(
 
 	before, err := bootOf(ctx, n)
 	if err != nil {
-		return fmt.Errorf("see which boot the node is in: %w", err)
+		return fmt.Errorf("read the boot of the node: %w", err)
 	}
 
 	if t.debug {
 		watching, stop := context.WithCancel(ctx)
-		watched, heard := make(chan struct{}), make(chan struct{})
+		begun := make(chan struct{})
+
+		var watched sync.WaitGroup
 
 		defer func() {
-			// Of a boot that was waited for, the log is asked for at the latest now.
+			// Wait for the first line of the log: the log of the new boot may not have been read yet.
 			if err == nil {
-				wait(ctx, heard)
+				wait(ctx, begun)
 			}
 
 			stop()
-			<-watched
+			watched.Wait()
 		}()
 
-		go func() {
-			defer close(watched)
-
-			t.kernelLog(watching, n, sync.OnceFunc(func() { close(heard) }))
-		}()
+		watched.Go(func() { t.kernelLog(watching, n, sync.OnceFunc(func() { close(begun) })) })
 	}
 
-	actor, err := begin(ctx)
+	actor, err := begin(n, ctx)
 	if err != nil {
 		return err
 	}
 
-	say := func(text string) { t.out.Print(n.Name, text) } // the node is on its way all the same
+	say := func(text string) { t.out.Print(n.Name, text) } // a failure to print does not stop the operation
 	events, stop := context.WithCancel(ctx)
 	printed := make(chan struct{})
 
@@ -98,7 +105,7 @@ func (t *tracking) follow(
 
 	err = done(ctx, n, before, say)
 
-	// What the node said last may still be on its way; its end is that of the connection.
+	// The last events may still be in transit. They end with the connection.
 	wait(ctx, printed)
 	stop()
 	<-printed
@@ -106,16 +113,16 @@ func (t *tracking) follow(
 	return err
 }
 
-// wait gives the last words their time.
-func wait(ctx context.Context, said <-chan struct{}) {
+// wait waits for done, at most for eventsTimeout.
+func wait(ctx context.Context, done <-chan struct{}) {
 	select {
-	case <-said:
-	case <-time.After(lastWords):
+	case <-done:
+	case <-time.After(eventsTimeout):
 	case <-ctx.Done():
 	}
 }
 
-// events prints the events of the actor until the connection is lost: the node is then past telling.
+// events prints the events of the actor until the connection is lost.
 func (t *tracking) events(ctx context.Context, n session.Node, actor string, say func(string)) {
 	for event, err := range n.Events(ctx, &machine.EventsRequest{TailEvents: -1, WithActorId: actor}) {
 		if err != nil {
@@ -127,36 +134,36 @@ func (t *tracking) events(ctx context.Context, n session.Node, actor string, say
 	}
 }
 
-// kernelLog prints what the kernel says from now on, and all that it says in the boots that follow.
-func (t *tracking) kernelLog(ctx context.Context, n session.Node, heard func()) {
+// kernelLog prints the new lines of the kernel log, and the whole log of the following boots.
+func (t *tracking) kernelLog(ctx context.Context, n session.Node, begun func()) {
 	for tail := true; ctx.Err() == nil; tail = false {
 		log := n.Dmesg(ctx, true, tail)
-		t.out.Copy(n.Name, noticed{log, heard}) // a node that goes down or is not up yet: it is asked again
+		t.out.Copy(n.Name, notifyingReader{log, begun}) // the node is down: the loop tries again
 		log.Close()
 
 		sleep(ctx, pollInterval)
 	}
 }
 
-// noticed is a reader that tells when there was something to read.
-type noticed struct {
+// notifyingReader is a reader that calls begun when it has read something.
+type notifyingReader struct {
 	io.Reader
-	heard func()
+	begun func()
 }
 
 // Read implements io.Reader.
-func (r noticed) Read(p []byte) (int, error) {
+func (r notifyingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if n > 0 {
-		r.heard()
+		r.begun()
 	}
 
 	return n, err
 }
 
-var errTimeout = errors.New("the time of --timeout is over")
+var errTimeout = errors.New("timed out (--timeout)")
 
-// until asks again and again, until it holds or the time is over; then the last failure tells why.
+// until polls holds until it returns true. When the context ends, the error has the last failure.
 func until(ctx context.Context, what string, holds func() (bool, error)) error {
 	var last error
 
@@ -164,7 +171,7 @@ func until(ctx context.Context, what string, holds func() (bool, error)) error {
 		ok, err := holds()
 
 		switch {
-		case ctx.Err() != nil: // a question that was cut short tells nothing
+		case ctx.Err() != nil: // the failure of a call that was cut short is of no use
 		case ok:
 			return nil
 		default:
@@ -188,8 +195,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// boot tells one boot of a node from another. A node keeps its resources in memory, so the time at which one that is
-// there from the start was created belongs to one boot only.
+// boot identifies a boot of a node. A node keeps its resources in memory, so a resource that every boot creates has another time of
+// creation in each.
 type boot time.Time
 
 func bootOf(ctx context.Context, n session.Node) (boot, error) {
@@ -204,7 +211,7 @@ func bootOf(ctx context.Context, n session.Node) (boot, error) {
 	return boot(r.GetMetadata().GetCreated().AsTime()), nil
 }
 
-// stage is what the node is at: booting, maintenance, running and so on.
+// stageOf returns the stage of the node: booting, maintenance, running etc.
 func stageOf(ctx context.Context, n session.Node) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()

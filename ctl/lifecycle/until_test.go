@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestUntil: what does not come about in time is told with the last failure; an answer that comes too late does not count.
+// TestUntil: the error of a timeout has the last failure. A result that comes after the timeout does not count.
 func TestUntil(t *testing.T) {
 	failed := errors.New("get machine: no such node")
 
@@ -23,13 +23,13 @@ func TestUntil(t *testing.T) {
 	}{
 		{"at once", func(context.Context, int) (bool, error) { return true, nil }, "", 0},
 		{"after failures", func(_ context.Context, asked int) (bool, error) { return asked == 3, failed }, "", 2 * pollInterval},
-		{"never", func(context.Context, int) (bool, error) { return false, nil }, "wait for it: the time of --timeout is over", time.Minute},
-		{"failing", func(context.Context, int) (bool, error) { return false, failed }, "wait for it: the time of --timeout is over: get machine: no such node", time.Minute},
+		{"never", func(context.Context, int) (bool, error) { return false, nil }, "wait for it: timed out (--timeout)", time.Minute},
+		{"failing", func(context.Context, int) (bool, error) { return false, failed }, "wait for it: timed out (--timeout): get machine: no such node", time.Minute},
 		{"too late", func(ctx context.Context, _ int) (bool, error) {
 			<-ctx.Done()
 
 			return true, ctx.Err()
-		}, "wait for it: the time of --timeout is over", time.Minute},
+		}, "wait for it: timed out (--timeout)", time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
@@ -20,38 +21,31 @@ func newUpgradeCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the nodes to another version",
-		Long: `Have the nodes pull an installer image, write the version in it beside the present one, and reboot into it.
+		Long: `Have the nodes pull an installer image, install its version beside the present one, and reboot into it.
 
-Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
+The command does not move Kubernetes pods away first: drain the node with kubectl drain.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var known bool
-
-			if upgrade.reboot, known = rebootModes[upgrade.mode]; !known || upgrade.mode == "force" {
-				return session.UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
-			}
-
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
 
 			return s.Each(cmd, upgrade.node)
 		},
 	})
 
-	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
-	upgrade.store.Flag(cmd, "system")
+	upgrade.tracking.flags(cmd, "wait until the nodes run again, and show their events")
+	session.ImageStoreFlag(cmd, &upgrade.store, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
-	cmd.Flags().StringVarP(&upgrade.mode, "reboot-mode", "m", "default", "default or powercycle (through the firmware)")
+	session.EnumFlag(cmd, &upgrade.reboot, "reboot-mode", "m", "default", "default or powercycle (through the firmware)", rebootModes[:2])
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
-	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
-	session.Complete(cmd, "reboot-mode", "default", "powercycle")
+	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "use the call of nodes without a lifecycle service; by default the command falls back to it")
 
 	return session.Require(cmd, "image")
 }
 
 type upgrade struct {
 	tracking     tracking
-	store        session.ImageStore
-	image, mode  string
+	store        *common.ContainerdInstance
+	image        string
 	reboot       machine.RebootRequest_Mode
 	stay, legacy bool
 }
@@ -74,23 +68,18 @@ func (u *upgrade) node(ctx context.Context, n session.Node) error {
 		return nil
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
+	return u.tracking.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
 }
 
 func (u *upgrade) install(ctx context.Context, n session.Node) error {
-	instance, err := u.store.Instance()
-	if err != nil {
-		return err
-	}
-
 	u.say(n, "pulling "+u.image)
 
-	image, err := session.PullImage(ctx, n, instance, u.image)
+	image, err := session.PullImage(ctx, n, u.store, u.image)
 	if err != nil {
 		return err
 	}
 
-	for message, err := range n.Upgrade(ctx, instance, image) {
+	for message, err := range n.Upgrade(ctx, u.store, image) {
 		if err != nil {
 			return err
 		}
@@ -103,7 +92,7 @@ func (u *upgrade) install(ctx context.Context, n session.Node) error {
 
 func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 	if u.stay {
-		return errors.New("the node can only upgrade and reboot at once: leave --no-reboot out")
+		return errors.New("the node can only upgrade and reboot in one call: omit --no-reboot")
 	}
 
 	request := &machine.UpgradeRequest{Image: u.image, Preserve: true}
@@ -111,9 +100,20 @@ func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
+	return u.tracking.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
 }
 
 func (u *upgrade) say(n session.Node, message string) {
-	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
+	u.tracking.out.Print(n.Name, message) // a failure to print does not stop the upgrade
+}
+
+func newRollbackCommand(s *session.Session) *cobra.Command {
+	return s.Flags(&cobra.Command{
+		Use:   "rollback",
+		Short: "Reboot the nodes into the version that they had before",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })
+		},
+	})
 }

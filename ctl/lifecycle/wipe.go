@@ -14,12 +14,7 @@ import (
 )
 
 func newWipeCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "wipe",
-		Short: "Wipe block devices and what is made of them",
-	}
-
-	cmd.AddCommand(
+	return session.Group("wipe", "Wipe block devices, volumes and arrays",
 		newWipeDiskCommand(s),
 		wipeVolume(s, "lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n session.Node, ctx context.Context, name string) error {
 			group, volume, ok := strings.Cut(strings.TrimPrefix(name, "/dev/"), "/")
@@ -30,11 +25,9 @@ func newWipeCommand(s *session.Session) *cobra.Command {
 			return n.RemoveLogicalVolume(ctx, group, volume)
 		}),
 		wipeVolume(s, "vg GROUP", "Remove a volume group of LVM with its logical volumes", session.Node.RemoveVolumeGroup),
-		wipeVolume(s, "pv DEVICE", "Have LVM forget a device", session.Node.RemovePhysicalVolume),
-		wipeVolume(s, "md DEVICE", "Stop a RAID array and have its devices forget it", session.Node.DestroyArray),
+		wipeVolume(s, "pv DEVICE", "Remove the LVM label of a device", session.Node.RemovePhysicalVolume),
+		wipeVolume(s, "md DEVICE", "Stop a RAID array and remove its label from its devices", session.Node.DestroyArray),
 	)
-
-	return cmd
 }
 
 func newWipeDiskCommand(s *session.Session) *cobra.Command {
@@ -48,7 +41,7 @@ func newWipeDiskCommand(s *session.Session) *cobra.Command {
 
 	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "disk DEVICE...",
-		Short: "Wipe disks or partitions that nothing uses, given as sda or sda1",
+		Short: "Wipe disks or partitions that are not in use, given as sda or sda1",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, known := storage.BlockDeviceWipeDescriptor_Method_value[strings.ToUpper(method)]
@@ -69,10 +62,10 @@ func newWipeDiskCommand(s *session.Session) *cobra.Command {
 		},
 	})
 
-	cmd.Flags().StringVar(&method, "method", "FAST", "FAST erases what tells of contents, ZEROES all of the device")
-	cmd.Flags().BoolVar(&drop, "drop-partition", false, "remove the partition from its table too")
-	cmd.Flags().BoolVar(&skipVolume, "skip-volume-check", false, "wipe devices that are a volume's too")
-	cmd.Flags().BoolVar(&skipSecondary, "skip-secondary-check", false, "wipe devices that others are made of (RAID, LVM) too")
+	cmd.Flags().StringVar(&method, "method", "FAST", "FAST erases signatures, ZEROES the whole device")
+	cmd.Flags().BoolVar(&drop, "drop-partition", false, "also remove the partition from its table")
+	cmd.Flags().BoolVar(&skipVolume, "skip-volume-check", false, "also wipe devices of volumes")
+	cmd.Flags().BoolVar(&skipSecondary, "skip-secondary-check", false, "also wipe devices that RAID or LVM uses")
 	session.Complete(cmd, "method", wipeMethodList...)
 
 	return cmd

@@ -4,6 +4,7 @@ package logs
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -22,27 +23,16 @@ func newDmesgCommand(s *session.Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tail && !follow {
-				return session.UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
+				return session.UsageError(cmd, "--tail leaves out older messages, so it goes with --follow only")
 			}
 
-			if err := boot.check(cmd); err != nil {
-				return err
-			}
-
-			out := session.NewLines(cmd.OutOrStdout())
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				stream := n.Dmesg(boot.of(ctx), follow, tail)
-				defer stream.Close()
-
-				return out.Copy(n.Name, stream)
-			})
+			return boot.print(s, cmd, func(ctx context.Context, n session.Node) io.ReadCloser { return n.Dmesg(ctx, follow, tail) })
 		},
 	})
 
 	boot.flag(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
-	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new messages")
+	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: print new messages only")
 
 	return cmd
 }

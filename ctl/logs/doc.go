@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logs prints what the nodes have to say: logs of services and containers, the kernel's log, events.
+// Package logs prints logs of services and containers, the kernel log and events.
 package logs
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newDmesgCommand(s),

@@ -22,7 +22,7 @@ func newEventsCommand(s *session.Session) *cobra.Command {
 
 	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:   "events",
-		Short: "Print what happens on the nodes, as it happens",
+		Short: "Print the events of the nodes, as they happen",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration < 0 {
@@ -54,15 +54,15 @@ func newEventsCommand(s *session.Session) *cobra.Command {
 		},
 	}))
 
-	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with that many past events; -1 for all that are kept")
-	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of the past so long")
+	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with this many past events; -1 for all")
+	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of this long ago")
 	cmd.Flags().StringVar(&request.TailId, "since", "", "begin with the events after this id")
 	cmd.Flags().StringVar(&request.WithActorId, "actor-id", "", "print events of this actor only")
 
 	return cmd
 }
 
-// eventItem is an event as it is listed.
+// eventItem is an event in the list.
 type eventItem struct{ client.Event }
 
 func (e eventItem) Plain() map[string]any {
@@ -90,5 +90,5 @@ var eventColumns = []session.Column[eventItem]{
 	}),
 }
 
-// eventWidths fit an IPv4 address, an id, the longest of the common types, an actor's id and most sources.
+// eventWidths fit an IPv4 address, an id, the longest common type, the id of an actor and most sources.
 var eventWidths = []int{len("255.255.255.255"), 20, len("machine.MachineStatusEvent"), 36, 16}

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Files are those of this package in a support bundle: the kernel's log, the events, all logs that the node has, or those of its
-// services if it cannot list logs, and those of pods.
+// Files returns the files of this package in a support bundle: the kernel log, the events, the logs that the node lists (or those of its
+// services, if it cannot list logs) and the logs of pods.
 func Files(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
 	names, err := session.Bounded(ctx, n, session.Node.LogNames)
 	if err != nil {
@@ -34,7 +34,7 @@ func Files(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
 		files = append(files, logFile(client.SystemNamespace, name))
 	}
 
-	// Why there are none is told beside containers-kubernetes.txt.
+	// The failure is reported for containers-kubernetes.txt.
 	containers, _ := session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]*machine.ContainerInfo, error) {
 		return n.Containers(ctx, client.KubernetesNamespace)
 	})
@@ -66,10 +66,10 @@ func save(w io.Writer, stream io.ReadCloser) error {
 	return err
 }
 
-// quiet is how long a past event may take to come after the one before.
+// quiet is the longest time between two past events.
 const quiet = 3 * time.Second
 
-// writeEvents writes the past events; the stream of those to come does not end, so a quiet while is its end.
+// writeEvents writes the past events. The stream does not end, so writeEvents stops when no event comes for a while.
 func writeEvents(ctx context.Context, n session.Node, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -4,6 +4,7 @@ package logs
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +16,9 @@ import (
 
 func newLogsCommand(s *session.Session) *cobra.Command {
 	var (
-		boot               earlierBoot
-		follow, kubernetes bool
-		tail               int32
+		boot       earlierBoot
+		request    machine.LogsRequest
+		kubernetes bool
 	)
 
 	cmd := s.MaintenanceFlags(&cobra.Command{
@@ -25,23 +26,12 @@ func newLogsCommand(s *session.Session) *cobra.Command {
 		Short: "Print the log of a service or container",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request := &machine.LogsRequest{Namespace: client.SystemNamespace, Id: args[0], Follow: follow, TailLines: tail}
+			request.Namespace, request.Id = client.SystemNamespace, args[0]
 			if kubernetes {
 				request.Namespace, request.Driver = client.KubernetesNamespace, common.ContainerDriver_CRI
 			}
 
-			if err := boot.check(cmd); err != nil {
-				return err
-			}
-
-			out := session.NewLines(cmd.OutOrStdout())
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				stream := n.Logs(boot.of(ctx), request)
-				defer stream.Close()
-
-				return out.Copy(n.Name, stream)
-			})
+			return boot.print(s, cmd, func(ctx context.Context, n session.Node) io.ReadCloser { return n.Logs(ctx, &request) })
 		},
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			if kubernetes {
@@ -53,9 +43,9 @@ func newLogsCommand(s *session.Session) *cobra.Command {
 	})
 
 	boot.flag(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
-	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")
-	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "the log of a Kubernetes container")
+	cmd.Flags().BoolVarP(&request.Follow, "follow", "f", false, "follow new lines")
+	cmd.Flags().Int32Var(&request.TailLines, "tail", -1, "begin with this many last lines; -1 for all lines")
+	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "print the log of a Kubernetes container")
 
 	return cmd
 }

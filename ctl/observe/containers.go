@@ -31,13 +31,13 @@ var containerColumns = []session.Column[*machine.ContainerInfo]{
 	session.Col("STATUS", (*machine.ContainerInfo).GetStatus),
 }
 
-// container is what there is a line about in the lists of containers.
+// container is an item of the lists of containers.
 type container interface {
 	GetId() string
 	GetPodId() string
 }
 
-// listContainers completes a command that lists containers, or something of each: those of a pod after the pod.
+// listContainers completes a command that lists containers. The containers of a pod follow the pod.
 func listContainers[C container](
 	s *session.Session, cmd *cobra.Command, usage string, columns []session.Column[C], fetch func(n session.Node, ctx context.Context, namespace string) ([]C, error),
 ) *cobra.Command {
@@ -56,7 +56,7 @@ func listContainers[C container](
 	return cmd
 }
 
-// inPod sets the containers of a pod below the pod.
+// inPod returns the id of a container, drawn as a branch below its pod.
 func inPod(c container) string {
 	if c.GetPodId() != "" && c.GetId() != c.GetPodId() {
 		return "└─ " + c.GetId()

@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 func newDisksCommand(s *session.Session) *cobra.Command {
 	return s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:   "disks",
-		Short: "List disks; talosctl get disks tells more of them",
+		Short: "List disks; talosctl get disks has the details",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return session.List(s, cmd, diskColumns, session.Node.Disks)
@@ -24,16 +25,16 @@ func newDisksCommand(s *session.Session) *cobra.Command {
 
 var diskColumns = []session.Column[*storage.Disk]{
 	session.Col("DEV", (*storage.Disk).GetDeviceName),
-	session.Col("MODEL", func(d *storage.Disk) string { return session.Dash(d.GetModel()) }),
-	session.Col("SERIAL", func(d *storage.Disk) string { return session.Dash(d.GetSerial()) }),
+	session.Col("MODEL", func(d *storage.Disk) string { return cmp.Or(d.GetModel(), "-") }),
+	session.Col("SERIAL", func(d *storage.Disk) string { return cmp.Or(d.GetSerial(), "-") }),
 	session.Col("TYPE", func(d *storage.Disk) string { return d.GetType().String() }),
-	session.Col("UUID", func(d *storage.Disk) string { return session.Dash(d.GetUuid()) }),
-	session.Col("WWID", func(d *storage.Disk) string { return session.Dash(d.GetWwid()) }),
-	session.Col("MODALIAS", func(d *storage.Disk) string { return session.Dash(d.GetModalias()) }),
-	session.Col("NAME", func(d *storage.Disk) string { return session.Dash(d.GetName()) }),
+	session.Col("UUID", func(d *storage.Disk) string { return cmp.Or(d.GetUuid(), "-") }),
+	session.Col("WWID", func(d *storage.Disk) string { return cmp.Or(d.GetWwid(), "-") }),
+	session.Col("MODALIAS", func(d *storage.Disk) string { return cmp.Or(d.GetModalias(), "-") }),
+	session.Col("NAME", func(d *storage.Disk) string { return cmp.Or(d.GetName(), "-") }),
 	session.Col("SIZE", func(d *storage.Disk) string { return session.Size(int64(d.GetSize()), true) }),
-	session.Col("BUS_PATH", func(d *storage.Disk) string { return session.Dash(d.GetBusPath()) }),
-	session.Col("SUBSYSTEM", func(d *storage.Disk) string { return session.Dash(d.GetSubsystem()) }),
+	session.Col("BUS_PATH", func(d *storage.Disk) string { return cmp.Or(d.GetBusPath(), "-") }),
+	session.Col("SUBSYSTEM", func(d *storage.Disk) string { return cmp.Or(d.GetSubsystem(), "-") }),
 	session.Col("READ_ONLY", func(d *storage.Disk) string { return strconv.FormatBool(d.GetReadonly()) }),
 	session.Col("SYSTEM_DISK", func(d *storage.Disk) string {
 		if d.GetSystemDisk() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe shows what the nodes are doing: services, processes, containers, sockets, memory, disks, clocks and versions, and whether
-// the cluster is healthy.
+// Package observe shows what the nodes are doing: services, processes, containers, sockets, memory, disks, clocks and versions, and the
+// health of the cluster.
 package observe
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
+// Commands returns the commands of this package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newContainersCommand(s),

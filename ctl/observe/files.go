@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Files are those of this package in a support bundle.
+// Files returns the files of this package in a support bundle.
 func Files(context.Context, session.Node) ([]session.BundleFile, error) {
 	return []session.BundleFile{
 		{Name: "version.txt", Write: writeVersion},

@@ -25,10 +25,10 @@ func newHealthCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "health",
 		Short: "Wait until the cluster is healthy",
-		Long: `Have one node check its cluster: etcd, the machine, the Kubernetes nodes and components. With --server=false the checks are
-made from here, through a control plane node: of every machine, and of Kubernetes as this computer reaches it.
+		Long: `Have one node check its cluster: etcd, the machine, the Kubernetes nodes and components. With --server=false this computer runs the
+checks: of every machine through a control plane node, and of Kubernetes directly.
 
-Prints what it waits for and succeeds when every check has passed.`,
+The command prints what it waits for, and ends when every check has passed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if initNode != "" {
@@ -45,16 +45,12 @@ Prints what it waits for and succeeds when every check has passed.`,
 				return err
 			}
 
-			if !server {
-				return s.One(cmd, func(ctx context.Context, n session.Node) error {
-					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
-				})
-			}
-
-			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
-
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
-				for message, err := range n.HealthCheck(ctx, request) {
+				if !server {
+					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
+				}
+
+				for message, err := range n.HealthCheck(ctx, &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}) {
 					if err != nil {
 						return err
 					}
@@ -69,7 +65,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 		},
 	})
 
-	cmd.Flags().BoolVar(&server, "server", true, "have the node make the checks; otherwise this computer does")
+	cmd.Flags().BoolVar(&server, "server", true, "have the node run the checks, not this computer")
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")
 	cmd.Flags().StringSliceVar(&info.WorkerNodes, "worker-nodes", nil, "addresses of the worker nodes, if they should not be discovered")

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// healthCheck makes the checks of a cluster from here: every machine is asked for itself, through the node's endpoint, and
-// the Kubernetes API as this computer reaches it.
+// healthCheck runs the checks of a cluster on this computer. It reads every machine through the node's endpoint, and the Kubernetes API
+// directly.
 type healthCheck struct {
 	node   session.Node // a control plane node
 	info   *cluster.ClusterInfo
@@ -59,7 +59,7 @@ func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func
 	return health.Wait(ctx, h.node.Name, checks, progress)
 }
 
-// discover takes the nodes that Kubernetes knows.
+// discover sets the machines to the nodes of Kubernetes.
 func (h *healthCheck) discover(ctx context.Context) error {
 	nodes, err := h.source.Kubernetes.Nodes(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *healthCheck) discover(ctx context.Context) error {
 	return nil
 }
 
-// take has the machines at the addresses be asked. Without a control plane node, the node itself is one.
+// take sets the machines to check by their addresses. Without a control plane node, the node itself is one.
 func (h *healthCheck) take(controlPlanes, workers []string) {
 	if len(controlPlanes) == 0 {
 		controlPlanes = []string{h.node.Name}
@@ -108,7 +108,7 @@ func (h *healthCheck) take(controlPlanes, workers []string) {
 	}
 }
 
-// get is the one that health.KubernetesAPI has.
+// get reads from the Kubernetes API, as health.KubernetesAPI needs it.
 func (h *healthCheck) get(ctx context.Context, path string, into any) (found bool, err error) {
 	if h.kube == nil {
 		if h.kube, err = h.node.Kubernetes(h.node.Forward(ctx), h.info.GetForceEndpoint()); err != nil {
@@ -119,7 +119,7 @@ func (h *healthCheck) get(ctx context.Context, path string, into any) (found boo
 	return h.kube.Find(ctx, path, into)
 }
 
-// nodeState reads the state of a node.
+// nodeState reads the resources of a node.
 type nodeState struct {
 	node  session.Node
 	state *remote.State
@@ -135,7 +135,7 @@ func (s nodeState) List(ctx context.Context, kind resource.Kind, opts ...state.L
 	return s.state.List(s.node.Forward(ctx), kind, opts...)
 }
 
-// etcdMembers asks members of etcd by way of the machines that they run on.
+// etcdMembers asks etcd members through the machines that they run on.
 type etcdMembers struct{ node session.Node }
 
 // Members implements health.Etcd.

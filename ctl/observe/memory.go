@@ -32,7 +32,7 @@ func newMemoryCommand(s *session.Session) *cobra.Command {
 		},
 	}))
 
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all that the kernel tells")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all values of the kernel")
 
 	return cmd
 }

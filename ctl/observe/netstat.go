@@ -5,6 +5,8 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +34,9 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 			return session.List(s, cmd, sockets.columns(), sockets.fetch)
 		},
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
-			_, pods, err := podNetworks(ctx, n)
+			pods, err := podNetworks(ctx, n)
 
-			return pods, err
+			return slices.Sorted(maps.Values(pods)), err
 		}),
 	})
 
@@ -44,7 +46,7 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 	return cmd
 }
 
-// sockets says which sockets are listed, and how.
+// sockets holds the flags: which sockets are listed, and which columns.
 type sockets struct {
 	all, listening, pods, programs, extend, timers, verbose, v4, v6 bool
 
@@ -69,7 +71,7 @@ func (s *sockets) flags(cmd *cobra.Command) {
 	flags.BoolVarP(&s.v6, "ipv6", "6", false, "list IPv6 sockets only")
 }
 
-// request asks for TCP and UDP of both families if no flag says otherwise.
+// request returns the request of the flags. The default is TCP and UDP of both families.
 func (s *sockets) request(networks []string) *machine.NetstatRequest {
 	tcp, udp, udplite, raw := s.tcp, s.udp, s.udplite, s.raw
 
@@ -104,17 +106,16 @@ func (s *sockets) request(networks []string) *machine.NetstatRequest {
 
 // fetch lists the sockets, with the names of pods in place of their network namespaces.
 func (s *sockets) fetch(n session.Node, ctx context.Context) ([]*machine.ConnectRecord, error) {
-	var wanted []string
-
-	networks := map[string]string{}
+	var (
+		wanted   []string
+		networks map[string]string
+	)
 
 	if s.pods || s.pod != "" {
-		found, _, err := podNetworks(ctx, n)
-		if err != nil {
+		var err error
+		if networks, err = podNetworks(ctx, n); err != nil {
 			return nil, err
 		}
-
-		networks = found
 
 		for network, pod := range networks {
 			if pod == s.pod {
@@ -138,21 +139,16 @@ func (s *sockets) fetch(n session.Node, ctx context.Context) ([]*machine.Connect
 	return records, err
 }
 
-// podNetworks are the pods that have a network of their own, by its namespace, and their names.
-func podNetworks(ctx context.Context, n session.Node) (byNamespace map[string]string, names []string, err error) {
+// podNetworks returns the pods that have a network of their own, by network namespace.
+func podNetworks(ctx context.Context, n session.Node) (map[string]string, error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	byNamespace = map[string]string{}
+	byNamespace := map[string]string{}
 
 	for _, container := range containers {
 		if network, pod := container.GetNetworkNamespace(), container.GetPodId(); network != "" && byNamespace[network] == "" {
 			byNamespace[network] = pod
-			names = append(names, pod)
 		}
 	}
 
-	return byNamespace, names, nil
+	return byNamespace, err
 }

@@ -3,9 +3,11 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
@@ -41,21 +43,16 @@ func (s *sockets) columns() []session.Column[*machine.ConnectRecord] {
 	}
 
 	if s.pods || s.pod != "" {
-		columns = append(columns, session.Col("POD", func(r record) string { return session.Dash(r.GetNetns()) }))
+		columns = append(columns, session.Col("POD", func(r record) string { return cmp.Or(r.GetNetns(), "-") }))
 	}
 
 	if s.timers {
 		columns = append(columns, session.Col("TIMER", func(r record) string {
-			return fmt.Sprintf("%s (%.2f/%d/%d)", socketTimers[r.GetTr()], float64(r.GetTimerwhen())/100, r.GetRetrnsmt(), r.GetTimeout())
+			return fmt.Sprintf("%s (%.2f/%d/%d)", strings.ToLower(r.GetTr().String()), float64(r.GetTimerwhen())/100, r.GetRetrnsmt(), r.GetTimeout())
 		}))
 	}
 
 	return columns
-}
-
-var socketTimers = map[machine.ConnectRecord_TimerActive]string{
-	machine.ConnectRecord_OFF: "off", machine.ConnectRecord_ON: "on", machine.ConnectRecord_KEEPALIVE: "keepalive",
-	machine.ConnectRecord_TIMEWAIT: "timewait", machine.ConnectRecord_PROBE: "probe",
 }
 
 func socketAddress(host string, port uint32) string {
@@ -66,7 +63,7 @@ func socketAddress(host string, port uint32) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
 }
 
-// socketState is that of the socket; a socket of a transport without connections has none unless it is connected.
+// socketState returns the state of a socket. A socket of a transport without connections has a state only when it is connected.
 func socketState(r *machine.ConnectRecord) string {
 	switch r.GetState() {
 	case machine.ConnectRecord_RESERVED:

@@ -20,12 +20,12 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// watchInterval is how often a watched table is made anew.
+// watchInterval is how often a watched table is printed again.
 const watchInterval = 2 * time.Second
 
 func newProcessesCommand(s *session.Session) *cobra.Command {
 	var (
-		order string
+		order func(a, b *machine.ProcessInfo) int
 		watch bool
 	)
 
@@ -35,24 +35,15 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 		Short:   "List processes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			less, known := processOrders[order]
-			if !known {
-				return session.UsageError(cmd, "--sort %q is unknown: want rss or cpu", order)
-			}
-
-			show := func() error {
-				return session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
+			for {
+				err := session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
 					processes, err := n.Processes(ctx)
-					slices.SortStableFunc(processes, less)
+					slices.SortStableFunc(processes, order)
 
 					return processes, err
 				})
-			}
 
-			for {
-				err := show()
-
-				// A node that fails ends no watch of the others.
+				// A node that fails does not end the watch of the others.
 				if failed := (*session.NodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {
 					return err
 				}
@@ -72,16 +63,15 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 		},
 	}))
 
-	cmd.Flags().StringVarP(&order, "sort", "s", "rss", "largest first, by rss or cpu")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
-	session.Complete(cmd, "sort", "rss", "cpu")
+	session.EnumFlag(cmd, &order, "sort", "s", "rss", "largest first, by rss or cpu", processOrders)
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the list again every two seconds")
 
 	return cmd
 }
 
-var processOrders = map[string]func(a, b *machine.ProcessInfo) int{
-	"rss": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()) },
-	"cpu": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetCpuTime(), a.GetCpuTime()) },
+var processOrders = []session.Named[func(a, b *machine.ProcessInfo) int]{
+	{Name: "rss", Value: func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()) }},
+	{Name: "cpu", Value: func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetCpuTime(), a.GetCpuTime()) }},
 }
 
 var processColumns = []session.Column[*machine.ProcessInfo]{
@@ -95,7 +85,7 @@ var processColumns = []session.Column[*machine.ProcessInfo]{
 	session.Col("COMMAND", processCommand),
 }
 
-// processCommand is the command line; where its first word is a name only, as the executable has it in full.
+// processCommand returns the command line, with the full path of the executable if the command line has only its name.
 func processCommand(p *machine.ProcessInfo) string {
 	switch {
 	case p.GetExecutable() == "":
@@ -104,26 +94,17 @@ func processCommand(p *machine.ProcessInfo) string {
 		return p.GetExecutable()
 	}
 
-	first, rest := firstWord(p.GetArgs())
+	first, _, _ := strings.Cut(p.GetArgs(), " ")
 	if first != "" && filepath.Base(p.GetExecutable()) == filepath.Base(first) {
-		return p.GetExecutable() + rest
+		return p.GetExecutable() + p.GetArgs()[len(first):]
 	}
 
 	return p.GetArgs()
 }
 
-// firstWord cuts a line at its first space, which stays with the rest.
-func firstWord(line string) (first, rest string) {
-	if i := strings.IndexByte(line, ' '); i >= 0 {
-		return line[:i], line[i:]
-	}
-
-	return line, ""
-}
-
-// clearTerminal makes room for a table that is shown again. A file gets the tables one after the other.
+// clearTerminal clears the terminal before a table is printed again. In a file the tables follow each other.
 func clearTerminal(w io.Writer) {
 	if session.IsTerminal(w) {
-		io.WriteString(w, "\x1b[H\x1b[2J") // the table that follows fails too
+		io.WriteString(w, "\x1b[H\x1b[2J") // the next write fails too
 	}
 }

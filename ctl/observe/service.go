@@ -51,7 +51,7 @@ func newServiceCommand(s *session.Session) *cobra.Command {
 			}
 
 			if s.Format != session.TableFormat {
-				return session.UsageError(cmd, "--output %s: what a service is told has no other form than a table", s.Format)
+				return session.UsageError(cmd, "--output %s: the response to an action is printed as a table only", s.Format)
 			}
 
 			return actOnService(s, cmd, args[0], action)
@@ -60,7 +60,7 @@ func newServiceCommand(s *session.Session) *cobra.Command {
 	}))
 }
 
-// completeService offers services, and what can be done with one.
+// completeService completes services and actions.
 func completeService(s *session.Session) cobra.CompletionFunc {
 	ids := s.CompleteArg(0, session.ServiceIDs)
 
@@ -127,7 +127,7 @@ func findService(ctx context.Context, n session.Node, id string) (*machine.Servi
 	return services[i], nil
 }
 
-// serviceDetails lists the events of the service with the latest first.
+// serviceDetails returns the rows about a service, its latest event first.
 func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) [][]string {
 	rows := [][]string{
 		{"NODE", node}, {"ID", service.GetId()}, {"STATE", service.GetState()}, {"HEALTH", serviceHealth(service.GetHealth())},

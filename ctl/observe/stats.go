@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -21,11 +22,6 @@ func newStatsCommand(s *session.Session) *cobra.Command {
 var statColumns = []session.Column[*machine.Stat]{
 	session.Col("NAMESPACE", (*machine.Stat).GetNamespace),
 	session.Col("ID", func(s *machine.Stat) string { return inPod(s) }),
-	session.Col("MEMORY(MB)", func(s *machine.Stat) string { return megabytes(s.GetMemoryUsage()) }),
+	session.Col("MEMORY(MB)", func(s *machine.Stat) string { return fmt.Sprintf("%.2f", float64(s.GetMemoryUsage())/1e6) }),
 	session.Col("CPU", func(s *machine.Stat) string { return strconv.FormatUint(s.GetCpuUsage(), 10) }),
-}
-
-// megabytes writes bytes in MB, with two places.
-func megabytes(bytes uint64) string {
-	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 2, 64)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -50,9 +51,8 @@ func printClientVersion(w io.Writer, short bool) {
 		return
 	}
 
-	os, arch := version.Platform()
 	printVersion(w, &machine.VersionInfo{
-		Tag: version.Tag, Sha: version.SHA, Built: version.Built, GoVersion: version.GoVersion(), Os: os, Arch: arch,
+		Tag: version.Tag, Sha: version.SHA, Built: version.Built, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH,
 	})
 }
 

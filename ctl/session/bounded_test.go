@@ -30,7 +30,7 @@ func TestBounded(t *testing.T) {
 	})
 }
 
-// TestNoAnswerIsSaidOnce: of a node that is given up, the step, the cause and what to try are told, each once.
+// TestNoAnswerIsSaidOnce: for a node that times out, the operation, the cause and what to try are printed once.
 func TestNoAnswerIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := Bounded(t.Context(), Node{}, func(_ Node, ctx context.Context) (int, error) {

@@ -14,10 +14,10 @@ type BundleFile struct {
 	Write func(ctx context.Context, n Node, w io.Writer) error
 }
 
-// BundleContents are the files that a topic has in a support bundle. An error is of a node that cannot be asked anything.
+// BundleContents returns the files of a topic in a support bundle. It fails only if the node does not answer at all.
 type BundleContents func(ctx context.Context, n Node) ([]BundleFile, error)
 
-// TableFile is a file with the table of what the node answers to fetch.
+// TableFile is a file with a table of what fetch returns.
 func TableFile[T any](name string, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error)) BundleFile {
 	return BundleFile{name, func(ctx context.Context, n Node, w io.Writer) error {
 		found, err := fetch(n, ctx)
@@ -29,7 +29,7 @@ func TableFile[T any](name string, columns []Column[T], fetch func(n Node, ctx c
 	}}
 }
 
-// PlainName is a name without what has a meaning in paths.
+// PlainName returns a name without the characters that have a meaning in paths.
 func PlainName(name string) string {
 	return strings.NewReplacer("/", "_", "\\", "_", ":", "_").Replace(name)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Share writes a part of a whole as a percentage.
+// Share formats a part of a whole as a percentage.
 func Share(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
@@ -18,7 +18,7 @@ func Share(part, whole uint64) string {
 	return strconv.FormatFloat(float64(part)/float64(whole)*100, 'f', 2, 64) + "%"
 }
 
-// Size writes bytes in full, or in the unit that fits them.
+// Size formats a number of bytes in full, or for people in the unit that fits.
 func Size(bytes int64, human bool) string {
 	if !human || bytes < 0 {
 		return strconv.FormatInt(bytes, 10)
@@ -27,16 +27,7 @@ func Size(bytes int64, human bool) string {
 	return humanize.Bytes(uint64(bytes))
 }
 
-// Dash stands for what is not known.
-func Dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-
-	return text
-}
-
-// Ago writes how long ago a time was.
+// Ago formats how long ago a time was.
 func Ago(t, now time.Time) string {
 	return now.Sub(t).Round(time.Second).String() + " ago"
 }

@@ -12,30 +12,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// Complete offers words for a flag.
-func Complete(cmd *cobra.Command, flag string, words ...string) {
-	CompleteBy(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+// Complete completes a flag with these values.
+func Complete(cmd *cobra.Command, flag string, values ...string) {
+	CompleteBy(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// CompleteBy offers what words returns for a flag.
-func CompleteBy(cmd *cobra.Command, flag string, words cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, words); err != nil {
-		panic(err) // The flag is not defined, or has words already: a mistake of the caller.
+// CompleteBy completes a flag with the values that complete returns.
+func CompleteBy(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the flag is not defined, or has a completion already: an error in the program
 	}
 }
 
-// completeFlags offers contexts, endpoints and nodes.
+// completeFlags completes contexts, endpoints and nodes.
 func (s *Session) completeFlags(cmd *cobra.Command) {
 	CompleteBy(cmd, "context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		path, err := talosconfig.Path(s.talosconfig)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-
-		config, err := talosconfig.Load(path)
+		config, _, err := s.load()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
@@ -55,17 +49,17 @@ func (s *Session) completeFlags(cmd *cobra.Command) {
 	CompleteBy(cmd, "nodes", completeList(func(cmd *cobra.Command) []string { return s.memberNames(cmd.Context()) }))
 }
 
-// Beginning are the words that begin with what is typed: not every shell looks.
-func Beginning(typed string, words []string) []string {
-	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
+// Beginning returns the values that begin with what is typed. Not every shell filters them itself.
+func Beginning(typed string, values []string) []string {
+	return slices.DeleteFunc(values, func(value string) bool { return !strings.HasPrefix(value, typed) })
 }
 
-// completeList offers words for the last element of a list with commas between.
-func completeList(words func(cmd *cobra.Command) []string) cobra.CompletionFunc {
+// completeList completes the last element of a comma-separated list.
+func completeList(values func(cmd *cobra.Command) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 
-		offered := words(cmd)
+		offered := values(cmd)
 		for i := range offered {
 			offered[i] = before + offered[i]
 		}
@@ -74,8 +68,8 @@ func completeList(words func(cmd *cobra.Command) []string) cobra.CompletionFunc 
 	}
 }
 
-// memberNames are the nodes of the configuration, and the addresses and names of the cluster's members as an endpoint
-// knows them.
+// memberNames returns the nodes of the client configuration, and the addresses and names of the cluster members that an endpoint
+// knows.
 func (s *Session) memberNames(ctx context.Context) []string {
 	configured, err := s.Configured()
 	if err != nil {
@@ -86,11 +80,8 @@ func (s *Session) memberNames(ctx context.Context) []string {
 	here := Session{talosconfig: s.talosconfig, context: s.context, endpoints: configured.Dial()[:1], CompletionTimeout: s.CompletionTimeout}
 
 	here.Ask(ctx, func(ctx context.Context, n Node) {
-		for r, err := range n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}) {
-			if err != nil {
-				return
-			}
-
+		members, _ := All(n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}))
+		for _, r := range members {
 			spec, err := DecodeSpec[struct {
 				Hostname  string   `yaml:"hostname"`
 				Addresses []string `yaml:"addresses"`
@@ -108,8 +99,8 @@ func (s *Session) memberNames(ctx context.Context) []string {
 	return slices.Compact(names)
 }
 
-// Ask asks the first node something for a completion: in little time, and with no word about failures.
-func (s *Session) Ask(ctx context.Context, question func(ctx context.Context, n Node)) {
+// Ask calls the first node for a completion, with a short timeout. Failures are not reported.
+func (s *Session) Ask(ctx context.Context, call func(ctx context.Context, n Node)) {
 	nodes, closeAll, err := s.Targets()
 	if err != nil {
 		return
@@ -120,16 +111,16 @@ func (s *Session) Ask(ctx context.Context, question func(ctx context.Context, n 
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.CompletionTimeout, 2*time.Second))
 	defer cancel()
 
-	question(nodes[0].Forward(ctx), nodes[0])
+	call(nodes[0].Forward(ctx), nodes[0])
 }
 
-// CompleteArg offers what the first node has for the argument at a position.
-func (s *Session) CompleteArg(at int, words func(n Node, ctx context.Context) ([]string, error)) cobra.CompletionFunc {
+// CompleteArg completes the argument at a position with the values that the first node returns.
+func (s *Session) CompleteArg(at int, values func(n Node, ctx context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var offered []string
 
 		if len(args) == at {
-			s.Ask(cmd.Context(), func(ctx context.Context, n Node) { offered, _ = words(n, ctx) })
+			s.Ask(cmd.Context(), func(ctx context.Context, n Node) { offered, _ = values(n, ctx) })
 		}
 
 		return Beginning(typed, offered), cobra.ShellCompDirectiveNoFileComp

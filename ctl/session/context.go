@@ -11,15 +11,10 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// identity is the client certificate for a machine that has lost its configuration, if there is one: most machines in maintenance
-// never had any, nor has who sets up a first one.
+// identity returns the client certificate for a machine that has lost its configuration, if there is a client configuration. Most
+// machines in maintenance never had a configuration, and the user who sets up a first cluster has no certificate.
 func (s *Session) identity() (crt, key []byte, ok bool) {
-	path, err := talosconfig.Path(s.talosconfig)
-	if err != nil {
-		return nil, nil, false
-	}
-
-	config, err := talosconfig.Load(path)
+	config, _, err := s.load()
 	if err != nil {
 		return nil, nil, false
 	}
@@ -34,14 +29,20 @@ func (s *Session) identity() (crt, key []byte, ok bool) {
 	return context.Crt, context.Key, err == nil
 }
 
-// Configured reads the client configuration and lays the flags over its context.
-func (s *Session) Configured() (*talosconfig.Context, error) {
-	path, err := talosconfig.Path(s.talosconfig)
-	if err != nil {
-		return nil, err
+// load reads the client configuration.
+func (s *Session) load() (config *talosconfig.Config, path string, err error) {
+	if path, err = talosconfig.Path(s.talosconfig); err != nil {
+		return nil, "", err
 	}
 
-	config, err := talosconfig.Load(path)
+	config, err = talosconfig.Load(path)
+
+	return config, path, err
+}
+
+// Configured returns the context of the client configuration, with the values of the flags in place of its own.
+func (s *Session) Configured() (*talosconfig.Context, error) {
+	config, path, err := s.load()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: name one with --talosconfig, or --insecure for a machine in maintenance", err)
 	}

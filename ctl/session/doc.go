@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session is what the commands of talosctl share: the machines that they talk to, and how they print what these answer.
+// Package session is what the commands of talosctl share: which machines they talk to, and how they print the answers.
 //
-// A run of talosctl is one command, so there is one Session. Its flags say which machines to talk to, how, and in which form to
-// print. A command does its work in a function of one Node: Each runs it for all nodes at once, InTurn for one after the other,
-// One for the only one; the failures of the nodes come at the end, each as a NodeFailure. Report keeps together what is written
-// about a node, and Lines prints lines with their node in front.
+// A run of talosctl is one command, so there is one Session. Its flags select the machines, the connection and the output format. A
+// command does its work in a function of one Node: Each runs it for all nodes at once, InTurn for one node after the other, and One
+// for a single node. The failures of the nodes are printed at the end, each as a NodeFailure. Report keeps the output about a node
+// together, and Lines prints lines with the name of their node in front.
 //
-// What nodes list is a table: columns, and a call that fetches the rows, which often is a method of Node and so takes the node
-// first. List prints it as --output says; rows of nodes that answer at about the same time are aligned. The same table can be a
-// file of a support bundle (TableFile).
+// A list is a table: columns, and a function that fetches the rows. The function is often a method of Node, so its first argument
+// is the node. List prints the table in the format of --output, and aligns the rows of nodes that answer at about the same time.
+// TableFile makes the same table a file of a support bundle.
 //
-// Answers go to standard output, all that is said about the work itself to standard error.
+// Answers are printed to standard output, messages about the work itself to standard error.
 package session

@@ -15,7 +15,7 @@ func (s *Session) Each(cmd *cobra.Command, do func(ctx context.Context, n Node) 
 	return s.connected(func(nodes []Node) error { return atOnce(cmd.Context(), nodes, do) })
 }
 
-// Tabulate is Each for commands that print a table, whose rows wait a moment for those of the other nodes.
+// Tabulate is Each for commands that print a table. The first rows wait a moment for the rows of the other nodes.
 func (s *Session) Tabulate(cmd *cobra.Command, t *Table, do func(ctx context.Context, n Node) error) error {
 	return s.connected(func(nodes []Node) error {
 		t.expect(nodes)
@@ -43,7 +43,7 @@ func (s *Session) InTurn(cmd *cobra.Command, do func(ctx context.Context, n Node
 	})
 }
 
-// One is Each for commands that make sense for one node only.
+// One runs do for the only node, and fails if there are several.
 func (s *Session) One(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
 	return s.connected(func(nodes []Node) error {
 		if len(nodes) > 1 {
@@ -80,7 +80,7 @@ func atOnce(ctx context.Context, nodes []Node, do func(ctx context.Context, n No
 	return errors.Join(failures...)
 }
 
-// run names the node in the failure.
+// run runs do for the node, and adds the name of the node to a failure.
 func (n Node) run(ctx context.Context, do func(ctx context.Context, n Node) error) error {
 	if err := do(n.Forward(ctx), n); err != nil {
 		return &NodeFailure{node: n.Name, err: err}

@@ -25,7 +25,7 @@ func (f *NodeFailure) Error() string { return f.node + ": " + f.err.Error() }
 // Unwrap returns the cause.
 func (f *NodeFailure) Unwrap() error { return f.err }
 
-// PrintError prints each failure of a command: node, step, cause, and on a line of its own what to try.
+// PrintError prints each failure of a command: node, operation, cause, and on a separate line what to try.
 func PrintError(w io.Writer, err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the failures of Each
 		for _, err := range joined.Unwrap() {
@@ -49,7 +49,7 @@ func PrintError(w io.Writer, err error) {
 	}
 }
 
-// UsageError is a mistake in the arguments: the help says more.
+// UsageError is an error in the arguments. It names the help of the command.
 func UsageError(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf("%s; see %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
 }

@@ -8,22 +8,18 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync"
 )
 
-// Lines writes whole lines from several nodes, each with its node in front.
-type Lines struct {
-	mu sync.Mutex
-	w  io.Writer
-}
+// Lines writes whole lines from several nodes, each with the name of its node in front.
+type Lines struct{ written *Documents }
 
-// NewLines returns lines that are written to w.
-func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
+// NewLines returns Lines that writes to w.
+func NewLines(w io.Writer) *Lines { return &Lines{NewDocuments(w, "")} }
 
-// maxLine is how much of a line is kept until its end is there.
+// maxLine is how many bytes of a line are buffered until its end is read.
 const maxLine = 256 << 10
 
-// Copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
+// Copy writes every line of r. A last line without an end gets one. A line longer than maxLine is split.
 func (l *Lines) Copy(node string, r io.Reader) error {
 	prefix := []byte(node + ": ")
 
@@ -51,12 +47,7 @@ func (l *Lines) Print(node, line string) error {
 	return l.write([]byte(node+": "), []byte(line))
 }
 
-// write adds the end to the line.
+// write writes the prefix, the line and its end.
 func (l *Lines) write(prefix, line []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	_, err := l.w.Write(slices.Concat(prefix, line, []byte("\n")))
-
-	return err
+	return l.written.Write(slices.Concat(prefix, line, []byte("\n")))
 }

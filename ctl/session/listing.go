@@ -11,21 +11,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// answerTimeout bounds a question that a node answers from what it has at hand.
+// answerTimeout is the timeout of calls that a node answers from memory.
 const answerTimeout = 30 * time.Second
 
 var errNoAnswer = fmt.Errorf("no answer in %s", answerTimeout)
 
-// Column is one column of a table of things.
+// Column is one column of a table of T.
 type Column[T any] struct {
 	name string
 	cell func(T) string
 }
 
-// Col is a column, by its name in the header.
+// Col returns a column by its name in the header.
 func Col[T any](name string, cell func(T) string) Column[T] { return Column[T]{name: name, cell: cell} }
 
-// Listing prints what nodes list, as they answer: as rows of a table, or as one document for each thing.
+// Listing prints the items that nodes list, as they answer: as rows of a table, or as one document for each item.
 type Listing[T any] struct {
 	columns   []Column[T]
 	Table     *Table
@@ -33,7 +33,7 @@ type Listing[T any] struct {
 	documents *Documents
 }
 
-// NewListing returns a listing to the output of the command, in the form that --output says.
+// NewListing returns a listing that prints to the output of the command, in the format of --output.
 func NewListing[T any](s *Session, cmd *cobra.Command, columns []Column[T]) (*Listing[T], error) {
 	encode, err := s.Encoder(cmd)
 
@@ -44,7 +44,7 @@ func NewListing[T any](s *Session, cmd *cobra.Command, columns []Column[T]) (*Li
 	}, err
 }
 
-// Print prints what a node lists.
+// Print prints the items of a node.
 func (l *Listing[T]) Print(node string, items ...T) error {
 	if l.encode == nil {
 		return l.Table.Print(rows(l.columns, node, items)...)
@@ -88,7 +88,7 @@ func rows[T any](columns []Column[T], node string, items []T) [][]string {
 	return rows
 }
 
-// List prints what each node answers to fetch.
+// List prints the items that fetch returns for each node.
 func List[T any](
 	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) error {
@@ -107,7 +107,7 @@ func List[T any](
 	})
 }
 
-// Bounded is fetch with an end, so that a node that is dead costs no more than its own answer.
+// Bounded is fetch with a timeout: a node that is down does not block the command.
 func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
@@ -120,7 +120,7 @@ func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.
 	return answer, err
 }
 
-// ListCommand completes a command that takes no arguments and lists what each node answers to fetch.
+// ListCommand completes a command without arguments that lists the items that fetch returns for each node.
 func ListCommand[T any](
 	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) *cobra.Command {
@@ -130,7 +130,7 @@ func ListCommand[T any](
 	return s.OutputFlag(s.Flags(cmd))
 }
 
-// Single makes a list of the one thing that a call returns.
+// Single returns fetch as a function that returns a list of one item.
 func Single[T any](fetch func(n Node, ctx context.Context) (T, error)) func(n Node, ctx context.Context) ([]T, error) {
 	return func(n Node, ctx context.Context) ([]T, error) {
 		item, err := fetch(n, ctx)

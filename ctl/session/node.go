@@ -8,15 +8,15 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// Node is a machine to work on. Calls of its client with the context that comes with it go to that machine.
+// Node is a machine to work on. Calls of its client must use a context from Forward. Each, InTurn and One pass such a context.
 type Node struct {
 	*client.Client
 	Name string
-	// direct is set when the endpoint itself is the node, so that nothing is to be forwarded.
+	// direct is set when the endpoint itself is the node: its calls are not forwarded.
 	direct bool
 }
 
-// Forward has calls with the context forwarded to the node.
+// Forward returns a context whose calls are forwarded to the node.
 func (n Node) Forward(ctx context.Context) context.Context {
 	if n.direct {
 		return ctx
@@ -25,7 +25,7 @@ func (n Node) Forward(ctx context.Context) context.Context {
 	return client.WithNode(ctx, n.Name)
 }
 
-// At is another machine that is reached in the same way.
+// At returns another machine that is reached through the same endpoint.
 func (n Node) At(name string) Node {
 	return Node{Client: n.Client, Name: name, direct: n.direct && name == n.Name}
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// TableFormat is the form of answers that people read.
+// TableFormat is the default value of --output.
 const TableFormat = "table"
 
 // OutputFlag adds the flag --output of commands that print tables, and returns the command.
@@ -26,13 +26,13 @@ func (s *Session) OutputFlag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// OutputFlagAs is OutputFlag for commands where -o is something else.
+// OutputFlagAs is OutputFlag with another shorthand.
 func (s *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
 	cmd.Flags().StringVarP(&s.Format, "output", shorthand, TableFormat, "table, yaml, json or jsonpath=TEMPLATE")
 	Complete(cmd, "output", TableFormat, "yaml", "json", "jsonpath=")
 }
 
-// Encoder is that of the format which --output says; nil for tables.
+// Encoder returns the encoder of the format of --output. It is nil for tables.
 func (s *Session) Encoder(cmd *cobra.Command) (Encoder, error) {
 	template, isPath := strings.CutPrefix(s.Format, "jsonpath=")
 
@@ -54,7 +54,7 @@ func (s *Session) Encoder(cmd *cobra.Command) (Encoder, error) {
 	}
 }
 
-// Encoder turns one thing into the text of a document.
+// Encoder encodes a value as a document.
 type Encoder func(value any) ([]byte, error)
 
 func encodeJSON(value any) ([]byte, error) {
@@ -81,7 +81,8 @@ func parsePath(template string) (*jsonpath.JSONPath, error) {
 	return path, nil
 }
 
-// ApplyPath reads the template anew each time: one with a range is used up by the first value that it is applied to.
+// ApplyPath returns the text of a JSONPath template for a value. It parses the template each time: a parsed template with a range can
+// be executed only once.
 func ApplyPath(template string, value any) (string, error) {
 	path, err := parsePath(template)
 	if err != nil {
@@ -95,7 +96,7 @@ func ApplyPath(template string, value any) (string, error) {
 	return b.String(), err
 }
 
-// Separator stands between documents of a format.
+// Separator returns the text between documents of the format.
 func (s *Session) Separator() string {
 	if s.Format == "yaml" {
 		return "---\n"
@@ -104,7 +105,7 @@ func (s *Session) Separator() string {
 	return ""
 }
 
-// Report prints what write writes about each node, without a mixture of nodes.
+// Report prints what write writes for each node, without mixing nodes.
 func (s *Session) Report(cmd *cobra.Command, write func(ctx context.Context, n Node, w io.Writer) error) error {
 	answers := NewDocuments(cmd.OutOrStdout(), "")
 
@@ -128,12 +129,12 @@ type Documents struct {
 	written bool
 }
 
-// NewDocuments returns documents that are written to w, with the separator between them.
+// NewDocuments returns Documents that writes to w, with the separator between documents.
 func NewDocuments(w io.Writer, separator string) *Documents {
 	return &Documents{w: w, separator: separator}
 }
 
-// Write writes the documents together.
+// Write writes documents without others between them.
 func (d *Documents) Write(contents ...[]byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

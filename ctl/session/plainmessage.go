@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// plainItem turns what a command lists into the types that JSON has: a message, or what knows how to.
+// plainItem converts an item of a list, a message or a value with a method Plain, into the types of JSON.
 func plainItem(item any) map[string]any {
 	switch item := item.(type) {
 	case proto.Message:
@@ -21,13 +21,12 @@ func plainItem(item any) map[string]any {
 	case interface{ Plain() map[string]any }:
 		return item.Plain()
 	default:
-		panic(fmt.Sprintf("a %T has no plain form", item)) // a mistake of the command
+		panic(fmt.Sprintf("a %T has no plain form", item)) // an error in the program
 	}
 }
 
-// PlainMessage turns a message into the types that JSON has. It is protobuf's own mapping to JSON but for 64-bit
-// numbers, which stay numbers, so that scripts and paths can compare them, and for the metadata of old servers, which is
-// left out.
+// PlainMessage converts a message into the types of JSON. It follows the JSON mapping of protobuf with two exceptions: 64-bit numbers
+// stay numbers, so that scripts and paths can compare them, and the metadata of old servers is left out.
 func PlainMessage(m protoreflect.Message) map[string]any {
 	value := map[string]any{}
 	fields := m.Descriptor().Fields()
@@ -71,19 +70,15 @@ func plainValue(field protoreflect.FieldDescriptor, v protoreflect.Value) any {
 	case protoreflect.BytesKind:
 		return base64.StdEncoding.EncodeToString(v.Bytes())
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return plainKnown(v.Message())
+		switch known := proto.Message(v.Message().Interface()).(type) {
+		case *timestamppb.Timestamp:
+			return known.AsTime().Format(time.RFC3339Nano)
+		case *durationpb.Duration:
+			return known.AsDuration().String()
+		default:
+			return PlainMessage(v.Message())
+		}
 	default:
 		return v.Interface()
-	}
-}
-
-func plainKnown(m protoreflect.Message) any {
-	switch known := proto.Message(m.Interface()).(type) {
-	case *timestamppb.Timestamp:
-		return known.AsTime().Format(time.RFC3339Nano)
-	case *durationpb.Duration:
-		return known.AsDuration().String()
-	default:
-		return PlainMessage(m)
 	}
 }

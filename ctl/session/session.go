@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Session holds the flags that say which machines a command talks to, how, and in which form it prints the answers. All
-// commands have the same one: a run of the program is one command.
+// Session holds the flags that select the machines, the connection and the output format. All commands share one Session, since a run
+// of the program is one command.
 type Session struct {
 	talosconfig  string
 	context      string
@@ -19,7 +19,7 @@ type Session struct {
 	fingerprints []string
 	Format       string
 
-	// CompletionTimeout is how long a shell waits for the words to offer: 2 seconds if it is not set.
+	// CompletionTimeout is the timeout of a completion. The default is 2 seconds.
 	CompletionTimeout time.Duration
 }
 
@@ -35,7 +35,7 @@ func (s *Session) Flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// MaintenanceFlags is Flags for a command that works on a machine in maintenance too.
+// MaintenanceFlags is Flags for a command that also works on a machine in maintenance.
 func (s *Session) MaintenanceFlags(cmd *cobra.Command) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&s.insecure, "insecure", "i", false, "talk to a machine in maintenance, whose certificate cannot be verified")

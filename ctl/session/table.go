@@ -15,22 +15,20 @@ import (
 const (
 	// columnGap is the number of spaces between columns.
 	columnGap = 3
-	// gathering is how long the first rows wait for those of the other nodes, so that all of them are aligned. A node that
-	// is slower, or dead, is not waited for.
+	// gathering is how long the first rows wait for the rows of the other nodes, so that all of them are aligned.
 	gathering = time.Second
-	// maxGathered rows wait.
+	// maxGathered is how many rows wait at most.
 	maxGathered = 10_000
 )
 
-// Table prints rows in aligned columns, from several nodes at once. The rows of one call are aligned with each other
-// and with all before them: a column grows when it has to, and never shrinks.
+// Table prints rows of several nodes in aligned columns. A column grows when a row needs it, and never shrinks.
 type Table struct {
 	mu     sync.Mutex
 	w      io.Writer
 	header []string
 	widths []int
 
-	// nodes that are asked, and those of them that may have more to say; rows wait for these.
+	// nodes are all nodes of the command. waiting are those that have not finished: the rows wait for them.
 	nodes   []string
 	waiting map[string]bool
 	begun   bool
@@ -39,22 +37,22 @@ type Table struct {
 	err     error // of printing
 }
 
-// NewTable returns a table that is printed to w, with a header if there is one.
+// NewTable returns a table that prints to w, with a header if there is one.
 func NewTable(w io.Writer, header ...string) *Table {
 	return &Table{w: w, header: header}
 }
 
-// Reserve makes the first columns at least that wide, for rows that come one by one.
+// Reserve sets the least width of the first columns, for rows that are printed one by one.
 func (t *Table) Reserve(widths ...int) *Table {
 	t.widths = widths
 
 	return t
 }
 
-// SetHeader is for tables whose columns are known only when the first rows are.
+// SetHeader sets the header of a table whose columns are known only with its first rows.
 func (t *Table) SetHeader(header ...string) { t.header = header }
 
-// expect has the table wait a moment for the rows of several nodes, whose first cell is the node.
+// expect makes the table wait a moment for the rows of these nodes. The first cell of a row is its node.
 func (t *Table) expect(nodes []Node) {
 	if len(nodes) < 2 {
 		return
@@ -68,7 +66,7 @@ func (t *Table) expect(nodes []Node) {
 	}
 }
 
-// answered tells that a node has no more to say, be it because it failed.
+// answered records that a node has finished or failed.
 func (t *Table) answered(n Node) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +80,7 @@ func (t *Table) answered(n Node) error {
 	return t.err
 }
 
-// Print writes rows, the header first if these are the first rows. Those of nodes that answer at about the same time
-// are written together, in the order of the nodes.
+// Print prints rows, after the header if these are the first. Rows of nodes that answer at about the same time are sorted by node.
 func (t *Table) Print(rows ...[]string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +103,7 @@ func (t *Table) Print(rows ...[]string) error {
 	return t.err
 }
 
-// release writes the rows that are there. Those that come later wait no more.
+// release prints the rows that wait. Later rows are printed at once.
 func (t *Table) release() {
 	t.waiting = nil
 
@@ -154,7 +151,7 @@ func (t *Table) release() {
 	_, t.err = io.WriteString(t.w, b.String())
 }
 
-// place of the node that a row is of, among those that are asked.
+// place returns the position of the node of a row among all nodes.
 func (t *Table) place(row []string) int {
 	if len(t.nodes) == 0 {
 		return 0

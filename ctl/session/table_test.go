@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRowsWaitAMoment has the nodes of a table answer at several times.
+// TestRowsWaitAMoment: nodes of a table answer at different times.
 func TestRowsWaitAMoment(t *testing.T) {
 	nodes := []Node{{Name: "a"}, {Name: "node-b"}, {Name: "the-node-c"}, {Name: "d"}}
 
 	for _, tt := range []struct {
 		name string
-		// answers of the nodes, after so many milliseconds; 0 is a failure.
+		// answers are when the nodes answer, in milliseconds; 0 is a failure.
 		answers []int
 		want    []string // the writes, with the milliseconds of their time
 	}{
@@ -74,7 +74,7 @@ func TestRowsWaitAMoment(t *testing.T) {
 	}
 }
 
-// TestTableThatCannotBePrinted: a pipe that nobody reads any more is an error, also to rows that waited.
+// TestTableThatCannotBePrinted: a closed pipe is an error, also for rows that waited.
 func TestTableThatCannotBePrinted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := []Node{{Name: "a"}, {Name: "b"}}

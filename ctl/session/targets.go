@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// Targets opens the connection and returns the nodes to work on.
+// Targets connects and returns the nodes to work on.
 func (s *Session) Targets() (nodes []Node, closeAll func(), err error) {
 	if s.insecure {
 		return s.insecureTargets()
@@ -24,7 +24,7 @@ func (s *Session) Targets() (nodes []Node, closeAll func(), err error) {
 	}
 
 	if len(context.Nodes) == 0 && len(context.Dial()) > 1 {
-		return nil, nil, errors.New("the client configuration has several endpoints and no nodes: say which to work on with --nodes")
+		return nil, nil, errors.New("the client configuration has several endpoints and no nodes: name them with --nodes")
 	}
 
 	shared, err := client.Connect(context)
@@ -40,13 +40,13 @@ func (s *Session) Targets() (nodes []Node, closeAll func(), err error) {
 		nodes = []Node{{Client: shared, Name: context.Dial()[0], direct: true}}
 	}
 
-	return nodes, func() { shared.Close() }, nil // nothing is left to do on it
+	return nodes, func() { shared.Close() }, nil // there is nothing to do about a failure
 }
 
-// Maintenance is a connection to one machine in maintenance, without a client configuration.
+// Maintenance returns a session with one machine in maintenance, without a client configuration.
 func Maintenance(name string) *Session { return &Session{insecure: true, nodes: []string{name}} }
 
-// insecureTargets are connected to one by one: a machine in maintenance forwards nothing.
+// insecureTargets connects to each node directly: a machine in maintenance does not forward calls.
 func (s *Session) insecureTargets() (nodes []Node, closeAll func(), err error) {
 	names := s.nodes
 	if len(names) == 0 {
@@ -59,7 +59,7 @@ func (s *Session) insecureTargets() (nodes []Node, closeAll func(), err error) {
 
 	closeAll = func() {
 		for _, n := range nodes {
-			n.Close() // nothing is left to do on it
+			n.Close() // there is nothing to do about a failure
 		}
 	}
 

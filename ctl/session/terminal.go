@@ -10,14 +10,14 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal reports whether a stream of the command is one that a person looks at, or types into.
+// IsTerminal reports whether a stream of the command is a terminal.
 func IsTerminal(stream any) bool {
 	file, isFile := stream.(*os.File)
 
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// Progress is where the command shows how far it is: to a person who waits, and to no one else.
+// Progress returns where the command prints its progress: to a terminal, or nowhere.
 func Progress(cmd *cobra.Command) io.Writer {
 	if IsTerminal(cmd.ErrOrStderr()) {
 		return cmd.ErrOrStderr()

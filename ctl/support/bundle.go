@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// bundle is a zip file that several workers write to.
+// bundle is a zip file. Several goroutines may add files.
 type bundle struct {
 	mu    sync.Mutex
 	zip   *zip.Writer
@@ -40,15 +42,15 @@ func (b *bundle) add(name string, content []byte) error {
 
 func (b *bundle) close() error { return b.zip.Close() }
 
-// maxItem bounds a file of the bundle: of a log that is longer, its beginning is kept.
+// maxItem is the largest size of a file of the bundle, in bytes. Of a longer log the beginning is kept.
 const maxItem = 128 << 20
 
-// collect puts the node's files in the bundle. What could not be had is in errors.txt.
+// collect adds the node's files to the bundle. The file errors.txt has the failures.
 func collect(ctx context.Context, n session.Node, contents []session.BundleContents, b *bundle, workers int, progress io.Writer) error {
 	var files []session.BundleFile
 
 	for _, of := range contents {
-		more, err := of(ctx, n) // a node that is dead says so once
+		more, err := of(ctx, n) // a node that is down fails once, not for each file
 		if err != nil {
 			return err
 		}
@@ -56,48 +58,35 @@ func collect(ctx context.Context, n session.Node, contents []session.BundleConte
 		files = append(files, more...)
 	}
 
-	queue := make(chan session.BundleFile)
-
 	var (
-		all      sync.WaitGroup
+		all      errgroup.Group
 		mu       sync.Mutex
 		problems strings.Builder
-		broken   error
 	)
 
-	for range workers {
-		all.Go(func() {
-			for next := range queue {
-				content, err := read(ctx, n, next)
+	all.SetLimit(workers)
 
-				mu.Lock()
-				fmt.Fprintf(progress, "%s: %s\n", n.Name, next.Name)
+	for _, next := range files {
+		all.Go(func() error {
+			content, err := read(ctx, n, next)
 
-				if err != nil {
-					fmt.Fprintf(&problems, "%s: %s\n", next.Name, err)
-				}
-				mu.Unlock()
+			mu.Lock()
+			fmt.Fprintf(progress, "%s: %s\n", n.Name, next.Name)
 
-				if len(content) == 0 && err != nil {
-					continue
-				}
-
-				if err := b.add(session.PlainName(n.Name)+"/"+next.Name, content); err != nil {
-					mu.Lock()
-					broken = err
-					mu.Unlock()
-				}
+			if err != nil {
+				fmt.Fprintf(&problems, "%s: %s\n", next.Name, err)
 			}
+			mu.Unlock()
+
+			if len(content) == 0 && err != nil {
+				return nil
+			}
+
+			return b.add(session.PlainName(n.Name)+"/"+next.Name, content)
 		})
 	}
 
-	for _, next := range files {
-		queue <- next
-	}
-
-	close(queue)
-	all.Wait()
-
+	broken := all.Wait()
 	if problems.Len() > 0 && broken == nil {
 		broken = b.add(session.PlainName(n.Name)+"/errors.txt", []byte(problems.String()))
 	}
@@ -109,7 +98,7 @@ func collect(ctx context.Context, n session.Node, contents []session.BundleConte
 	return ctx.Err()
 }
 
-// read has what could be had, also if there is an error.
+// read returns the content of the file. With an error, it returns the part that could be read.
 func read(ctx context.Context, n session.Node, file session.BundleFile) ([]byte, error) {
 	return session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]byte, error) {
 		var content bytes.Buffer
@@ -120,7 +109,7 @@ func read(ctx context.Context, n session.Node, file session.BundleFile) ([]byte,
 	})
 }
 
-// limited takes no more than it has left.
+// limited writes no more bytes than are left.
 type limited struct {
 	w    io.Writer
 	left int

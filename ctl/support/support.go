@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package support is "talosctl support": it collects files about the state of the nodes in one zip file. The other topics define which
+// files these are.
 package support
 
 import (
@@ -16,7 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newSupportCommand(s *session.Session, contents ...session.BundleContents) *cobra.Command {
+// Command returns talosctl support. The contents are the files of the bundle.
+func Command(s *session.Session, contents ...session.BundleContents) *cobra.Command {
 	var (
 		path       string
 		workers    int
@@ -26,15 +29,15 @@ func newSupportCommand(s *session.Session, contents ...session.BundleContents) *
 
 	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "support",
-		Short: "Collect what tells of the state of the nodes in a file, for someone who helps",
-		Long: `Collect logs, resources, processes and more of the nodes in a zip file, for someone who helps.
+		Short: "Collect logs, resources and more of the nodes in a file, for troubleshooting",
+		Long: `Collect logs, resources, processes and more of the nodes in a zip file, for troubleshooting.
 
-Resources that are secret, such as the machine configuration, are left out. Logs may still tell of what is yours: with
---encryption-recipients only those who have the age key can read the file.`,
+Secret resources, such as the machine configuration, are left out. Logs may still contain private data: with --encryption-recipients
+only the owners of the age keys can read the file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workers < 1 {
-				return session.UsageError(cmd, "--num-workers %d: at least one has to work", workers)
+				return session.UsageError(cmd, "--num-workers %d: want at least 1", workers)
 			}
 
 			if plain && len(recipients) > 0 {
@@ -47,7 +50,7 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 				})
 			})
 
-			// A bundle of the nodes that answered is better than none.
+			// The bundle is kept if some nodes did not answer.
 			if saved {
 				fmt.Fprintf(cmd.ErrOrStderr(), "support bundle saved to %q\n", path)
 			}
@@ -57,15 +60,15 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 	})
 
 	cmd.Flags().StringVarP(&path, "output", "O", "support.zip", "file to write")
-	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "how many things to ask of a node at once")
-	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys of those who may read the file")
-	cmd.Flags().Bool("encryption-no-default-recipients", false, "nobody can read the file by default: this is always so")
-	cmd.Flags().BoolVar(&plain, "no-encryption", false, "do not encrypt the file, which is so without --encryption-recipients")
+	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "number of parallel requests to a node")
+	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys that can decrypt the file")
+	cmd.Flags().Bool("encryption-no-default-recipients", false, "no effect: there are no default recipients")
+	cmd.Flags().BoolVar(&plain, "no-encryption", false, "do not encrypt the file (the default without --encryption-recipients)")
 
 	return cmd
 }
 
-// saveBundle writes the bundle that fill makes. A bundle that nothing is in is not kept.
+// saveBundle writes the bundle that fill fills. It removes an empty bundle.
 func saveBundle(path string, recipients []string, fill func(b *bundle) error) (saved bool, err error) {
 	var keys []age.Recipient
 

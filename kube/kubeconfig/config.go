@@ -3,9 +3,9 @@
 // Package kubeconfig reads, writes and merges kubeconfig files: those of the control plane's own clients, the kubelet's and the
 // administrator's, and the one that a user of talosctl already has.
 //
-// A Config is what one client needs of such a file: its current context. A File is all of it, for merging. What is not understood of a
-// file (users who log in by a program, extensions) is kept; comments are lost, as with kubectl. client-go's configuration machinery is not
-// linked, for its weight.
+// A Config is the part of such a file that one client needs: its current context. A File is the whole file, for merging. Unknown fields
+// (users who log in with a program, extensions) are kept; comments are lost, as with kubectl. client-go's configuration packages were
+// rejected for their size.
 package kubeconfig
 
 import (
@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Config says what a kubeconfig is to hold: one cluster, one user, one context.
+// Config is the content of a kubeconfig with one cluster, one user and one context.
 type Config struct {
 	Cluster string
 	User    string
@@ -27,9 +27,9 @@ type Config struct {
 	Namespace string
 
 	Server string
-	// TLSServerName verifies the server by another name than Server's host.
+	// TLSServerName is the name by which the server is verified, if it is not Server's host.
 	TLSServerName string
-	// ProxyURL is what connections to the server go through, none when empty.
+	// ProxyURL is the proxy for connections to the server; empty for none.
 	ProxyURL string
 	CA       []byte // PEM
 
@@ -70,7 +70,7 @@ func Render(c Config) ([]byte, error) {
 	})
 }
 
-// Parse reads the current context of a kubeconfig. Certificates and keys that are named by file are read from there.
+// Parse reads the current context of a kubeconfig, with the files of certificates and keys that it names.
 func Parse(text []byte) (Config, error) {
 	f, err := ParseFile(text)
 	if err != nil {
@@ -80,7 +80,7 @@ func Parse(text []byte) (Config, error) {
 	return f.Config()
 }
 
-// Config is what the current context of the file says.
+// Config returns the current context of the file.
 func (f *File) Config() (Config, error) {
 	out := Config{Context: f.CurrentContext}
 

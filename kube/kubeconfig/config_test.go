@@ -49,9 +49,9 @@ func TestRenderRefuses(t *testing.T) {
 		config kubeconfig.Config
 		err    string
 	}{
-		"no server":    {kubeconfig.Config{Cluster: "c", User: "u", CA: []byte("x"), Token: "t"}, `server ""`},
-		"no authority": {kubeconfig.Config{Cluster: "c", User: "u", Server: "s", Token: "t"}, "authority"},
-		"no proof":     {kubeconfig.Config{Cluster: "c", User: "u", Server: "s", CA: []byte("x"), Crt: []byte("x")}, "neither a token"},
+		"no server":      {kubeconfig.Config{Cluster: "c", User: "u", CA: []byte("x"), Token: "t"}, `server ""`},
+		"no authority":   {kubeconfig.Config{Cluster: "c", User: "u", Server: "s", Token: "t"}, "authority"},
+		"no credentials": {kubeconfig.Config{Cluster: "c", User: "u", Server: "s", CA: []byte("x"), Crt: []byte("x")}, "neither a token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := kubeconfig.Render(test.config); err == nil || !strings.Contains(err.Error(), test.err) {
@@ -61,7 +61,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// TestFiles holds that certificates may be named by file, as the kubelet does.
+// TestFiles checks certificates in files, as the kubelet has them.
 func TestFiles(t *testing.T) {
 	pem := filepath.Join(t.TempDir(), "current.pem")
 	text := []byte("clusters: [{name: c, cluster: {server: s}}]\nusers: [{name: u, user: {client-certificate: " + pem +

@@ -4,7 +4,7 @@ package kubeconfig
 
 import "net/url"
 
-// SetEnvironmentProxy replaces the proxy that the environment names, until the function that it returns is called.
+// SetEnvironmentProxy replaces the proxy of the environment, until the returned function is called.
 func SetEnvironmentProxy(proxy string) func() {
 	before := environmentProxy
 

@@ -20,7 +20,7 @@ const (
 	kind       = "Config"
 )
 
-// File is a kubeconfig. Rest, here and below, is what is kept without being understood.
+// File is a kubeconfig. Rest, here and below, has the unknown fields, which are kept.
 type File struct {
 	APIVersion     string         `yaml:"apiVersion"`
 	Kind           string         `yaml:"kind"`
@@ -31,7 +31,7 @@ type File struct {
 	Rest           map[string]any `yaml:",inline"`
 }
 
-// Entry is a named cluster, user or context, by the list that it is in.
+// Entry is a named cluster, user or context, depending on its list.
 type Entry struct {
 	Name    string   `yaml:"name"`
 	Cluster *Cluster `yaml:"cluster,omitempty"`
@@ -39,7 +39,7 @@ type Entry struct {
 	Context *Context `yaml:"context,omitempty"`
 }
 
-// Cluster is how an API server is reached. Keys and certificates, here and in User, are PEM in base64.
+// Cluster is how to connect to an API server. Keys and certificates, here and in User, are PEM in base64.
 type Cluster struct {
 	Server        string         `yaml:"server"`
 	CA            string         `yaml:"certificate-authority-data,omitempty"`
@@ -49,7 +49,7 @@ type Cluster struct {
 	Rest          map[string]any `yaml:",inline"`
 }
 
-// User is how a client proves who it is.
+// User is how a client authenticates.
 type User struct {
 	Crt     string         `yaml:"client-certificate-data,omitempty"`
 	CrtFile string         `yaml:"client-certificate,omitempty"`
@@ -59,7 +59,7 @@ type User struct {
 	Rest    map[string]any `yaml:",inline"`
 }
 
-// Context is a user at a cluster.
+// Context combines a cluster and a user.
 type Context struct {
 	Cluster   string         `yaml:"cluster"`
 	Namespace string         `yaml:"namespace,omitempty"`
@@ -76,7 +76,7 @@ func find(entries []Entry, name string) *Entry {
 	return nil
 }
 
-// SetServer has all clusters of the file be reached at a URL.
+// SetServer sets the URL of all clusters of the file.
 func (f *File) SetServer(url string) {
 	for _, e := range f.Clusters {
 		if e.Cluster != nil {
@@ -85,7 +85,7 @@ func (f *File) SetServer(url string) {
 	}
 }
 
-// ParseFile reads a kubeconfig, YAML or JSON. An empty one is empty.
+// ParseFile decodes a kubeconfig, YAML or JSON. Without text the file is empty.
 func ParseFile(text []byte) (*File, error) {
 	var f File
 
@@ -96,13 +96,13 @@ func ParseFile(text []byte) (*File, error) {
 	}
 
 	if f.Kind != "" && f.Kind != kind || f.APIVersion != "" && f.APIVersion != apiVersion {
-		return nil, fmt.Errorf("kubeconfig: it is %s of %s, want %s of %s", f.Kind, f.APIVersion, kind, apiVersion)
+		return nil, fmt.Errorf("kubeconfig: kind %s of %s, want %s of %s", f.Kind, f.APIVersion, kind, apiVersion)
 	}
 
 	return &f, nil
 }
 
-// Read reads a kubeconfig file. One that does not exist is empty.
+// Read reads a kubeconfig file. A missing file is empty.
 func Read(path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +117,7 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Write replaces the file in one step. It holds keys, so only its owner may read it.
+// Write replaces the file in one step. Only its owner may read it, since it has keys.
 func Write(path string, f *File) error {
 	f.APIVersion, f.Kind = apiVersion, kind
 
@@ -129,7 +129,7 @@ func Write(path string, f *File) error {
 	return WriteContent(path, content)
 }
 
-// WriteContent is Write for a kubeconfig that is encoded.
+// WriteContent is Write for an encoded kubeconfig.
 func WriteContent(path string, content []byte) error {
 	path = durable.Target(path)
 

@@ -18,23 +18,23 @@ const (
 	ContextSection Section = "context"
 )
 
-// Options say how Merge deals with names.
+// Options say how Merge handles names.
 type Options struct {
 	// ContextName renames the context, if it is not empty.
 	ContextName string
-	// Overwrite decides about a name that is taken by an entry with another content. Nil never overwrites.
+	// Overwrite decides whether an entry of the same name with other content is overwritten. Nil never overwrites.
 	Overwrite func(section Section, name string) (bool, error)
 }
 
-// Rename tells of an entry that was merged under another name than it came with.
+// Rename is an entry that was merged under another name.
 type Rename struct {
 	Section  Section
 	From, To string
 }
 
-// Merge adds the entries of from to into, and makes the current context of from current. Names that are taken by something else are
-// renamed, by a number at the end, unless the caller chooses to overwrite. What is already there with the same content is used as it is,
-// so merging the same file twice changes nothing.
+// Merge adds the entries of from to into, and makes the current context of from current. An entry whose name is taken by other content gets a
+// number at the end of its name, unless the caller overwrites the other. An entry with the same content is not added again, so merging the same
+// file twice changes nothing.
 func Merge(into, from *File, options Options) ([]Rename, error) {
 	m := merge{options: options}
 
@@ -87,22 +87,15 @@ type merge struct {
 	renames []Rename
 }
 
-// section returns the name under which each entry now is.
+// section returns the new name of each entry.
 func (m *merge) section(section Section, into *[]Entry, from []Entry) (map[string]string, error) {
 	names := make(map[string]string, len(from))
 
 	for _, entry := range from {
-		to, err := m.name(section, entry.Name, func(candidate string) state {
+		to, err := m.name(section, entry.Name, func(candidate string) bool {
 			existing := find(*into, candidate)
 
-			switch {
-			case existing == nil:
-				return free
-			case sameContent(*existing, entry):
-				return same
-			default:
-				return taken
-			}
+			return existing != nil && !sameContent(*existing, entry)
 		})
 		if err != nil {
 			return nil, err
@@ -121,16 +114,8 @@ func (m *merge) section(section Section, into *[]Entry, from []Entry) (map[strin
 	return names, nil
 }
 
-type state int
-
-const (
-	free state = iota
-	same
-	taken
-)
-
-func (m *merge) name(section Section, name string, look func(string) state) (string, error) {
-	if look(name) != taken {
+func (m *merge) name(section Section, name string, taken func(string) bool) (string, error) {
+	if !taken(name) {
 		return name, nil
 	}
 
@@ -143,7 +128,7 @@ func (m *merge) name(section Section, name string, look func(string) state) (str
 
 	for i := 1; ; i++ {
 		candidate := fmt.Sprintf("%s-%d", name, i)
-		if look(candidate) != taken {
+		if !taken(candidate) {
 			m.renames = append(m.renames, Rename{Section: section, From: name, To: candidate})
 
 			return candidate, nil
@@ -151,7 +136,7 @@ func (m *merge) name(section Section, name string, look func(string) state) (str
 	}
 }
 
-// sameContent compares entries but for their names and what other programs keep in them.
+// sameContent compares entries, without their names and the extensions of other programs.
 func sameContent(a, b Entry) bool { return reflect.DeepEqual(content(a), content(b)) }
 
 func content(e Entry) Entry {

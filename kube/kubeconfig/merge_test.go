@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// config has one cluster, with its user and context named as machines name them.
+// config has one cluster, with the names that machines give its user and context.
 func config(cluster, server, token string) *kubeconfig.File {
 	user := "admin@" + cluster
 
@@ -132,7 +132,7 @@ func TestMergeFails(t *testing.T) {
 	}
 }
 
-// TestMergeKeeps holds that what is not understood of the user's file stays as it is, and that extensions do not make an entry another one.
+// TestMergeKeeps checks that unknown fields of the user's file are kept, and that entries that differ only in extensions count as the same.
 func TestMergeKeeps(t *testing.T) {
 	const before = `# comments are lost
 apiVersion: v1
@@ -221,7 +221,7 @@ func TestReadAndWrite(t *testing.T) {
 
 	empty, err := kubeconfig.Read(path)
 	if err != nil || len(empty.Clusters) != 0 {
-		t.Fatalf("a file that is not there: got %v, %v, want an empty kubeconfig", empty, err)
+		t.Fatalf("a missing file: got %v, %v, want an empty kubeconfig", empty, err)
 	}
 
 	if err := kubeconfig.Write(path, config("demo", "new", "new")); err != nil {

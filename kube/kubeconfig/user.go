@@ -15,12 +15,12 @@ import (
 // environment names the files that kubectl reads, as a list of paths.
 const environment = "KUBECONFIG"
 
-// environmentProxy is the proxy that the environment names for a URL; a variable for tests, since net/http reads the environment once.
+// environmentProxy returns the proxy that the environment sets for a URL. It is a variable for tests, since net/http reads the environment once.
 var environmentProxy = func(server *url.URL) (*url.URL, error) {
 	return http.ProxyFromEnvironment(&http.Request{URL: server})
 }
 
-// userPaths are the files that kubectl reads.
+// userPaths returns the files that kubectl reads.
 func userPaths() ([]string, error) {
 	if paths := slices.DeleteFunc(filepath.SplitList(os.Getenv(environment)), func(p string) bool { return p == "" }); len(paths) > 0 {
 		return paths, nil
@@ -34,7 +34,7 @@ func userPaths() ([]string, error) {
 	return []string{filepath.Join(home, ".kube", "config")}, nil
 }
 
-// UserPath is the file that kubectl would change.
+// UserPath returns the file that kubectl would change.
 func UserPath() (string, error) {
 	paths, err := userPaths()
 	if err != nil {
@@ -44,8 +44,8 @@ func UserPath() (string, error) {
 	return paths[0], nil
 }
 
-// ForUser has the cluster be reached as its user reaches it: through the server, the proxy or the forwarded port of the user's own kubeconfig,
-// where that has the cluster, else through the proxy that the environment names. An endpoint, if there is one, is the server instead.
+// ForUser returns config with the user's own way to the cluster: the server and proxy of the user's kubeconfig, if that has the cluster,
+// else the proxy that the environment sets. An endpoint, if not empty, replaces the server.
 func ForUser(config Config, endpoint string) Config {
 	if own := ownCluster(config.CA); own != nil {
 		config.Server, config.TLSServerName, config.ProxyURL = own.Server, own.TLSServerName, own.ProxyURL
@@ -64,15 +64,15 @@ func ForUser(config Config, endpoint string) Config {
 	return config
 }
 
-// ownCluster is the cluster with the authority in the user's own files, the one in use where there are several; nil for none, also where a
-// file cannot be understood.
+// ownCluster returns the cluster with the authority in the user's own files, that of the current context if there are several. It is nil for
+// none, and when a file cannot be decoded.
 func ownCluster(ca []byte) *Cluster {
 	paths, err := userPaths()
 	if err != nil || len(bytes.TrimSpace(ca)) == 0 {
 		return nil
 	}
 
-	// Of each name the first counts, as for kubectl.
+	// The first entry of a name counts, as with kubectl.
 	var own File
 
 	for _, path := range paths {
@@ -113,7 +113,7 @@ func ownCluster(ca []byte) *Cluster {
 	return own.Clusters[0].Cluster
 }
 
-// signedBy reports whether the cluster's authority is this one, PEM.
+// signedBy reports whether ca (PEM) is the cluster's authority.
 func (c *Cluster) signedBy(ca []byte) bool {
 	own, err := inlineOrFile(c.CA, c.CAFile)
 

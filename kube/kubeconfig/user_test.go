@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// TestForUser has the cluster of authority "ca" (Y2E=) be reached as the user's files say.
+// TestForUser checks how the cluster with the authority "ca" (Y2E=) is reached, according to the user's files.
 func TestForUser(t *testing.T) {
 	const (
 		forwarded = "clusters: [{name: a, cluster: {server: 'https://a', certificate-authority-data: Y2E=, tls-server-name: n, proxy-url: 'socks5://p'}}]\n"
@@ -58,7 +58,7 @@ func TestForUser(t *testing.T) {
 
 			t.Setenv("KUBECONFIG", list)
 
-			// net/http reads the environment once in a process.
+			// net/http reads the environment once in each process.
 			defer kubeconfig.SetEnvironmentProxy(tt.proxy)()
 
 			tt.want.CA = []byte("ca")

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// With calls a machine over a connection of its own: one that is kept would be tried again ever less often.
+// With calls a machine over a new connection: an open one would be retried less and less often.
 func (c *Cluster) With(ctx context.Context, n *lab.Node, identity client.Option, call func(context.Context, *client.Client) error) error {
 	if err := c.alive(ctx, n); err != nil {
 		return err
@@ -31,13 +31,13 @@ func (c *Cluster) With(ctx context.Context, n *lab.Node, identity client.Option,
 	return call(ctx, api)
 }
 
-// Administrator is the cluster's own client certificate.
+// Administrator returns the cluster's own client certificate.
 func (c *Cluster) Administrator() client.Option {
 	return client.WithCertificates(c.Context.CA, c.Context.Crt, c.Context.Key)
 }
 
-// Answers waits until a machine's API answers. A connection that is opened before the machine has its address hangs for
-// seconds, so that each try is short.
+// Answers waits until a machine's API answers. A connection to a machine without its address hangs for seconds, so each
+// try is short.
 func (c *Cluster) Answers(ctx context.Context, n *lab.Node, identity client.Option) error {
 	c.At = n
 
@@ -68,7 +68,7 @@ func (c *Cluster) maintenance(ctx context.Context) error {
 	return nil
 }
 
-// Apply sends a configuration to a machine, and returns what the machine says about it.
+// Apply sends a configuration to a machine, and returns the machine's answer.
 func (c *Cluster) Apply(ctx context.Context, n *lab.Node, identity client.Option, text []byte) (answer *machine.ApplyConfiguration, err error) {
 	err = c.With(ctx, n, identity, func(ctx context.Context, api *client.Client) error {
 		answer, err = api.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{
@@ -81,7 +81,7 @@ func (c *Cluster) Apply(ctx context.Context, n *lab.Node, identity client.Option
 	return answer, err
 }
 
-// configure gives machines the configuration of their role.
+// configure applies the configurations of their roles to machines.
 func (c *Cluster) configure(ctx context.Context, nodes []*lab.Node) error {
 	for _, n := range nodes {
 		c.At = n
@@ -93,7 +93,7 @@ func (c *Cluster) configure(ctx context.Context, nodes []*lab.Node) error {
 
 		var warnings []string
 
-		err := c.Wait.Until(ctx, n.Name+" takes its configuration", func(ctx context.Context) error {
+		err := c.Wait.Until(ctx, n.Name+" accepts its configuration", func(ctx context.Context) error {
 			answer, err := c.Apply(ctx, n, client.WithInsecure(), text)
 			warnings = answer.GetWarnings()
 
@@ -113,7 +113,7 @@ func (c *Cluster) configure(ctx context.Context, nodes []*lab.Node) error {
 	return nil
 }
 
-// Bootstrap starts etcd on the first control plane machine, as soon as that lets it.
+// Bootstrap starts etcd on the first control plane machine, as soon as the machine allows it.
 func (c *Cluster) Bootstrap(ctx context.Context) error {
 	n := c.Machines.Node(0)
 	c.At = n
@@ -121,7 +121,7 @@ func (c *Cluster) Bootstrap(ctx context.Context) error {
 	return c.Wait.Until(ctx, n.Name+" can be bootstrapped", func(ctx context.Context) error {
 		return c.With(ctx, n, c.Administrator(), func(ctx context.Context, api *client.Client) error {
 			err := api.Bootstrap(ctx, &machine.BootstrapRequest{})
-			if status.Code(err) == codes.AlreadyExists { // an earlier try got through, its answer did not
+			if status.Code(err) == codes.AlreadyExists { // an earlier try succeeded, but its answer was lost
 				return nil
 			}
 
@@ -130,8 +130,8 @@ func (c *Cluster) Bootstrap(ctx context.Context) error {
 	})
 }
 
-// workersAnswer waits until each worker's own API answers, through the first control plane machine: it has got its
-// certificate from there.
+// workersAnswer waits until each worker's own API answers through the first control plane machine, which has signed the
+// worker's certificate.
 func (c *Cluster) workersAnswer(ctx context.Context) error {
 	first := c.Machines.Node(0)
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster turns the machines of a lab into a cluster: a configuration for each machine, applied through its API, one
-// bootstrap, and the wait for Kubernetes. talosctl cluster create does it as a whole (Make), the end-to-end tests step by step.
+// Package cluster makes the machines of a lab a cluster: it applies a configuration to each machine through its API,
+// bootstraps etcd, and waits for Kubernetes. talosctl cluster create does it as a whole (Make), the end-to-end tests
+// step by step.
 //
-// Package lab knows machines and networks, and not what runs on them; this package is a client of that.
+// Package lab only knows machines and networks; this package is a client of what runs on them.
 package cluster
 
 import (
@@ -20,33 +21,34 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// Cluster is the machines of a lab on their way to a cluster.
+// Cluster is the machines of a lab that become a cluster.
 type Cluster struct {
 	Machines *lab.Lab
 	Wait     Wait
 	// Emulated machines are slow.
 	Emulated bool
-	// Alive, if set, is asked before each call of a machine and fails for one that is off.
+	// Alive, if set, is called before each call of a machine, and fails if the machine is off.
 	Alive func(context.Context, *lab.Node) error
 
-	// Generated are the machines' configurations and the client's, and Context is the administrator's of the latter; see Generate.
+	// Generated are the machines' configurations and the talosconfig, and Context is the administrator's in it; see
+	// Generate.
 	Generated   *generate.Output
 	Context     *talosconfig.Context
 	talosconfig *talosconfig.Config
 
-	// At is the machine that is being dealt with, whose console tells more if that fails.
+	// At is the machine of the current step, whose console explains a failure.
 	At *lab.Node
 }
 
-// New returns the machines, to become a cluster.
+// New returns the machines of a lab, to make them a cluster.
 func New(machines *lab.Lab, wait Wait) *Cluster {
 	return &Cluster{Machines: machines, Wait: wait, At: machines.Node(0)}
 }
 
-// Emulated reports whether a lab's virtual machines have no help of the processor.
+// Emulated reports whether a lab's virtual machines have no hardware virtualization.
 func Emulated(status *control.Status) bool { return status.Accel == (accel.Accel{}).Name() }
 
-// ofRole returns the machines that are to be control planes, or workers.
+// ofRole returns the machines of a role.
 func (c *Cluster) ofRole(role state.Role) []*lab.Node {
 	return slices.DeleteFunc(slices.Clone(c.Machines.Nodes()), func(n *lab.Node) bool { return n.Role != role })
 }
@@ -60,7 +62,7 @@ func (c *Cluster) alive(ctx context.Context, n *lab.Node) error {
 	return c.Alive(ctx, n)
 }
 
-// Alive fails for good when a machine is off: waiting for it has no end.
+// Alive returns a FinalError when a machine is off: waiting for it would not help.
 func Alive(ctx context.Context, n *lab.Node) error {
 	status, err := n.Status(ctx)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// Options are those of the configurations of a lab's machines: their disk, the name that what talks to this computer's ports
-// sees, and no service on the internet for a lab without a way out.
+// Options returns the options for configurations of a lab's machines: their disk, the address 127.0.0.1 for clients on
+// this computer, and for an offline lab no discovery service.
 func Options(workers int, offline bool) generate.Options {
 	return generate.Options{
 		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"}, NoClusterDiscovery: offline,
@@ -25,16 +25,15 @@ func Options(workers int, offline bool) generate.Options {
 	}
 }
 
-// alone is for a control plane node that is the only one, and so has nobody to elect a leader with. An emulated one may be too
-// slow to renew the lease within its 10 s, upon which the component starts again, which makes it slower still.
+// alone is for a single control plane node, which needs no leader election. An emulated one may be too slow to renew
+// the lease within its 10 s. The component would then start again, which makes the node still slower.
 const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
 
-// shared is for a cluster with containers in it. kube-proxy runs with the same arguments on all nodes, and may not set the size of
-// a kernel's table of connections on those. A control plane that is a container knows that by itself.
+// shared is for a cluster with containers. kube-proxy runs with the same arguments on all nodes, and in a container it
+// cannot set the size of the kernel's connection table. A control plane that is a container configures that itself.
 const shared = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
 
-// ownPatches returns the patches of the control planes that follow from what the machines are, and from whether the virtual
-// ones are emulated.
+// ownPatches returns the patches of the control planes for the kinds of machines in the lab.
 func ownPatches(nodes []state.Node, emulated bool) []string {
 	var (
 		patches       []string
@@ -61,7 +60,7 @@ func ownPatches(nodes []state.Node, emulated bool) []string {
 	return patches
 }
 
-// Generate makes the machines' configurations and the client's.
+// Generate generates the machines' configurations and the talosconfig.
 func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) error {
 	s := c.Machines.State()
 	first := c.Machines.Node(0)
@@ -79,7 +78,7 @@ func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) e
 		return err
 	}
 
-	// Those of the user have the last word.
+	// The user's patches override these.
 	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
 	made, err := generate.New(s.Name, "https://"+netip.AddrPortFrom(first.Addr, contract.KubernetesPort).String(), kubernetesVersion, options)
@@ -97,7 +96,7 @@ func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) e
 	return err
 }
 
-// WriteConfigurations writes the machines' configurations and the client's into the lab's directory.
+// WriteConfigurations writes the machines' configurations and the talosconfig into the lab's directory.
 func (c *Cluster) WriteConfigurations() error {
 	s := c.Machines.State()
 

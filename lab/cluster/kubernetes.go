@@ -18,15 +18,15 @@ import (
 	"github.com/seed-59268b81/talos/lab"
 )
 
-// Kubeconfig waits until the first machine gives a kubeconfig, and writes it, with the forwarded port as its server, into the lab's
-// directory.
+// Kubeconfig waits until the first machine returns a kubeconfig, sets the forwarded port as its server, and writes it
+// into the lab's directory.
 func (c *Cluster) Kubeconfig(ctx context.Context) (*kubeconfig.File, error) {
 	var content []byte
 
 	n := c.Machines.Node(0)
 	c.At = n
 
-	err := c.Wait.Until(ctx, n.Name+" gives a kubeconfig", func(ctx context.Context) error {
+	err := c.Wait.Until(ctx, n.Name+" returns a kubeconfig", func(ctx context.Context) error {
 		return c.With(ctx, n, c.Administrator(), func(ctx context.Context, api *client.Client) (err error) {
 			content, err = api.Kubeconfig(ctx)
 
@@ -88,16 +88,16 @@ func (c *Cluster) nodesReady(ctx context.Context, file *kubeconfig.File, machine
 	})
 }
 
-// Healthy has the first machine check the cluster until the context's deadline, and calls said for each message.
+// Healthy makes the first machine check the cluster until the context's deadline, and calls said with each message.
 func (c *Cluster) Healthy(ctx context.Context, said func(message string)) error {
 	request := &cluster.HealthCheckRequest{ClusterInfo: &cluster.ClusterInfo{}}
 
 	if deadline, ok := ctx.Deadline(); ok {
-		// Some of the time is spared for the answer that it has passed.
+		// Some of the time is reserved for the answer.
 		request.WaitTimeout = durationpb.New(max(time.Until(deadline)-time.Second, time.Second))
 	}
 
-	// The stream lasts as long as the check, so it is no try of a short time.
+	// The stream lasts as long as the check, so it has no short timeout.
 	return c.With(ctx, c.Machines.Node(0), c.Administrator(), func(ctx context.Context, api *client.Client) error {
 		for message, err := range api.HealthCheck(ctx, request) {
 			if status.Code(err) == codes.Unimplemented {

@@ -12,20 +12,20 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// Plan is what a cluster is to be.
+// Plan describes a cluster to make.
 type Plan struct {
 	KubernetesVersion string
 	Config            generate.Options
-	// Unconfigured machines are left in maintenance.
+	// Unconfigured leaves the machines in maintenance.
 	Unconfigured bool
-	// Ready waits until Kubernetes is.
+	// Ready waits until Kubernetes is ready.
 	Ready bool
-	// Talosconfig and Kubeconfig are given the administrator's configurations when there are any.
+	// Talosconfig and Kubeconfig are called with the administrator's configurations.
 	Talosconfig func(*talosconfig.Config) error
 	Kubeconfig  func(*kubeconfig.File) error
 }
 
-// Make turns running machines into a cluster.
+// Make makes running machines a cluster.
 func (c *Cluster) Make(ctx context.Context, p Plan) error {
 	if err := c.maintenance(ctx); err != nil || p.Unconfigured {
 		return err
@@ -35,7 +35,7 @@ func (c *Cluster) Make(ctx context.Context, p Plan) error {
 		return err
 	}
 
-	// Emulated machines share this computer's cores: workers that wait for their control plane would only slow it down.
+	// Emulated machines share this computer's cores: waiting workers would slow down their control plane.
 	first, later := c.Machines.Nodes(), []*lab.Node(nil)
 	if c.Emulated && p.Ready {
 		first, later = c.ofRole(state.ControlPlane), c.ofRole(state.Worker)
@@ -72,7 +72,8 @@ func (c *Cluster) generate(p Plan) error {
 	return p.Talosconfig(c.talosconfig)
 }
 
-// kubernetes waits until the cluster is ready. The machines that come later get their configuration when the first are.
+// kubernetes waits until the cluster is ready. The later machines get their configuration when the first ones are
+// ready.
 func (c *Cluster) kubernetes(ctx context.Context, p Plan, first, later []*lab.Node) error {
 	config, err := c.Kubeconfig(ctx)
 	if err != nil {

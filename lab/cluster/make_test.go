@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/cluster/clustertest"
 )
 
-// TestWorkersJoin makes a cluster of a control plane and workers: each of these gets a worker's configuration, at once or when the control plane is
-// ready, is awaited in Kubernetes, and has to answer through the control plane.
+// TestWorkersJoin makes a cluster of a control plane and workers. Each worker gets its configuration, at once or when
+// the control plane is ready, must become a node of Kubernetes, and must answer through the control plane.
 func TestWorkersJoin(t *testing.T) {
 	for name, inTurn := range map[string]bool{"at once": false, "in turn": true} {
 		t.Run(name, func(t *testing.T) { workersJoin(t, inTurn) })

@@ -16,20 +16,20 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// sayEvery is how often the cause of waiting is said while it changes.
+// sayEvery is how often a changing cause of waiting is printed.
 const sayEvery = 5 * time.Second
 
-// Wait is how the steps of a cluster are tried and reported.
+// Wait defines how the steps of a cluster are tried and reported.
 type Wait struct {
-	// Say prints what is done and waited for.
+	// Say prints the progress.
 	Say func(format string, args ...any)
-	// Try is how long one try may take, and Every the pause between two.
+	// Try is the timeout of one try, and Every the pause between two.
 	Try, Every time.Duration
-	// Final reports whether another try is of no use; nil says that it never is.
+	// Final reports whether an error ends the tries; without it, none does.
 	Final func(error) bool
 }
 
-// Until tries until it succeeds, fails for good, or ctx ends, and says the cause of waiting when it changes.
+// Until tries until it succeeds, fails with a final error, or ctx ends. It prints the cause of waiting when it changes.
 func (w Wait) Until(ctx context.Context, goal string, try func(context.Context) error) error {
 	var (
 		last, said string
@@ -46,7 +46,7 @@ func (w Wait) Until(ctx context.Context, goal string, try func(context.Context) 
 			return nil
 		}
 
-		// A try that was cut short by the end of the time has no cause of its own.
+		// The error of a try that ended with ctx is not the cause.
 		if ctx.Err() == nil || last == "" {
 			last = Cause(err)
 		}
@@ -72,13 +72,13 @@ func (w Wait) Until(ctx context.Context, goal string, try func(context.Context) 
 	}
 }
 
-// FinalError is an error that another try does not mend.
+// FinalError is an error for which another try does not help.
 type FinalError struct{ Err error }
 
 func (e FinalError) Error() string { return e.Err.Error() }
 func (e FinalError) Unwrap() error { return e.Err }
 
-// Final reports whether another try is of no use, while a cluster is made.
+// Final reports whether another try does not help after an error, while a cluster is made.
 func Final(err error) bool {
 	if errors.As(err, &FinalError{}) {
 		return true
@@ -92,10 +92,10 @@ func Final(err error) bool {
 	}
 }
 
-// connection is the two ends of a connection, which differ with each try.
+// connection matches the two ends of a connection, which differ with each try.
 var connection = regexp.MustCompile(`\b(read|write) tcp \S+->\S+: `)
 
-// Cause is an error on one line, without what differs with each try.
+// Cause returns an error on one line, without the parts that differ with each try.
 func Cause(err error) string {
 	cause, _ := client.Explain(err)
 

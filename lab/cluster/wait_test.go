@@ -22,7 +22,7 @@ func TestUntil(t *testing.T) {
 
 	tests := []struct {
 		name    string
-		results []error // the last one again and again
+		results []error // the last one repeats
 		want    string
 		err     string
 	}{

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console judges what a machine wrote to its serial console: a test
-// passes only if the kernel and the operating system's programs died of nothing
-// on the way, however well it all ended.
+// Package console finds faults in the log of a machine's serial console. A test passes only if the kernel and the
+// system's programs have not crashed, even if the machine recovered.
 package console
 
 import (
@@ -18,30 +17,27 @@ import (
 type Finding struct {
 	// Kind names the fault.
 	Kind string
-	// Line is where it begins, from 1.
+	// Line is the number of its first line, from 1.
 	Line int
-	// Text is that line and those after it that belong to it, as far as known.
+	// Text is that line and those after it that belong to it.
 	Text string
 }
 
 func (f Finding) String() string { return fmt.Sprintf("line %d: %s: %s", f.Line, f.Kind, f.Text) }
 
-// contextLines is how much of what follows a fault is kept with it.
+// contextLines is how many lines after a fault are kept with it.
 const contextLines = 12
 
-// longestLine is how much of a line is looked at. The rest of it is dropped:
-// firmware and broken terminals write without end.
+// longestLine is how much of a line is read. The rest is dropped: firmware may write endless lines.
 const longestLine = 16 << 10
 
-// stamp is the time that may stand before a line: the lab's seconds since
-// power-on, then the kernel's level, time and caller.
+// stamp matches the time before a line: the lab's seconds since power-on, then the kernel's level, time and caller.
 var stamp = regexp.MustCompile(`^(?:\+\s*\d+\.\d+ )?(?:<\d+>)?(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? )?`)
 
-// program is the name that may follow, of who wrote the line.
+// program matches the name of the program that wrote the line, after the stamp.
 var program = regexp.MustCompile(`^(?:\[[\w./-]{1,32}\] )?(?:[\w./-]{1,32}(?:\[\d+\])?: )?`)
 
-// sign is how a fault looks. A pattern with a ^ must stand at the beginning of
-// the line's own text.
+// sign is the pattern of a fault. A pattern with ^ matches at the beginning of the line's own text.
 type sign struct {
 	kind    string
 	pattern *regexp.Regexp
@@ -61,8 +57,8 @@ var signs = []sign{
 	{"Go stack trace", regexp.MustCompile(`^goroutine \d+ (gp=\S+ m=\S+ (mp=\S+ )?)?\[[^\]]+\]:$`)},
 }
 
-// Scan reads a console to its end and returns the faults in it, in order. A
-// trace that belongs to a fault before it is not a fault of its own.
+// Scan reads a console to its end and returns its faults, in order. A stack trace that belongs to a fault before it is
+// not a fault of its own.
 func Scan(r io.Reader) ([]Finding, error) {
 	var (
 		found []Finding
@@ -92,10 +88,9 @@ func Scan(r io.Reader) ([]Finding, error) {
 	}
 }
 
-// match tells which fault a line shows, if any.
+// match returns the kind of fault that a line shows, or "".
 func match(line []byte) string {
-	// What looks like a program's name can be the sign itself ("panic: "), so
-	// the line is read with and without it.
+	// A sign can look like a program's name ("panic: "), so the line is matched with and without it.
 	timed := line[len(stamp.Find(line)):]
 	own := timed[len(program.Find(timed)):]
 

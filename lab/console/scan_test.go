@@ -85,8 +85,7 @@ func TestFindingKeepsWhatFollows(t *testing.T) {
 	}
 }
 
-// FuzzScan checks that a sign on a line of its own is found whatever stands
-// before it.
+// FuzzScan checks that a sign on a line of its own is found after any text.
 func FuzzScan(f *testing.F) {
 	f.Add("[    1.0] fine")
 	f.Add("+ 1.0 <3>[ 1.0][ T1] x: \x1b[2J")

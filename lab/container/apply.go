@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apply makes the mounts below a folder.
+// apply mounts all points below a folder.
 func apply(points []point, root string) error {
 	for _, p := range points {
 		if err := p.apply(root); err != nil && (!p.optional || !absent(err)) {
@@ -26,7 +26,7 @@ func apply(points []point, root string) error {
 	return nil
 }
 
-// absent tells that this computer's kernel does not have what is asked for.
+// absent reports whether an error means that this computer's kernel lacks the file or file system.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO)
 }
@@ -43,7 +43,7 @@ func (p point) apply(root string) error {
 		return remount(target, p.flags)
 	case bind:
 		source := p.source
-		if strings.HasPrefix(source, "/proc/") || strings.HasPrefix(source, "/sys/") { // the machine's own
+		if strings.HasPrefix(source, "/proc/") || strings.HasPrefix(source, "/sys/") { // a file of the machine
 			source = filepath.Join(root, source)
 		}
 
@@ -70,7 +70,7 @@ func bindAt(source, target string, create bool, flags uintptr) error {
 	} else if to, err := os.Stat(target); err != nil {
 		return err
 	} else if st.IsDir() != to.IsDir() {
-		return fmt.Errorf("%s and %s are not of a kind", source, target)
+		return fmt.Errorf("%s and %s are not both files or both folders", source, target)
 	}
 
 	if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
@@ -84,8 +84,7 @@ func bindAt(source, target string, create bool, flags uintptr) error {
 	return remount(target, flags)
 }
 
-// remount sets the flags of a mount. Those that it has from outside of a user
-// namespace are locked, and must be named again.
+// remount sets the flags of a mount. Flags from outside of a user namespace are locked, and must be set again.
 func remount(target string, flags uintptr) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(target, &st); err != nil {

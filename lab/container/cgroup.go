@@ -17,23 +17,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cgroups are those of a lab: one folder in each hierarchy of this computer,
-// below which each machine has its own.
+// Cgroups are those of a lab: one folder in each hierarchy of this computer, with a folder for each machine.
 type Cgroups struct {
 	all  []hierarchy
 	name string
 }
 
-// namePrefix is that of the names of labs' cgroups.
+// namePrefix is the prefix of the names of labs' cgroups.
 const namePrefix = "talos-lab-"
 
 // needed are the controllers without which Kubernetes does not run.
 var needed = []string{"cpu", "cpuset", "memory", "pids"}
 
-// NewCgroups plans the cgroups of a lab, whose name has to be unique on this
-// computer. With root they lie where a system's own may: in cgroup v2 beside
-// those of systemd, in v1 below this process's. Without root they are in the
-// caller's cgroup, which has to be delegated.
+// NewCgroups plans the cgroups of a lab, whose name must be unique on this computer. For root they are in cgroup v2
+// beside those of systemd, and in v1 below this process's. Without root they are in the caller's cgroup, which must be
+// delegated.
 func NewCgroups(name string) (*Cgroups, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -47,10 +45,10 @@ func NewCgroups(name string) (*Cgroups, error) {
 	return &Cgroups{all: all, name: namePrefix + name}, nil
 }
 
-// V1 tells that controllers are those of cgroup v1.
+// V1 reports whether controllers are in cgroup v1.
 func (c *Cgroups) V1() bool { return !whole(c.all) }
 
-// Dirs are the lab's folders, for its state: Remove finds by them what is left.
+// Dirs returns the lab's folders. RemoveCgroups needs them, so the state keeps them.
 func (c *Cgroups) Dirs() []string {
 	var dirs []string
 	for _, h := range c.all {
@@ -60,7 +58,7 @@ func (c *Cgroups) Dirs() []string {
 	return dirs
 }
 
-// Create makes the folders.
+// Create creates the folders.
 func (c *Cgroups) Create() error {
 	for i, dir := range c.Dirs() {
 		h := &c.all[i]
@@ -85,8 +83,7 @@ func (c *Cgroups) Create() error {
 	return nil
 }
 
-// makeCgroup makes a cgroup to which processes can be added. A cpuset of v1
-// takes none before it has processors.
+// makeCgroup creates a cgroup for processes. A cpuset of v1 accepts processes only when it has processors.
 func makeCgroup(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create cgroup: %w", err)
@@ -114,11 +111,11 @@ func makeCgroup(dir string) error {
 	return nil
 }
 
-// delegate makes room for the lab in the caller's own cgroup: one of v2 has
-// either processes or controllers for its children, unless it is the root.
+// delegate enables controllers for the children of the caller's own cgroup. A cgroup of v2, except the root, has either
+// processes or controllers for its children, so its processes move to a child.
 func (h *hierarchy) delegate() error {
 	if h.own == h.mount {
-		return nil // checked by Check, and nothing of the lab's
+		return nil // checked by Check, and not the lab's
 	}
 
 	if enable(h.own) == nil {
@@ -144,7 +141,7 @@ func (h *hierarchy) delegate() error {
 	return enable(h.own)
 }
 
-// enable gives the children of a cgroup of v2 the controllers that it has.
+// enable enables all controllers of a cgroup of v2 for its children.
 func enable(dir string) error {
 	all, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -201,7 +198,7 @@ func pids(dir string) ([]int, error) {
 	return found, nil
 }
 
-// Cgroup is a machine's own, in all hierarchies.
+// Cgroup is that of a machine, in all hierarchies.
 type Cgroup struct {
 	lab  *Cgroups
 	name string
@@ -228,7 +225,7 @@ func (c Cgroup) dirs() []string {
 	return dirs
 }
 
-// create makes the cgroup, empty, and sets its limits.
+// create creates the cgroup and sets its limits.
 func (c Cgroup) create(limits Limits) error {
 	for _, dir := range c.dirs() {
 		if err := makeCgroup(dir); err != nil {
@@ -258,18 +255,17 @@ func (c Cgroup) join(pid int) error {
 type Limits struct {
 	MemoryMiB int
 	CPUs      int
-	// Processes and threads: a machine that starts too many must leave this
-	// computer some.
+	// Processes bounds processes and threads, so that some are left for this computer.
 	Processes int
 }
 
-// HalfOfProcesses is half of the processes that this computer can have.
+// HalfOfProcesses returns half of this computer's limit of processes.
 func HalfOfProcesses() (int, error) {
 	const path = "/proc/sys/kernel/pid_max"
 
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return 0, fmt.Errorf("read how many processes there can be: %w", err)
+		return 0, fmt.Errorf("read the limit of processes: %w", err)
 	}
 
 	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
@@ -283,7 +279,7 @@ func HalfOfProcesses() (int, error) {
 // period of the CPU limit, in microseconds; the kernel's default.
 const period = 100000
 
-// set writes the limits where the controllers are.
+// set writes the limits of the controllers in a folder.
 func (l Limits) set(dir string) error {
 	settings := [][2]string{}
 
@@ -308,7 +304,7 @@ func (l Limits) set(dir string) error {
 		}
 
 		if err := os.WriteFile(path, []byte(s[1]), 0); err != nil {
-			return fmt.Errorf("limit the machine: %w", err)
+			return fmt.Errorf("set the machine's limits: %w", err)
 		}
 	}
 

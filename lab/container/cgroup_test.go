@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLimitsWhereTheControllersAre holds that a limit is written to the file of
-// the version that is there, and to no other.
+// TestLimitsWhereTheControllersAre checks that a limit is written only to the file of the existing cgroup version.
 func TestLimitsWhereTheControllersAre(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -49,7 +48,7 @@ func TestLimitsWhereTheControllersAre(t *testing.T) {
 	}
 }
 
-// TestV2 makes the cgroups of a lab on a folder that looks like cgroup v2.
+// TestV2 creates the cgroups of a lab on a folder that looks like cgroup v2.
 func TestV2(t *testing.T) {
 	root := t.TempDir()
 	write := func(path, text string) {
@@ -67,7 +66,7 @@ func TestV2(t *testing.T) {
 
 	const all = "cpuset cpu io memory pids"
 
-	// The kernel makes these files with the folders.
+	// The kernel creates these files with the folders.
 	for _, dir := range []string{".", "talos-lab-x", "talos-lab-x/one"} {
 		write(dir+"/cgroup.controllers", all)
 		write(dir+"/cgroup.subtree_control", "")
@@ -86,10 +85,10 @@ func TestV2(t *testing.T) {
 	}
 
 	if c.V1() {
-		t.Error("cgroup v2 whole is taken for v1")
+		t.Error("a whole cgroup v2 was taken for v1")
 	}
 
-	// A real file of this name takes one controller with each write.
+	// A real file of this name enables one controller with each write.
 	if got := contents(t, filepath.Join(root, "talos-lab-x"))["cgroup.subtree_control"]; got != "+pids" {
 		t.Errorf("got %q as the last controller enabled, want +pids", got)
 	}
@@ -103,7 +102,7 @@ func TestV2(t *testing.T) {
 	}
 }
 
-// contents are the files of a folder.
+// contents returns the files of a folder.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 

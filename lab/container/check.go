@@ -16,18 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Needs are what a lab of containers will take.
+// Needs are the requirements of a lab of containers.
 type Needs struct {
-	// Dir is where the lab will lie; it need not exist.
+	// Dir is the lab's folder; it need not exist.
 	Dir string
-	// Space is how much it takes there, in bytes.
+	// Space is the space that it needs there, in bytes.
 	Space uint64
-	// Squashfs tells that a root image is to be unpacked.
+	// Squashfs is set if a root image must be unpacked.
 	Squashfs bool
 }
 
-// Check finds out whether this computer can run containers, without leaving
-// anything behind. What is missing is named with the command that adds it.
+// Check returns an error if this computer cannot run containers. It names each missing part with the command that adds
+// it, and leaves nothing behind.
 func Check(n Needs) error {
 	errs := []error{n.space(), checkTun()}
 
@@ -44,7 +44,7 @@ func Check(n Needs) error {
 		errs = append(errs, cgroups.check())
 	}
 
-	// A trial says in the kernel's words what is said better above.
+	// The errors above are clearer than the kernel's errors in a trial.
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -64,11 +64,11 @@ func (n Needs) space() error {
 
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("look for free space in %s: %w", dir, err)
+		return fmt.Errorf("read the free space in %s: %w", dir, err)
 	}
 
 	if free := st.Bavail * uint64(st.Bsize); free < n.Space {
-		return fmt.Errorf("%s has %s of free space, and the machines take %s: make room, or name another folder with --state",
+		return fmt.Errorf("%s has %s of free space, and the machines need %s: free some space, or choose another folder with --state",
 			dir, humanize.IBytes(free), humanize.IBytes(n.Space))
 	}
 
@@ -82,15 +82,15 @@ func checkTun() error {
 	case err == nil:
 		return unix.Close(fd)
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV):
-		return fmt.Errorf("%s: %w: machines have network cards through it; load its module with: sudo modprobe tun", tunPath, err)
+		return fmt.Errorf("%s: %w: machines need it for network cards; load its module with: sudo modprobe tun", tunPath, err)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return fmt.Errorf("%s: %w: let users have network cards with: sudo chmod 666 %s", tunPath, err, tunPath)
+		return fmt.Errorf("%s: %w: allow users to create network cards with: sudo chmod 666 %s", tunPath, err, tunPath)
 	}
 
 	return fmt.Errorf("%s: %w", tunPath, err)
 }
 
-// settings with which a computer forbids user namespaces, and the values that do.
+// forbidding are settings that forbid user namespaces, with the values that do so.
 var forbidding = []struct{ path, value, mend string }{
 	{"/proc/sys/user/max_user_namespaces", "0", "sudo sysctl user.max_user_namespaces=10000"},
 	{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl kernel.unprivileged_userns_clone=1"},
@@ -104,14 +104,14 @@ func checkNamespaces() error {
 
 	for _, f := range forbidding {
 		if value, err := os.ReadFile(f.path); err == nil && strings.TrimSpace(string(value)) == f.value {
-			return fmt.Errorf("this computer lets users make no namespaces (%s is %s): %s", f.path, f.value, f.mend)
+			return fmt.Errorf("this computer forbids users to create namespaces (%s is %s); allow it with: %s", f.path, f.value, f.mend)
 		}
 	}
 
 	return nil
 }
 
-// check finds out whether the lab may make its cgroups.
+// check returns an error if the lab cannot create its cgroups.
 func (c *Cgroups) check() error {
 	for _, h := range c.all {
 		if err := writable(h.own); err != nil {
@@ -147,14 +147,14 @@ func (c *Cgroups) check() error {
 		own, strings.Join(missing, ", "), os.Geteuid())
 }
 
-// has reports whether children of the lab's cgroups will have a controller.
+// has reports whether children of the lab's cgroups can have a controller.
 func (c *Cgroups) has(controller string) bool {
 	for _, h := range c.all {
 		if !h.v2 && slices.Contains(h.controllers, controller) {
 			return true
 		}
 
-		// What the root gives to its children is not the lab's to change.
+		// The lab does not change the controllers of the root's children.
 		file := "cgroup.controllers"
 		if h.own == h.mount && os.Geteuid() == 0 {
 			file = "cgroup.subtree_control"
@@ -168,7 +168,7 @@ func (c *Cgroups) has(controller string) bool {
 	return false
 }
 
-// writable reports whether a cgroup can have children of the caller's.
+// writable returns an error if the caller cannot create children of a cgroup.
 func writable(dir string) error {
 	for _, path := range []string{dir, filepath.Join(dir, "cgroup.procs"), filepath.Join(dir, "cgroup.subtree_control")} {
 		if err := unix.Access(path, unix.W_OK); err != nil && (path == dir || !errors.Is(err, unix.ENOENT)) { // v1 has no subtree_control

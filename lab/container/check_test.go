@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestCheckNamesWhatIsMissing holds that each thing that can be missing is named
-// with the command that adds it.
+// TestCheckNamesWhatIsMissing checks that each missing part is named with the command that adds it.
 func TestCheckNamesWhatIsMissing(t *testing.T) {
 	cgroup := func(t *testing.T, files map[string]string) string {
 		dir := t.TempDir()
@@ -35,7 +34,7 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 			func(t *testing.T) error {
 				return Needs{Dir: filepath.Join(t.TempDir(), "not/yet"), Space: 1 << 60}.space()
 			},
-			[]string{"free space", "machines take 1.0 EiB", "--state"},
+			[]string{"free space", "machines need 1.0 EiB", "--state"},
 		},
 		{
 			"no newuidmap",

@@ -5,47 +5,39 @@
 package container
 
 import (
-	"net"
 	"path/filepath"
 	"strconv"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // Config describes a machine.
 type Config struct {
 	Name string
-	// Dir holds the machine's console logs and the folders of its volumes.
+	// Dir is the folder of the machine's console logs and volumes.
 	Dir string
-	// Root is the folder of the unpacked root image, which the machines of a lab
-	// share and none can write to.
+	// Root is the folder of the unpacked root image, which the machines of a lab share read-only.
 	Root string
 	// ImageCache is a folder with an OCI image layout, or empty.
 	ImageCache string
 	// Cards are the network cards: eth0, eth1, ….
-	Cards []Card
+	Cards []machine.Card
 	// Cgroup is the machine's own.
 	Cgroup Cgroup
 	// Limits of that cgroup.
 	Limits Limits
-	// IDs are the user and group ids of the machine without root; nil with root.
+	// IDs are the user and group ids of the machine; nil for root.
 	IDs *IDs
 	// Env is added to the environment of process 1.
 	Env []string
 }
 
-// Card is a network card.
-type Card struct {
-	MAC net.HardwareAddr
-	// Unplugged cards are not there when the machine is switched on.
-	Unplugged bool
-}
-
 func cardName(card int) string { return "eth" + strconv.Itoa(card) }
 
-// ConsolePath is the log of the latest boot; those before it lie beside it, see
-// machine.Console.
+// ConsolePath returns the log of the latest boot; those of earlier boots are beside it, see machine.Console.
 func (c *Config) ConsolePath() string { return filepath.Join(c.Dir, "console.log") }
 
-// The folders of a machine beside its console.
+// The folders of a machine besides its console.
 const (
 	stateDir     = "state"
 	ephemeralDir = "ephemeral"
@@ -53,14 +45,14 @@ const (
 	fifoName     = "console.fifo"
 )
 
-// env is the whole environment of process 1.
+// env returns the environment of process 1.
 func (c *Config) env() []string {
 	return append([]string{
 		"PLATFORM=container", "TERM=linux", "HOME=/", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}, c.Env...)
 }
 
-// spec is what the stage is told.
+// spec returns the description for the stage.
 func (c *Config) spec() Spec {
 	return Spec{
 		Name: c.Name, Env: c.env(), Init: "/sbin/init",

@@ -11,27 +11,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withheld are the capabilities with which root changes the whole computer and
-// no namespace stands between: to load kernel modules, to write to the memory
-// and the ports of the hardware, and to set the clock. The system does none of
-// that in a container, and no pod gets them, privileged or not.
+// withheld are the capabilities with which root changes the whole computer from any namespace: to load kernel modules,
+// to write to the memory and ports of the hardware, and to set the clock. The system does not need them in a container,
+// and no pod gets them, not even a privileged one.
 var withheld = []uintptr{unix.CAP_SYS_MODULE, unix.CAP_SYS_RAWIO, unix.CAP_SYS_TIME}
 
-// confine takes from the calling thread, and so from what it executes, what no
-// mount withholds. The thread must be locked.
+// confine drops privileges of the calling thread, and so of the program that it executes, that mounts cannot withhold.
+// The thread must be locked.
 func (s *Spec) confine() error {
-	// A descriptor that the lab's caller left open is a way out of the machine.
+	// A descriptor that the lab's caller left open would lead out of the machine.
 	if err := unix.CloseRange(stageSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fmt.Errorf("close what is open on exec (Linux 5.11): %w", err)
+		return fmt.Errorf("set close-on-exec of open descriptors (Linux 5.11): %w", err)
 	}
 
-	// The caller's session keyring would be the machine's. A kernel without keys
-	// has none.
+	// The machine must not have the caller's session keyring. A kernel without keys has no keyrings.
 	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && !errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("new session keyring: %w", err)
 	}
 
-	// In a user namespace they are for what is in the namespace only.
+	// In a user namespace, capabilities apply only to the namespace.
 	if s.UserNamespace {
 		return nil
 	}
@@ -39,7 +37,7 @@ func (s *Spec) confine() error {
 	return withhold(withheld)
 }
 
-// withhold takes capabilities from all that the thread executes.
+// withhold drops capabilities of the programs that the thread executes.
 func withhold(capabilities []uintptr) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 
@@ -60,7 +58,7 @@ func withhold(capabilities []uintptr) error {
 		}
 	}
 
-	// Root has after exec what the bounding set allows, and what is inheritable.
+	// After exec, root has the capabilities of the bounding set and the inheritable ones.
 	for _, c := range capabilities {
 		sets[c/32].Inheritable &^= 1 << (c % 32)
 	}

@@ -20,12 +20,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinedVariable has the test's program be the process that is confined.
+// confinedVariable makes the test's program the confined process.
 const confinedVariable = "LAB_TEST_CONFINED"
 
-// TestConfine looks at a program that a confined process has executed: it has
-// the descriptors that it is given and no others, a session keyring of its own,
-// and not the capabilities that change the whole computer.
+// TestConfine checks a program that a confined process has executed: it has only its standard descriptors, a session
+// keyring of its own, and no capabilities that change the whole computer.
 func TestConfine(t *testing.T) {
 	if os.Getenv(confinedVariable) != "" {
 		becomeConfined(t)
@@ -57,7 +56,7 @@ func TestConfine(t *testing.T) {
 		}
 	}
 
-	// The last is that of the listing itself.
+	// The last descriptor is that of the listing itself.
 	if got := strings.Fields(found["descriptors"]); !slices.Equal(got[:min(3, len(got))], []string{"0", "1", "2"}) || len(got) > 4 {
 		t.Errorf("got descriptors %v, want 0, 1 and 2", got)
 	}
@@ -80,8 +79,8 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// becomeConfined leaves a descriptor open, as a shell does, and executes a
-// program that tells what it has.
+// becomeConfined leaves a descriptor open, as a shell does, and executes a program that prints its descriptors and
+// capabilities.
 func becomeConfined(t *testing.T) {
 	runtime.LockOSThread()
 

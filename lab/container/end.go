@@ -14,19 +14,19 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// crashPause is how long a machine stays down whose process 1 crashed, so that
-// one that crashes at once leaves this computer its processors.
+// crashPause is how long a machine stays down after its process 1 crashed, so that repeated crashes do not use up this
+// computer's processors.
 const crashPause = 3 * time.Second
 
-// end is how a life of process 1 ended and what follows.
+// end is how process 1 ended and what follows.
 type end struct {
 	why   string
 	again bool
 	pause time.Duration
 }
 
-// judge tells from what the button did, and from how process 1 ended, what the
-// machine does next. A kernel whose process 1 ends panics and is reset.
+// judge returns what the machine does next, from the button's actions and the end of process 1. As a kernel whose
+// process 1 ends panics and is reset, so the machine boots again.
 func judge(cut, reset bool, err error) end {
 	status := endedBy(err)
 
@@ -40,7 +40,7 @@ func judge(cut, reset bool, err error) end {
 	case status.Signal() == syscall.SIGINT:
 		return end{why: "the guest powered off"}
 	case status.Signal() == syscall.SIGKILL:
-		return end{why: "process 1 was killed, by someone or for want of memory"}
+		return end{why: "process 1 was killed, by a user or for lack of memory"}
 	case status.Signaled():
 		return end{why: "process 1 crashed: " + status.Signal().String(), again: true, pause: crashPause}
 	}

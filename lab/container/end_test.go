@@ -23,7 +23,7 @@ func TestJudge(t *testing.T) {
 		{"cut while it is reset", true, true, "kill -KILL $$", end{why: "power cut"}},
 		{"a reboot", false, false, "kill -HUP $$", end{why: "the guest rebooted", again: true}},
 		{"powered off", false, false, "kill -INT $$", end{why: "the guest powered off"}},
-		{"killed", false, false, "kill -KILL $$", end{why: "process 1 was killed, by someone or for want of memory"}},
+		{"killed", false, false, "kill -KILL $$", end{why: "process 1 was killed, by a user or for lack of memory"}},
 		{"crashed", false, false, "ulimit -c 0; kill -SEGV $$", end{why: "process 1 crashed: segmentation fault", again: true, pause: crashPause}},
 		{"ended", false, false, "exit 3", end{why: "process 1 ended with exit code 3", again: true, pause: crashPause}},
 		{"ended well", false, false, "exit 0", end{why: "process 1 ended with exit code 0", again: true, pause: crashPause}},

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// RemoveFiles removes the folder of the machines of a lab with all that they
-// wrote. Without root some of that belongs to the caller's subordinate ids, and
-// is removed in a user namespace of them.
+// RemoveFiles removes the folder of a lab's machines with all files in it. Without root, some files belong to the
+// caller's subordinate ids; they are removed in a user namespace with these ids.
 func RemoveFiles(dir string) error {
 	err := removeEach(dir)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -32,8 +31,7 @@ func RemoveFiles(dir string) error {
 	return removeAs(ids, dir)
 }
 
-// removeEach removes the machines' folders side by side: freeing what they hold
-// takes as long as it takes to write it.
+// removeEach removes the machines' folders in parallel, since to remove their files takes as long as to write them.
 func removeEach(dir string) error {
 	machines, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +95,7 @@ func (s *Spec) remove(lab *net.UnixConn) error {
 	}
 
 	if _, err := lab.Write([]byte("{}")); err != nil {
-		return fmt.Errorf("tell that %s is removed: %w", s.Remove, err)
+		return fmt.Errorf("report that %s is removed: %w", s.Remove, err)
 	}
 
 	return nil

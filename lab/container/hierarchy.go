@@ -19,15 +19,14 @@ import (
 type hierarchy struct {
 	// mount is where it is mounted.
 	mount string
-	// controllers are those of a v1 hierarchy; one that is only for bookkeeping
-	// has a name instead ("name=systemd").
+	// controllers are those of a v1 hierarchy. One without controllers has a name instead ("name=systemd").
 	controllers []string
 	v2          bool
 	// own is the folder of this process's cgroup.
 	own string
 }
 
-// hierarchies reads where this process's cgroups are.
+// hierarchies returns the hierarchies with this process's cgroups.
 func hierarchies() ([]hierarchy, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -42,8 +41,7 @@ func hierarchies() ([]hierarchy, error) {
 	return parseHierarchies(mounts, own)
 }
 
-// parseHierarchies reads proc_pid_mountinfo(5) and the file /proc/PID/cgroup of
-// cgroups(7).
+// parseHierarchies reads proc_pid_mountinfo(5) and the file /proc/PID/cgroup of cgroups(7).
 func parseHierarchies(mounts, own []byte) ([]hierarchy, error) {
 	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(mounts), func(m *mountinfo.Info) (skip, stop bool) {
 		return m.FSType != "cgroup" && m.FSType != "cgroup2", false
@@ -67,13 +65,13 @@ func parseHierarchies(mounts, own []byte) ([]hierarchy, error) {
 
 		i := slices.IndexFunc(all, func(m *mountinfo.Info) bool { return h.mountedAs(m) })
 		if i < 0 {
-			continue // it is not mounted, so there is nothing to do with it
+			continue // it is not mounted, so it is not used
 		}
 
 		h.mount = all[i].Mountpoint
 		h.own = h.mount
 
-		// The mount may show only a part, of which this process need not be in.
+		// The mount may show only a part of the hierarchy, without this process's cgroup.
 		if rest, inside := strings.CutPrefix(path.Join(fields[2], "/"), strings.TrimSuffix(all[i].Root, "/")); inside {
 			h.own = path.Join(h.mount, path.Clean("/"+rest))
 		}
@@ -98,10 +96,10 @@ func (h *hierarchy) mountedAs(m *mountinfo.Info) bool {
 	return !slices.ContainsFunc(h.controllers, func(c string) bool { return !slices.Contains(options, c) })
 }
 
-// whole tells that cgroup v2 has all controllers.
+// whole reports whether cgroup v2 has all controllers.
 func whole(all []hierarchy) bool { return len(all) == 1 && all[0].v2 }
 
-// in is how a machine mounts the hierarchy.
+// in returns a machine's mount of the hierarchy.
 func (h *hierarchy) in() CgroupMount {
 	m := CgroupMount{Type: "cgroup2"}
 

@@ -16,19 +16,16 @@ import (
 	subid "github.com/moby/sys/user"
 )
 
-// idCount is how many ids a machine has beside root's: pods use any of 16 bits,
-// and the scheduler 65536.
+// idCount is how many ids a machine has besides root's: pods use any of 16 bits, and the scheduler uses 65536.
 const idCount = 1 << 16
 
-// IDs are the ids of this computer that a machine's ids from 1 on are; its 0 is
-// the caller.
+// IDs are this computer's ids for a machine's ids. Id 0 is the caller, and those from 1 on are subordinate ids.
 type IDs struct {
 	UID, GID       int
 	SubUID, SubGID int
 }
 
-// FindIDs returns the caller's subordinate ids, and nil for root, who needs
-// none.
+// FindIDs returns the caller's subordinate ids, and nil for root, which needs none.
 func FindIDs() (*IDs, error) {
 	if os.Geteuid() == 0 {
 		return nil, nil
@@ -70,10 +67,10 @@ func findProgram(name string) error {
 	return nil
 }
 
-// packages are Debian's of the programs that containers need.
+// packages are the Debian packages of the programs that containers need.
 var packages = map[string]string{"newuidmap": "uidmap", "newgidmap": "uidmap", "unsquashfs": "squashfs-tools"}
 
-// apply gives a process in a new user namespace its ids.
+// apply sets the ids of a process in a new user namespace.
 func (i *IDs) apply(pid int) error {
 	if i == nil {
 		return nil

@@ -16,53 +16,52 @@ import (
 	"strings"
 )
 
-// Unpack unpacks a root image, which is a squashfs or already a folder, below a
-// folder and returns where it is: at a name made from its content, so that an
-// image is unpacked once. Its files belong to the caller: root has those of the
-// image.
-func Unpack(ctx context.Context, image, dir string) (string, error) {
+// Unpack unpacks a root image, which is a squashfs or already a folder, below a folder and returns its path. The name
+// is a hash of the content, so that an image is unpacked once. The files belong to the caller; for root they keep their
+// owners.
+func Unpack(ctx context.Context, image, dir string) (to string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("unpack the root image: %w", err)
+		}
+	}()
+
 	if info, err := os.Stat(image); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	} else if info.IsDir() {
 		return filepath.Abs(image)
 	}
 
 	name, err := digest(image)
 	if err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	}
 
-	to, err := filepath.Abs(filepath.Join(dir, name))
-	if err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+	if to, err = filepath.Abs(filepath.Join(dir, name)); err != nil {
+		return "", err
 	}
 
 	if _, err := os.Stat(to); err == nil {
 		return to, nil
 	}
 
-	// Programs of the image that run as their owner are root's here too: other
-	// users must not come to them.
+	// The image can hold setuid programs, whose owner is a user of this computer: other users must not run them.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	}
 
-	// Whole or not at all.
+	// Unpack beside it and rename, so that the folder is always complete.
 	part := to + ".part"
 	if err := os.RemoveAll(part); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	}
 
 	out, err := exec.CommandContext(ctx, "unsquashfs", "-quiet", "-no-progress", "-no-xattrs", "-dest", part, image).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("unpack the root image: unsquashfs %s: %w: %s", image, err, strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("unsquashfs %s: %w: %s", image, err, strings.TrimSpace(string(out)))
 	}
 
-	if err := os.Rename(part, to); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
-	}
-
-	return to, nil
+	return to, os.Rename(part, to)
 }
 
 func digest(path string) (string, error) {

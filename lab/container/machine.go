@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,39 +28,36 @@ type Machine struct {
 	console *machine.Console
 	tracker *machine.Tracker
 
-	// button is for one hand at a time, on the power button and on the cards, and
-	// guards which of them are unplugged.
+	// button is held while the power button or a card is used. It guards which cards are unplugged.
 	button sync.Mutex
 
-	mu  sync.Mutex // guards run
-	run *run       // nil while off
+	run atomic.Pointer[run] // nil while off
 }
 
-// run is the time from one power-on to the next time that the power is off.
+// run is the time from a power-on to the next power-off.
 type run struct {
-	// gone is closed when the power is off and the status says so.
-	gone chan struct{}
+	// off is closed when the power is off and the status is updated.
+	off chan struct{}
 
-	mu sync.Mutex // guards what follows
-	// cut and reset are what the button did.
+	mu sync.Mutex // guards the fields below
+	// cut and reset are the actions of the button.
 	cut, reset bool
 	boot       *boot
 }
 
-// boot is one life of process 1.
+// boot is one run of process 1.
 type boot struct {
 	process *process
 	cards   map[int]*os.File
-	// ended tells that process 1 has, and with it its cards; run.mu guards it.
+	// ended is set when process 1 has ended, and so its cards; run.mu guards it.
 	ended bool
 	// over is closed when the machine has been started again, or is off.
 	over chan struct{}
 }
 
-// New returns a machine that is off. When it boots, or a card is plugged in,
-// plug is called with the frames of each network card; it has to return at once,
-// and to close them in the end. Changed, if not nil, is called after each change
-// of the status.
+// New returns a machine that is off. When it boots, or a card is plugged in, plug is called with the device of each
+// network card. It must return at once, and close the device later. Changed, if not nil, is called after each change of
+// the status.
 func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
@@ -70,22 +68,15 @@ func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed fun
 	}
 }
 
-// Status returns how the machine is.
+// Status returns the status of the machine.
 func (m *Machine) Status() machine.Status { return m.tracker.Status() }
-
-func (m *Machine) current() *run {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.run
-}
 
 // On switches the power on.
 func (m *Machine) On(context.Context) error {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	if m.current() != nil {
+	if m.run.Load() != nil {
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, machine.ErrOn)
 	}
 
@@ -96,11 +87,9 @@ func (m *Machine) On(context.Context) error {
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
 	}
 
-	r := &run{boot: b, gone: make(chan struct{})}
+	r := &run{boot: b, off: make(chan struct{})}
 
-	m.mu.Lock()
-	m.run = r
-	m.mu.Unlock()
+	m.run.Store(r)
 	m.booted(b, "switched on")
 
 	go m.live(r)
@@ -116,7 +105,7 @@ func (m *Machine) booted(b *boot, why string) {
 func (m *Machine) boot() (*boot, error) {
 	for _, dir := range []string{rootDir, stateDir, ephemeralDir} {
 		if err := os.MkdirAll(filepath.Join(m.cfg.Dir, dir), 0o755); err != nil {
-			return nil, fmt.Errorf("make the machine's folders: %w", err)
+			return nil, fmt.Errorf("create the machine's folders: %w", err)
 		}
 	}
 
@@ -137,7 +126,7 @@ func (m *Machine) boot() (*boot, error) {
 
 	if err := m.begin(b); err != nil {
 		p.kill()
-		_ = p.wait() // the error only says that it was killed
+		_ = p.wait() // the error is that it was killed
 		b.close()
 
 		return nil, err
@@ -146,7 +135,7 @@ func (m *Machine) boot() (*boot, error) {
 	return b, nil
 }
 
-// begin makes the network cards and lets process 1 run.
+// begin creates the network cards and starts process 1.
 func (m *Machine) begin(b *boot) error {
 	for i, card := range m.cfg.Cards {
 		if card.Unplugged {
@@ -163,11 +152,11 @@ func (m *Machine) begin(b *boot) error {
 
 func (b *boot) close() {
 	for _, card := range b.cards {
-		_ = card.Close() // the switch may have
+		_ = card.Close() // the switch may have closed it
 	}
 }
 
-// live follows a machine through its boots until its power is off.
+// live handles the boots of a machine until its power is off.
 func (m *Machine) live(r *run) {
 	for {
 		b := r.boot
@@ -187,9 +176,7 @@ func (m *Machine) live(r *run) {
 			}
 		}
 
-		m.mu.Lock()
-		m.run = nil
-		m.mu.Unlock()
+		m.run.Store(nil)
 		m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
 
 		if err := m.console.Close(); err != nil {
@@ -197,13 +184,13 @@ func (m *Machine) live(r *run) {
 		}
 
 		close(b.over)
-		close(r.gone)
+		close(r.off)
 
 		return
 	}
 }
 
-// watch follows process 1 to its end.
+// watch waits for the end of process 1.
 func (m *Machine) watch(r *run, b *boot) end {
 	logged := make(chan struct{})
 
@@ -216,14 +203,14 @@ func (m *Machine) watch(r *run, b *boot) end {
 	}()
 
 	err := <-b.process.ended
-	// All that the machine wrote is in the pipe, which now ends.
+	// All output of the machine is in the pipe, which now ends.
 	_ = b.process.writer.Close()
 	<-logged
 
 	r.mu.Lock()
 	e := judge(r.cut, r.reset, err)
 	r.reset, b.ended = false, true
-	// A card that is plugged in takes one of the process's descriptors.
+	// Under the lock: a card that is plugged in uses a descriptor of the process.
 	b.process.disconnect()
 	b.close()
 	r.mu.Unlock()
@@ -235,8 +222,7 @@ func (m *Machine) watch(r *run, b *boot) end {
 	return e
 }
 
-// next boots again, unless the power was cut meanwhile, in which case it returns
-// nothing.
+// next boots again. It returns nil if the power was cut during the pause.
 func (m *Machine) next(r *run, pause time.Duration) (*boot, error) {
 	time.Sleep(pause)
 
@@ -259,7 +245,7 @@ func (m *Machine) next(r *run, pause time.Duration) (*boot, error) {
 
 // Reset presses the reset button.
 func (m *Machine) Reset(ctx context.Context) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return fmt.Errorf("reset %s: %w", m.cfg.Name, machine.ErrOff)
 	}
@@ -267,7 +253,7 @@ func (m *Machine) Reset(ctx context.Context) error {
 	r.mu.Lock()
 	b := r.boot
 
-	if !b.ended { // else it is about to be started again
+	if !b.ended { // else it is being started again
 		r.reset = true
 		b.process.kill()
 	}
@@ -283,14 +269,14 @@ func (m *Machine) Reset(ctx context.Context) error {
 
 // Off asks the guest to power off, and waits until it has or ctx is done.
 func (m *Machine) Off(ctx context.Context) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return nil
 	}
 
 	r.mu.Lock()
 
-	if r.boot.ended { // one that crashes again and again could never be asked
+	if r.boot.ended { // no process 1 can be asked between two boots
 		r.cut = true
 	} else {
 		_ = r.boot.process.cmd.Process.Signal(syscall.SIGTERM) // fails only when it has ended
@@ -298,19 +284,19 @@ func (m *Machine) Off(ctx context.Context) error {
 	r.mu.Unlock()
 
 	select {
-	case <-r.gone:
+	case <-r.off:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("switch off %s: the guest was asked and has not powered off (%w); cutting its power does not ask", m.cfg.Name, ctx.Err())
+		return fmt.Errorf("switch off %s: the guest was asked and has not powered off (%w); a power cut does not ask", m.cfg.Name, ctx.Err())
 	}
 }
 
-// Cut takes the power away. A machine that is off stays so.
+// Cut cuts the power. A machine that is off stays off.
 func (m *Machine) Cut() {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return
 	}
@@ -320,5 +306,5 @@ func (m *Machine) Cut() {
 	r.boot.process.kill()
 	r.mu.Unlock()
 
-	<-r.gone
+	<-r.off
 }

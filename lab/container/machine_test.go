@@ -20,8 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// newMachine returns a machine with two network cards, one of them unplugged,
-// whose process 1 only waits for a lease.
+// newMachine returns a machine with two network cards, one of them unplugged, whose process 1 only waits for a lease.
 func newMachine(t *testing.T) *Machine {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -58,7 +57,7 @@ func newMachine(t *testing.T) *Machine {
 
 	cfg := Config{
 		Name: "test", Dir: t.TempDir(), Root: root, Cgroup: cgroups.Machine("test"), Limits: Limits{MemoryMiB: 128, CPUs: 1},
-		Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}, {MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Unplugged: true}},
+		Cards: []machine.Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}, {MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Unplugged: true}},
 	}
 
 	m := New(cfg, func(_ int, card io.ReadWriteCloser) { go func() { _, _ = io.Copy(io.Discard, card) }() }, nil, slog.New(slog.DiscardHandler))
@@ -76,7 +75,7 @@ func TestCardsComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// want holds that the machine has eth0, and whether it has eth1.
+	// want checks that the machine has eth0, and whether it has eth1.
 	want := func(step string, second bool) {
 		t.Helper()
 
@@ -100,7 +99,7 @@ func TestCardsComeAndGo(t *testing.T) {
 	want("power-on", false)
 
 	if err := m.Unplug(t.Context(), 1); !errors.Is(err, machine.ErrUnplugged) {
-		t.Errorf("unplug what is not plugged in: got %v, want %v", err, machine.ErrUnplugged)
+		t.Errorf("unplug a card that is not plugged in: got %v, want %v", err, machine.ErrUnplugged)
 	}
 
 	for range spareTaps {
@@ -110,16 +109,16 @@ func TestCardsComeAndGo(t *testing.T) {
 		want("unplugging", false)
 	}
 
-	// With the unplugged card's own that is one more.
+	// The unplugged card has a descriptor of its own, so there is one more.
 	must(m.Plug(t.Context(), 1))
 
 	if err := m.Plug(t.Context(), 1); !errors.Is(err, machine.ErrPlugged) {
-		t.Errorf("plug in what is plugged in: got %v, want %v", err, machine.ErrPlugged)
+		t.Errorf("plug in a card that is plugged in: got %v, want %v", err, machine.ErrPlugged)
 	}
 
 	must(m.Unplug(t.Context(), 1))
 
-	if err := m.Plug(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "which is the most") {
+	if err := m.Plug(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "which is the limit") {
 		t.Errorf("plug in once too often: got %v", err)
 	}
 
@@ -128,7 +127,7 @@ func TestCardsComeAndGo(t *testing.T) {
 	want("a reset", true)
 
 	if err := m.Plug(t.Context(), 2); err == nil || !strings.Contains(err.Error(), "2 cards") {
-		t.Errorf("a card that is not there: got %v", err)
+		t.Errorf("a card that does not exist: got %v", err)
 	}
 }
 

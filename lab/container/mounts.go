@@ -13,17 +13,17 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// point is a mount to make, or one of the files and links between them.
+// point is a mount, folder or link of a machine.
 type point struct {
-	// source is, for a bind, a path as it was before the new root.
+	// source of a bind is a path outside the new root.
 	source, target string
 	// fsType is that of the kernel, or "bind", "mkdir", "link".
 	fsType string
 	flags  uintptr
 	data   string
-	// create makes the file that a bind needs.
+	// create creates the target file of a bind.
 	create bool
-	// optional points are left out when their source or target is not there.
+	// optional points are left out when their source or target does not exist.
 	optional bool
 }
 
@@ -35,8 +35,7 @@ const (
 	hardened = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 )
 
-// devices are those of this computer that a machine sees. A disk, or the
-// kernel's log, is none of its business.
+// devices are those of this computer that a machine sees. Disks and the kernel's log are not among them.
 var devices = []struct {
 	path     string
 	optional bool
@@ -45,8 +44,7 @@ var devices = []struct {
 	{"/dev/net/tun", true}, {"/dev/fuse", true},
 }
 
-// masked files and folders of /proc and /sys tell about or steer the whole
-// computer.
+// Masked files and folders of /proc and /sys show or control the whole computer.
 var (
 	maskedFiles = []string{
 		"/proc/sysrq-trigger", "/proc/kcore", "/proc/keys", "/proc/kmsg", "/proc/latency_stats", "/proc/sched_debug",
@@ -56,9 +54,8 @@ var (
 	readOnly      = []string{"/proc/bus", "/proc/dynamic_debug", "/proc/fs", "/proc/irq", "/proc/mtrr"}
 )
 
-// mounts are what stands in a machine before its first process begins, in
-// order; the targets are paths in the machine. The flags of what the system
-// mounts itself in a virtual machine are the same (machine/boot, Mounts).
+// mounts returns the mounts of a machine before its first process starts, in order. The targets are paths in the
+// machine. The flags are those of the system's own mounts in a virtual machine (machine/boot, Mounts).
 func (s *Spec) mounts() []point {
 	points := []point{
 		{source: s.Root, target: "/", fsType: bind, flags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV},
@@ -69,9 +66,8 @@ func (s *Spec) mounts() []point {
 		{source: "tmpfs", target: "/tmp", fsType: "tmpfs", flags: hardened, data: "mode=1777,size=64M"},
 		{target: layout.StateDir, fsType: mkdir},
 		{source: s.State, target: layout.StateDir, fsType: bind, flags: hardened},
-		// Containers run from here, with the programs in it that run as their owner
-		// where there are no overlays. The device files that pods may make work
-		// nowhere, as in a virtual machine.
+		// Containers run from here where there are no overlays, so setuid programs must work. Device files that pods
+		// create must not, as in a virtual machine.
 		{source: s.Ephemeral, target: layout.VarDir, fsType: bind, flags: unix.MS_NODEV},
 	}
 
@@ -112,7 +108,7 @@ func (s *Spec) dev() []point {
 	return points
 }
 
-// cgroupRoot is where the cgroup file systems are, here and in the machine.
+// cgroupRoot is the folder of the cgroup file systems, here and in the machine.
 const cgroupRoot = "/sys/fs/cgroup"
 
 func (s *Spec) cgroups() []point {
@@ -138,9 +134,8 @@ func (s *Spec) cgroups() []point {
 	return points
 }
 
-// shield makes read-only or hides what is the whole computer's. It is done by
-// mounts: the file systems themselves stay writable, since the kernel refuses
-// the pods' own mounts of one that is not.
+// shield returns mounts that hide or protect files of the whole computer. The file systems themselves stay writable,
+// since the kernel refuses pods' own mounts of read-only ones.
 func shield() []point {
 	points := []point{
 		{source: "/proc/sys", target: "/proc/sys", fsType: bind, flags: hardened | unix.MS_RDONLY},

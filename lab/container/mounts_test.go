@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMounts holds what must be true of the mounts, whatever else they are.
+// TestMounts checks the properties that all mounts must have.
 func TestMounts(t *testing.T) {
 	spec := Spec{
 		Root: "/lab/roots/a", State: "/lab/state", Ephemeral: "/lab/ephemeral", ImageCache: "/lab/cache", Console: "/lab/console",
@@ -36,7 +36,7 @@ func TestMounts(t *testing.T) {
 		t.Error("/proc/sys/net must be writable, over /proc/sys")
 	}
 
-	// A read-only /sys has no place for mounts that are not there yet.
+	// Nothing can be mounted on a read-only /sys.
 	if i, j := index("/sys", "remount"), index("/sys/fs/cgroup/unified", "cgroup2"); j < 0 || i < j {
 		t.Error("the cgroups must be mounted before /sys is made read-only")
 	}
@@ -45,7 +45,7 @@ func TestMounts(t *testing.T) {
 		t.Error("containers must be able to run from /var, and devices must not")
 	}
 
-	// What stands on another mount comes after it.
+	// A mount on another one must come after it.
 	for i, p := range points {
 		for j := range points[i+1:] {
 			later := points[i+1+j]
@@ -70,6 +70,6 @@ func TestMounts(t *testing.T) {
 	points = spec.mounts()
 
 	if index(cgroupRoot, "tmpfs") >= 0 || index(cgroupRoot, "cgroup2") < 0 {
-		t.Error("cgroup v2 whole is mounted at the root")
+		t.Error("a whole cgroup v2 is not mounted at the root")
 	}
 }

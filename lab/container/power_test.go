@@ -11,24 +11,25 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// TestBetweenTwoBoots holds what the buttons do while process 1 has ended and is
-// not started again yet: cards change for the next boot, and a reset, which is
-// under way, is not kept for the end of that one. Switched off, it is not started
-// again.
+// TestBetweenTwoBoots uses the buttons while process 1 has ended and has not yet been started again. Cards change for
+// the next boot. A reset is already under way, and must not count for the end of the next boot. After a power-off the
+// machine does not boot again.
 func TestBetweenTwoBoots(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	m := New(Config{Name: "test", Dir: t.TempDir(), Cards: []Card{{}, {Unplugged: true}}, Cgroup: (&Cgroups{}).Machine("test")},
+	m := New(Config{Name: "test", Dir: t.TempDir(), Cards: []machine.Card{{}, {Unplugged: true}}, Cgroup: (&Cgroups{}).Machine("test")},
 		nil, nil, slog.New(slog.DiscardHandler))
 
 	b := &boot{process: &process{console: reader, writer: writer, ended: make(chan error, 1)}, cards: map[int]*os.File{}, over: make(chan struct{})}
-	r := &run{boot: b, gone: make(chan struct{})}
-	m.run = r
+	r := &run{boot: b, off: make(chan struct{})}
+	m.run.Store(r)
 	b.process.ended <- nil
 
 	if e := m.watch(r, b); !e.again || e.pause == 0 {
@@ -51,7 +52,7 @@ func TestBetweenTwoBoots(t *testing.T) {
 	}
 
 	if r.reset {
-		t.Error("the next boot would be taken for reset when it ends")
+		t.Error("the end of the next boot would count as a reset")
 	}
 
 	if err := m.Off(ctx); err == nil || !r.cut {

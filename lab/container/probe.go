@@ -11,12 +11,17 @@ import (
 	"path/filepath"
 )
 
-// probe makes a machine as it will be made, with an empty root, and lets go of
-// it before its first process begins.
+// probe creates a machine like a real one, with an empty root, and removes it before its first process starts.
 func probe(ids *IDs) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("try to create a machine: %w", err)
+		}
+	}()
+
 	dir, err := os.MkdirTemp("", "talos-lab-")
 	if err != nil {
-		return fmt.Errorf("try to make a machine: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
@@ -26,7 +31,7 @@ func probe(ids *IDs) (err error) {
 		rootDir, stateDir, ephemeralDir, "image/dev", "image/proc", "image/sys", "image/run", "image/system", "image/tmp", "image/var",
 	} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return fmt.Errorf("try to make a machine: %w", err)
+			return err
 		}
 	}
 
@@ -38,12 +43,12 @@ func probe(ids *IDs) (err error) {
 	defer func() { err = errors.Join(err, RemoveCgroups(cgroups.Dirs()...)) }()
 
 	if err := cgroups.Create(); err != nil {
-		return fmt.Errorf("try to make a machine: %w", err)
+		return err
 	}
 
 	cfg.Cgroup = cgroups.Machine("probe")
 	if err := cfg.Cgroup.create(Limits{}); err != nil {
-		return fmt.Errorf("try to make a machine: %w", err)
+		return err
 	}
 
 	spec := cfg.spec()
@@ -51,12 +56,8 @@ func probe(ids *IDs) (err error) {
 
 	p, err := startProcess(spec, cfg.Cgroup, ids)
 	if err != nil {
-		return fmt.Errorf("try to make a machine: %w; it needs what a root without a container around it may do, or subordinate ids and a delegated cgroup", err)
+		return fmt.Errorf("%w; it needs root outside of a container, or subordinate ids and a delegated cgroup", err)
 	}
 
-	if err := p.wait(); err != nil {
-		return fmt.Errorf("try to make a machine: %w", err)
-	}
-
-	return nil
+	return p.wait()
 }

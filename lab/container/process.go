@@ -21,26 +21,25 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// stageTime is how long the stage may take, which is some milliseconds on a
-// computer that is not busy.
+// stageTime is the timeout of the stage, which takes some milliseconds on an idle computer.
 const stageTime = time.Minute
 
-// process is a running first process with this side of its connections.
+// process is a running first process with this program's side of its connections.
 type process struct {
 	pid int
-	// console is the reading end of the machine's console. It has an end when
-	// writer, which keeps it open between two writers of the machine, is closed.
+	// console is the reading end of the machine's console. It ends when writer is closed, which keeps it open between
+	// two writers of the machine.
 	console, writer *os.File
 	lab             *net.UnixConn
-	// taps are descriptors that are no cards yet.
+	// taps are descriptors for further cards.
 	taps []int
 
 	cmd   *exec.Cmd
 	ended chan error
 }
 
-// startProcess starts the stage in new namespaces, so that it ends with this
-// program, however that ends, and returns when all is made and go is awaited.
+// startProcess starts the stage in new namespaces, and returns when it waits for "go". The stage ends with this
+// program.
 func startProcess(spec Spec, cgroup Cgroup, ids *IDs) (*process, error) {
 	p := &process{ended: make(chan error, 1)}
 
@@ -66,7 +65,7 @@ func startProcess(spec Spec, cgroup Cgroup, ids *IDs) (*process, error) {
 
 	if err := p.prepare(spec, cgroup, ids); err != nil {
 		p.kill()
-		_ = p.wait() // the error only says that it was killed
+		_ = p.wait() // the error is that it was killed
 
 		return nil, err
 	}
@@ -91,7 +90,7 @@ func (p *process) start(theirs *os.File, ids *IDs) error {
 
 	if ids != nil {
 		p.cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		// The stage has no user yet when it is executed, and would lose what it may do.
+		// The stage has no user yet when it is executed, and would lose its capabilities.
 		for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 			p.cmd.SysProcAttr.AmbientCaps = append(p.cmd.SysProcAttr.AmbientCaps, c)
 		}
@@ -106,21 +105,20 @@ func (p *process) start(theirs *os.File, ids *IDs) error {
 	return nil
 }
 
-// openConsole makes the named pipe that is the machine's console.
+// openConsole creates the named pipe that is the machine's console.
 func (p *process) openConsole(path string) error {
 	if err := unix.Mkfifo(path, 0o620); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the console %s: %w", path, err)
+		return fmt.Errorf("create the console %s: %w", path, err)
 	}
 
 	var err error
 
-	// A reader that does not wait for a writer; the writer finds it.
+	// The reader does not wait for a writer. It must exist before the writer opens.
 	if p.console, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
 		return fmt.Errorf("open the console: %w", err)
 	}
 
-	// The machine's programs want a descriptor that waits, so it is not opened as
-	// a file of Go's.
+	// The machine's programs need a blocking descriptor, which os.OpenFile does not open.
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		p.disconnect()
@@ -133,28 +131,19 @@ func (p *process) openConsole(path string) error {
 	return nil
 }
 
-// connect makes the pair of sockets and returns the stage's end.
+// connect creates the socket pair and returns the stage's end.
 func (p *process) connect() (*os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	conn, far, err := machine.SocketPair(unix.SOCK_SEQPACKET)
 	if err != nil {
-		return nil, fmt.Errorf("make a pair of sockets: %w", err)
+		return nil, err
 	}
 
-	near, far := os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
-	defer near.Close() // FileConn has its own copy
-
-	conn, err := net.FileConn(near)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a pair of sockets: %w", err), far.Close())
-	}
-
-	p.lab, _ = conn.(*net.UnixConn) // which a Unix socket is
+	p.lab, _ = conn.(*net.UnixConn) // always one
 
 	return far, nil
 }
 
-// prepare puts the stage where it belongs, tells it what to make and takes the
-// descriptors of the cards.
+// prepare moves the stage into its cgroups, sets its ids, sends it the Spec and receives the descriptors of the cards.
 func (p *process) prepare(spec Spec, cgroup Cgroup, ids *IDs) error {
 	if err := cgroup.join(p.pid); err != nil {
 		return err
@@ -171,13 +160,13 @@ func (p *process) prepare(spec Spec, cgroup Cgroup, ids *IDs) error {
 
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
-		return fmt.Errorf("take the network cards: %w", err)
+		return fmt.Errorf("receive the network cards: %w", err)
 	}
 
 	for _, m := range messages {
 		fds, err := unix.ParseUnixRights(&m)
 		if err != nil {
-			return fmt.Errorf("take the network cards: %w", err)
+			return fmt.Errorf("receive the network cards: %w", err)
 		}
 
 		p.taps = append(p.taps, fds...)
@@ -188,36 +177,35 @@ func (p *process) prepare(spec Spec, cgroup Cgroup, ids *IDs) error {
 	}
 
 	if len(p.taps) != spec.Taps {
-		return fmt.Errorf("take the network cards: got %d of %d", len(p.taps), spec.Taps)
+		return fmt.Errorf("receive the network cards: got %d of %d", len(p.taps), spec.Taps)
 	}
 
 	return nil
 }
 
-// ask tells the stage what to make and returns the control messages of its
-// answer.
+// ask sends the Spec to the stage and returns the control messages of its answer.
 func (p *process) ask(spec Spec, deadline time.Time) ([]byte, error) {
 	message, err := json.Marshal(spec)
 	if err != nil {
-		return nil, fmt.Errorf("tell the stage: %w", err)
+		return nil, fmt.Errorf("send to the stage: %w", err)
 	}
 
-	_ = p.lab.SetDeadline(deadline) // a socket has deadlines
+	_ = p.lab.SetDeadline(deadline) // sockets support deadlines
 
 	if _, err := p.lab.Write(message); err != nil {
-		return nil, fmt.Errorf("tell the stage: %w", err)
+		return nil, fmt.Errorf("send to the stage: %w", err)
 	}
 
 	reply, rights := make([]byte, messageLimit), make([]byte, unix.CmsgSpace(4*253)) // SCM_MAX_FD
 
 	n, oobn, _, _, err := p.lab.ReadMsgUnix(reply, rights)
 	if err != nil {
-		return nil, fmt.Errorf("hear from the stage: %w", err)
+		return nil, fmt.Errorf("read the stage's answer: %w", err)
 	}
 
 	var said answer
 	if err := json.Unmarshal(reply[:n], &said); err != nil {
-		return nil, fmt.Errorf("hear from the stage: %w", err)
+		return nil, fmt.Errorf("read the stage's answer: %w", err)
 	}
 
 	if said.Error != "" {
@@ -227,10 +215,10 @@ func (p *process) ask(spec Spec, deadline time.Time) ([]byte, error) {
 	return rights[:oobn], nil
 }
 
-// tap makes a network card.
+// tap creates a network card.
 func (p *process) tap(card int, mac net.HardwareAddr) (*os.File, error) {
 	if len(p.taps) == 0 {
-		return nil, fmt.Errorf("make card %s: %d were made since the machine was switched on, which is the most", cardName(card), spareTaps)
+		return nil, fmt.Errorf("create card %s: %d cards were plugged in since the machine was switched on, which is the limit", cardName(card), spareTaps)
 	}
 
 	fd := p.taps[0]
@@ -244,7 +232,7 @@ func (p *process) tap(card int, mac net.HardwareAddr) (*os.File, error) {
 	return file, nil
 }
 
-// run lets the stage become process 1.
+// run makes the stage execute process 1.
 func (p *process) run() error {
 	_ = p.lab.SetDeadline(time.Now().Add(stageTime))
 
@@ -254,7 +242,7 @@ func (p *process) run() error {
 
 	reply := make([]byte, messageLimit)
 
-	// The socket closes when it has been executed.
+	// The socket is closed when process 1 is executed.
 	n, err := p.lab.Read(reply)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("start process 1: %w", err)
@@ -266,7 +254,7 @@ func (p *process) run() error {
 
 	var said answer
 	if err := json.Unmarshal(reply[:n], &said); err != nil {
-		return fmt.Errorf("hear from the stage: %w", err)
+		return fmt.Errorf("read the stage's answer: %w", err)
 	}
 
 	return errors.New(said.Error)
@@ -292,8 +280,7 @@ func (p *process) disconnect() {
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // fails only when it has ended
 
-// wait returns how the process ended, once. With it all others of its PID
-// namespace have ended.
+// wait returns how the process ended, once. All other processes of its PID namespace have ended too.
 func (p *process) wait() error {
 	err := <-p.ended
 	p.disconnect()

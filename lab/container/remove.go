@@ -18,13 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeTime is how long processes that were killed may take to leave their
-// cgroup: they free their memory before.
+// removeTime is how long killed processes may take to leave their cgroup: they free their memory first.
 const removeTime = time.Minute
 
-// RemoveCgroups ends all processes in cgroups and those below them, and removes
-// them. Those that are gone need nothing. The paths come from a file, so a path
-// that is not a lab's is refused, and then nothing is done.
+// RemoveCgroups kills all processes in cgroups and those below them, and removes the cgroups that exist. The paths come
+// from a file: if one of them is not a lab's, it does nothing and returns an error.
 func RemoveCgroups(dirs ...string) error {
 	for _, dir := range dirs {
 		if !ofLab(dir) {
@@ -89,8 +87,7 @@ func removeCgroup(root string) error {
 	}
 }
 
-// tree lists a cgroup and those below it, parents first; of one that is gone,
-// nothing.
+// tree returns a cgroup and those below it, parents first, or nothing if it does not exist.
 func tree(root string) ([]string, error) {
 	var dirs []string
 
@@ -109,11 +106,11 @@ func tree(root string) ([]string, error) {
 	return dirs, err
 }
 
-// killAll ends the processes of a cgroup.
+// killAll kills the processes of a cgroup.
 func killAll(dir string) error {
 	processes, err := pids(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-		return nil // removed meanwhile
+		return nil // it was removed
 	}
 
 	if err != nil {
@@ -121,14 +118,14 @@ func killAll(dir string) error {
 	}
 
 	for _, pid := range processes {
-		// The handle is taken before another look, so that what is looked at is
-		// what is killed.
+		// The handle is opened before the list is read again, so that the process in the list is the one that is
+		// killed.
 		handle, err := os.FindProcess(pid)
 		if err != nil {
 			continue // it ended
 		}
 
-		if still, gone := pids(dir); gone == nil && slices.Contains(still, pid) {
+		if still, listErr := pids(dir); listErr == nil && slices.Contains(still, pid) {
 			err = handle.Signal(unix.SIGKILL)
 		}
 

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// TestRemoveOnlyCgroupsOfLabs holds that what a damaged file names does not end
-// processes of somebody else.
+// TestRemoveOnlyCgroupsOfLabs checks that a path in a damaged file does not end other processes.
 func TestRemoveOnlyCgroupsOfLabs(t *testing.T) {
 	root := t.TempDir()
 	other, own := filepath.Join(root, "system.slice"), filepath.Join(root, "talos-lab-demo")
@@ -51,7 +50,7 @@ func TestRemoveOnlyCgroupsOfLabs(t *testing.T) {
 	}
 
 	if _, err := os.Stat(own); err != nil {
-		t.Errorf("half of it was done: %v", err)
+		t.Errorf("the valid path was removed: %v", err)
 	}
 
 	if err := RemoveCgroups(own, filepath.Join(own, "gone")); err != nil {

@@ -4,13 +4,13 @@
 
 package container
 
-// Spec tells the stage what to make.
+// Spec describes a machine to the stage.
 type Spec struct {
-	// Name is the first host name; DHCP gives another.
+	// Name is the host name until DHCP sets another.
 	Name string   `json:"name"`
 	Init string   `json:"init"`
 	Env  []string `json:"env"`
-	// Root is shown read-only at NewRoot, an empty folder, which becomes "/".
+	// Root is mounted read-only at NewRoot, an empty folder, which becomes "/".
 	Root    string `json:"root"`
 	NewRoot string `json:"newRoot"`
 	// State and Ephemeral are the folders of the volumes of that name.
@@ -20,12 +20,12 @@ type Spec struct {
 	// Console is a named pipe, the machine's /dev/console.
 	Console string        `json:"console"`
 	Cgroups []CgroupMount `json:"cgroups"`
-	// Taps is how many descriptors of /dev/net/tun to hand over.
+	// Taps is how many descriptors of /dev/net/tun to pass.
 	Taps          int  `json:"taps"`
 	UserNamespace bool `json:"userNamespace"`
-	// Probe only tries all of it, and ends instead of becoming Init.
+	// Probe ends the stage before it executes Init.
 	Probe bool `json:"probe,omitempty"`
-	// Remove is a folder to remove, and nothing else is done.
+	// Remove is a folder to remove; the stage then does nothing else.
 	Remove string `json:"remove,omitempty"`
 }
 
@@ -41,11 +41,10 @@ type CgroupMount struct {
 	Links []string `json:"links,omitempty"`
 }
 
-// answer is what the stage tells the lab: with the descriptors, no error when
-// the machine is ready to go.
+// answer is the stage's answer to the lab: with the descriptors if it has no error.
 type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// messageLimit is the longest message between the lab and the stage.
+// messageLimit bounds the messages between the lab and the stage.
 const messageLimit = 64 << 10

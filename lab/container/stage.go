@@ -20,12 +20,11 @@ import (
 // stageName is the argv[0] under which this program is the stage.
 const stageName = "lab-machine"
 
-// stageSocket is the descriptor of the stage's end of the pair of sockets.
+// stageSocket is the descriptor of the stage's end of the socket pair.
 const stageSocket = 3
 
-// init makes every program that can run a lab able to start its machines,
-// before it does anything of its own: there is no time to parse a command line
-// in, and a test's program has none of ours.
+// init runs the stage in every program that can run a lab, before the program's own code: the stage has no command
+// line, and a test's program would not know it.
 func init() {
 	if len(os.Args) == 0 || os.Args[0] != stageName {
 		return
@@ -35,11 +34,9 @@ func init() {
 	os.Exit(1)
 }
 
-// stage runs as the first process of the new namespaces, and returns only on
-// failure, which it has told.
+// stage runs as the first process of the new namespaces. It returns only after a failure, which it has reported.
 func stage() {
-	// The machine continues from the thread that calls exec, and cgroup
-	// namespaces belong to a thread.
+	// A cgroup namespace belongs to a thread, and the machine continues from the thread that calls exec.
 	runtime.LockOSThread()
 	unix.CloseOnExec(stageSocket)
 
@@ -63,23 +60,22 @@ func stage() {
 		os.Exit(0)
 	}
 
-	reply, _ := json.Marshal(answer{Error: err.Error()}) // a string always can
-	_, _ = lab.Write(reply)                              // the lab is gone, or learns it
+	reply, _ := json.Marshal(answer{Error: err.Error()}) // a string can always be encoded
+	_, _ = lab.Write(reply)                              // fails if the lab has ended
 }
 
-// prepare makes a machine and becomes its process 1. It returns when there is
-// nothing to become.
+// prepare creates a machine and executes its process 1. It returns without error if the Spec has no process 1.
 func prepare(lab *net.UnixConn) error {
 	message := make([]byte, messageLimit)
 
 	n, err := lab.Read(message)
 	if err != nil {
-		return fmt.Errorf("read what to start: %w", err)
+		return fmt.Errorf("read the machine's description: %w", err)
 	}
 
 	var spec Spec
 	if err := json.Unmarshal(message[:n], &spec); err != nil {
-		return fmt.Errorf("read what to start: %w", err)
+		return fmt.Errorf("read the machine's description: %w", err)
 	}
 
 	if spec.Remove != "" {
@@ -92,7 +88,7 @@ func prepare(lab *net.UnixConn) error {
 	}
 
 	if _, _, err := lab.WriteMsgUnix([]byte("{}"), unix.UnixRights(taps...), nil); err != nil {
-		return fmt.Errorf("hand over the network cards: %w", err)
+		return fmt.Errorf("pass the network cards: %w", err)
 	}
 
 	for _, fd := range taps {
@@ -103,13 +99,13 @@ func prepare(lab *net.UnixConn) error {
 		return nil
 	}
 
-	// The end of the connection is the end of the lab.
+	// The connection ends with the lab.
 	if n, err := lab.Read(message); err != nil || n == 0 {
 		return errors.New("the lab ended")
 	}
 
-	// A signal that this program's parent ignores would be ignored in the whole
-	// machine. One that is caught has its default again after exec.
+	// A signal that this program's parent ignores would be ignored in the whole machine. A caught signal has its
+	// default again after exec.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught)
 
@@ -117,14 +113,13 @@ func prepare(lab *net.UnixConn) error {
 	return fmt.Errorf("run %s: %w", spec.Init, syscall.Exec(spec.Init, []string{spec.Init}, spec.Env))
 }
 
-// enter makes the machine around this process and returns descriptors of
-// /dev/net/tun.
+// enter creates the machine around this process and returns descriptors of /dev/net/tun.
 func (s *Spec) enter() ([]int, error) {
 	if err := s.identity(); err != nil {
 		return nil, err
 	}
 
-	// From here on this process is in its cgroups, which become the root.
+	// This process is in its cgroups by now, which become the root.
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
 		return nil, fmt.Errorf("new cgroup namespace: %w", err)
 	}
@@ -139,7 +134,7 @@ func (s *Spec) enter() ([]int, error) {
 	}
 
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return nil, fmt.Errorf("keep mounts from this computer: %w", err)
+		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
 
 	if err := apply(s.mounts(), s.NewRoot); err != nil {
@@ -155,8 +150,8 @@ func (s *Spec) enter() ([]int, error) {
 	return taps, s.confine()
 }
 
-// identity makes this process root of its user namespace, if it has one. The
-// kernel forgets to end it with its parent when its user changes.
+// identity makes this process root of its user namespace, if it has one. The kernel clears Pdeathsig when the user
+// changes, so it is set again.
 func (s *Spec) identity() error {
 	if !s.UserNamespace {
 		return nil
@@ -181,9 +176,8 @@ func (s *Spec) identity() error {
 	return nil
 }
 
-// pivot makes the new root the root and lets go of the old one. With both
-// arguments the same folder the old root is stacked on the new one
-// (pivot_root(2), "pivot_root(".", ".")"), and no folder is needed to put it.
+// pivot makes a folder the root and unmounts the old one. With the same folder as both arguments the old root is
+// stacked on the new one (pivot_root(2), "pivot_root(".", ".")"), and needs no folder.
 func pivot(root string) error {
 	if err := unix.Chdir(root); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
@@ -194,7 +188,7 @@ func pivot(root string) error {
 	}
 
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("let go of the old root: %w", err)
+		return fmt.Errorf("unmount the old root: %w", err)
 	}
 
 	return unix.Chdir("/")

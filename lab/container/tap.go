@@ -15,8 +15,7 @@ import (
 
 const tunPath = "/dev/net/tun"
 
-// spareTaps is how often network cards can be plugged in while a machine runs:
-// a descriptor makes one device in its life.
+// spareTaps is how often network cards can be plugged in while a machine runs: a descriptor can create only one device.
 const spareTaps = 16
 
 // openTaps opens /dev/net/tun in this network namespace.
@@ -35,19 +34,18 @@ func openTaps(count int) ([]int, error) {
 	return fds, nil
 }
 
-// makeTap turns a descriptor of /dev/net/tun into a tap device in the network
-// namespace in which it was opened. Each read and write is one frame: without
-// IFF_VNET_HDR the kernel leaves no checksum and no segmentation to the reader.
+// makeTap creates a tap device from a descriptor of /dev/net/tun, in the network namespace in which it was opened. Each
+// read and write is one frame. Without IFF_VNET_HDR the kernel computes checksums and segments packets.
 func makeTap(fd int, name string, mac net.HardwareAddr) (*os.File, error) {
 	request, err := unix.NewIfreq(name)
 	if err != nil {
-		return nil, fmt.Errorf("make card %s: %w", name, err)
+		return nil, fmt.Errorf("create card %s: %w", name, err)
 	}
 
 	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
 
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
-		return nil, fmt.Errorf("make card %s: %w", name, err)
+		return nil, fmt.Errorf("create card %s: %w", name, err)
 	}
 
 	// struct ifreq with a struct sockaddr, netdevice(7).

@@ -4,7 +4,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +12,7 @@ import (
 
 const portParameter = "port"
 
-// capture streams what Lab.Capture writes, each write at once.
+// capture streams the output of Lab.Capture, each write at once.
 func capture(lab Lab, w http.ResponseWriter, r *http.Request) {
 	write, err := lab.Capture(r.URL.Query()[portParameter])
 	if err != nil {
@@ -25,7 +24,7 @@ func capture(lab Lab, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-pcapng")
 	w.WriteHeader(http.StatusOK)
 
-	_ = write(r.Context(), &flusher{w, http.NewResponseController(w)}) // the client is gone, or the lab
+	_ = write(r.Context(), &flusher{w, http.NewResponseController(w)}) // the client or the lab has ended
 }
 
 type flusher struct {
@@ -42,31 +41,17 @@ func (f *flusher) Write(b []byte) (int, error) {
 	return n, f.control.Flush()
 }
 
-// Capture writes the frames of the ports that names mean, or all frames of the
-// lab, to w as pcapng until ctx is done or the lab ends.
+// Capture writes the frames of the ports of names, or all frames of the lab, to w as pcapng until ctx is done or the
+// lab ends.
 func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lab/capture?"+url.Values{portParameter: names}.Encode(), nil)
+	frames, err := c.send(ctx, http.MethodGet, "/capture?"+url.Values{portParameter: names}.Encode(), nil)
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
-
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("capture: %w", err)
-	}
-	defer response.Body.Close()
-
-	if response.StatusCode != http.StatusOK {
-		var f failure
-		if err := json.NewDecoder(response.Body).Decode(&f); err != nil || f.Error == "" {
-			f.Error = response.Status
-		}
-
-		return fmt.Errorf("capture: %s", f.Error)
-	}
+	defer frames.Close()
 
 	written := &destination{Writer: w}
-	if _, err := io.Copy(written, response.Body); written.err != nil {
+	if _, err := io.Copy(written, frames); written.err != nil {
 		return fmt.Errorf("write the capture: %w", written.err)
 	} else if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("capture: the lab ended: %w", err)
@@ -75,7 +60,7 @@ func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error
 	return nil
 }
 
-// destination remembers that it was writing what failed, and not reading.
+// destination records an error of a write, to tell it from one of a read.
 type destination struct {
 	io.Writer
 	err error

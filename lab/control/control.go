@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package control is how a lab is told what to do while it runs: JSON over HTTP
-// on a Unix socket in the lab's directory, which its file mode guards.
+// Package control is the API of a running lab: JSON over HTTP on a Unix socket in the lab's directory, which its file
+// mode protects.
 //
-//	GET    /status                  how the lab is
+//	GET    /status                  the status of the lab
 //	POST   /nodes/NAME/power        {"action": "on" | "off" | "cut" | "reset"}
 //	PUT    /nodes/NAME/cards/N      {"unplugged": true | false}
-//	PUT    /links/NAME              a Link: faults of the links that the name means (world.Find)
+//	PUT    /links/NAME              a Link: faults of the links of the name (world.Find)
 //	PUT    /paths                   a PathFault
-//	PUT    /networks/NAME/services  world.Services: how the services of a network behave
+//	PUT    /networks/NAME/services  world.Services: the behaviour of the network's services
 //	PUT    /routers/NAME/legs/NETWORK  world.Setting: NAT and filters of a router's leg
-//	GET    /capture?port=NAME       the frames of ports, or all, as pcapng, until the client is gone
-//	DELETE /faults                  heals everything
+//	GET    /capture?port=NAME       the frames of ports, or all, as pcapng, until the client ends
+//	DELETE /faults                  removes all faults
 //	POST   /stop                    cuts all power and ends the supervisor
 //
-// What fails is answered with a status from 400 up and {"error": "…"}.
+// A failed request is answered with a status from 400 up and {"error": "…"}.
 package control
 
 import (
@@ -35,19 +35,19 @@ const (
 	On Action = "on"
 	// Off asks the guest to power off and waits for it.
 	Off Action = "off"
-	// Cut takes the power away.
+	// Cut cuts the power.
 	Cut Action = "cut"
 	// Reset presses the reset button.
 	Reset Action = "reset"
 )
 
-// Status is how a lab is.
+// Status is the status of a lab.
 type Status struct {
 	Name string `json:"name"`
-	// Accel is "kvm" or "tcg", and why; empty without virtual machines.
+	// Accel is "kvm" or "tcg", and AccelWhy the reason; empty without virtual machines.
 	Accel    string `json:"accel,omitempty"`
 	AccelWhy string `json:"accelWhy,omitempty"`
-	// Containers is what containers run with; empty without them.
+	// Containers describes how containers run; empty without them.
 	Containers string          `json:"containers,omitempty"`
 	Nodes      []NodeStatus    `json:"nodes"`
 	Networks   []NetworkStatus `json:"networks"`
@@ -55,54 +55,54 @@ type Status struct {
 	Paths      []PathFault     `json:"paths,omitempty"`
 }
 
-// NodeStatus is how a node is.
+// NodeStatus is the status of a node.
 type NodeStatus struct {
 	Name    string         `json:"name"`
 	Machine machine.Status `json:"machine"`
 	Cards   []CardStatus   `json:"cards"`
 }
 
-// LinkStatus is how the link of a port is.
+// LinkStatus is the status of a port's link.
 type LinkStatus struct {
 	world.Port
 	Link    netswitch.Link  `json:"link,omitzero"`
 	Traffic netswitch.Stats `json:"traffic"`
 }
 
-// CardStatus is how a node's card is.
+// CardStatus is the status of a node's card.
 type CardStatus struct {
 	LinkStatus
 	Unplugged bool `json:"unplugged,omitempty"`
 }
 
-// NetworkStatus is how a network is.
+// NetworkStatus is the status of a network.
 type NetworkStatus struct {
 	Name     string         `json:"name"`
 	Services world.Services `json:"services,omitzero"`
 	Gateway  LinkStatus     `json:"gateway"`
 }
 
-// RouterStatus is how a router is.
+// RouterStatus is the status of a router.
 type RouterStatus struct {
 	Name string      `json:"name"`
 	Legs []LegStatus `json:"legs"`
 }
 
-// LegStatus is how a router's leg is.
+// LegStatus is the status of a router's leg.
 type LegStatus struct {
 	LinkStatus
 	world.Setting
 }
 
-// PathFault is the fault of a one-way path: on one network or, in an order
-// without a network, on all that both ends are on.
+// PathFault is the fault of a one-way path: on one network or, in a request without a network, on all networks with
+// both ends.
 type PathFault struct {
 	Network string `json:"network,omitempty"`
 	netswitch.Path
 	netswitch.Impairment
 }
 
-// Links are those of all ports.
+// Links returns the links of all ports.
 func (s *Status) Links() []LinkStatus {
 	var all []LinkStatus
 
@@ -125,7 +125,7 @@ func (s *Status) Links() []LinkStatus {
 	return all
 }
 
-// Lab is what can be told to a lab.
+// Lab is a running lab.
 type Lab interface {
 	Status() Status
 	Power(ctx context.Context, node string, action Action) error
@@ -134,8 +134,8 @@ type Lab interface {
 	SetPath(fault PathFault) error
 	SetServices(network string, services world.Services) error
 	SetLeg(router, network string, setting world.Setting) error
-	// Capture returns what writes the frames of the ports that names mean, or all
-	// frames without any, to w until ctx is done.
+	// Capture returns a function that writes the frames of the ports of names or, without names, all frames to w until
+	// ctx is done.
 	Capture(names []string) (write func(ctx context.Context, w io.Writer) error, err error)
 	Heal() error
 	Stop()

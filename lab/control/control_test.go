@@ -28,8 +28,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// fakeLab writes down what it is told.
-type fakeLab struct{ told []string }
+// fakeLab records its calls.
+type fakeLab struct{ calls []string }
 
 var status = Status{
 	Name: "demo", Accel: "tcg",
@@ -57,18 +57,18 @@ var (
 )
 
 func (f *fakeLab) Status() Status { return status }
-func (f *fakeLab) Stop()          { f.told = append(f.told, "stop") }
+func (f *fakeLab) Stop()          { f.calls = append(f.calls, "stop") }
 
-func (f *fakeLab) Heal() error { return f.tell("heal") }
+func (f *fakeLab) Heal() error { return f.record("heal") }
 
-func (f *fakeLab) tell(what ...any) error {
-	f.told = append(f.told, strings.TrimSpace(fmt.Sprintln(what...)))
+func (f *fakeLab) record(what ...any) error {
+	f.calls = append(f.calls, strings.TrimSpace(fmt.Sprintln(what...)))
 
 	return nil
 }
 
 func (f *fakeLab) Power(_ context.Context, node string, action Action) error {
-	_ = f.tell(node, action)
+	_ = f.record(node, action)
 
 	if node == "gone" {
 		return errors.New("no node gone")
@@ -78,18 +78,18 @@ func (f *fakeLab) Power(_ context.Context, node string, action Action) error {
 }
 
 func (f *fakeLab) SetCard(_ context.Context, node string, card int, unplugged bool) error {
-	return f.tell(node, card, unplugged)
+	return f.record(node, card, unplugged)
 }
 
-func (f *fakeLab) SetLink(name string, l netswitch.Link) error { return f.tell(name, written(l)) }
-func (f *fakeLab) SetPath(p PathFault) error                   { return f.tell(written(p)) }
+func (f *fakeLab) SetLink(name string, l netswitch.Link) error { return f.record(name, written(l)) }
+func (f *fakeLab) SetPath(p PathFault) error                   { return f.record(written(p)) }
 
 func (f *fakeLab) SetServices(network string, s world.Services) error {
-	return f.tell(network, written(s))
+	return f.record(network, written(s))
 }
 
 func (f *fakeLab) SetLeg(router, network string, s world.Setting) error {
-	return f.tell(router, network, written(s))
+	return f.record(router, network, written(s))
 }
 
 func (f *fakeLab) Capture(names []string) (func(context.Context, io.Writer) error, error) {
@@ -104,7 +104,7 @@ func (f *fakeLab) Capture(names []string) (func(context.Context, io.Writer) erro
 
 		<-ctx.Done()
 
-		return f.tell("captured")
+		return f.record("captured")
 	}, nil
 }
 
@@ -117,7 +117,7 @@ func written(v any) string {
 	return string(text)
 }
 
-// serve has a lab listen on a socket of its own.
+// serve serves a lab on a new socket.
 func serve(t *testing.T, name string) (*fakeLab, *Client) {
 	dir := filepath.Join(t.TempDir(), name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -140,7 +140,7 @@ func serve(t *testing.T, name string) (*fakeLab, *Client) {
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 
-	return lab, NewClient(socket)
+	return lab, NewClient(socket, func() error { return nil })
 }
 
 func TestClientAndServer(t *testing.T) {
@@ -174,12 +174,12 @@ func TestClientAndServer(t *testing.T) {
 				"a reset", "a 1 true", "a/1 " + written(link), written(path),
 				"lab " + written(services), "r lab " + written(leg), "heal", "stop",
 			}
-			if d := cmp.Diff(want, lab.told); d != "" {
-				t.Errorf("told (-want +got):\n%s", d)
+			if d := cmp.Diff(want, lab.calls); d != "" {
+				t.Errorf("calls (-want +got):\n%s", d)
 			}
 
 			if err := c.Power(ctx, "gone", On); err == nil || err.Error() != "no node gone" {
-				t.Errorf("got %v, want the lab's own words", err)
+				t.Errorf("got %v, want the lab's error", err)
 			}
 		})
 	}
@@ -204,11 +204,11 @@ func TestCapture(t *testing.T) {
 	cancel()
 
 	if err := <-ended; err != nil {
-		t.Errorf("a capture that is told to end: got %v, want no error", err)
+		t.Errorf("a capture that was ended: got %v, want no error", err)
 	}
 
 	if err := c.Capture(t.Context(), []string{"gone"}, w); err == nil || err.Error() != "capture: no port gone" {
-		t.Errorf("got %v, want the lab's own words", err)
+		t.Errorf("got %v, want the lab's error", err)
 	}
 
 	_ = r.Close()
@@ -240,8 +240,8 @@ func TestServerRefuses(t *testing.T) {
 		w := httptest.NewRecorder()
 		Handler(lab).ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, strings.NewReader(tt.body)))
 
-		if w.Code != tt.want || len(lab.told) > 0 {
-			t.Errorf("%s %s %.40s: got %d and told %q, want %d and nothing", tt.method, tt.path, tt.body, w.Code, lab.told, tt.want)
+		if w.Code != tt.want || len(lab.calls) > 0 {
+			t.Errorf("%s %s %.40s: got %d and calls %q, want %d and none", tt.method, tt.path, tt.body, w.Code, lab.calls, tt.want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// requestLimit is the longest request taken.
+// requestLimit bounds the length of a request.
 const requestLimit = 64 << 10
 
 type failure struct {
@@ -66,7 +66,7 @@ func Handler(lab Lab) http.Handler {
 	return mux
 }
 
-// take decodes a request, has it done and answers.
+// take decodes a request, calls do with it, and answers.
 func take[T any](w http.ResponseWriter, r *http.Request, do func(T) error) {
 	var request T
 
@@ -91,5 +91,5 @@ func take[T any](w http.ResponseWriter, r *http.Request, do func(T) error) {
 func reply(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone, or nothing fails
+	_ = json.NewEncoder(w).Encode(body) // fails only if the client has closed the connection
 }

@@ -3,49 +3,51 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 )
 
-// pathLimit is the longest path that fits the address of a Unix socket, which
-// holds 108 bytes with an end of its own.
+// pathLimit is the longest path that fits the address of a Unix socket, which has 108 bytes with its terminating zero.
 const pathLimit = 107
 
-// Listen opens the socket of a lab, in the place of one left by a crash.
-func Listen(socket string) (net.Listener, error) {
+// Listen opens the socket of a lab, and replaces one that a crash has left.
+func Listen(socket string) (l net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open the lab's control socket: %w", err)
+		}
+	}()
+
 	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+		return nil, err
 	}
 
 	short, done, err := shortPath(socket)
 	if err != nil {
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+		return nil, err
 	}
 	defer done()
 
-	l, err := net.Listen("unix", short)
-	if err != nil {
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+	if l, err = net.Listen("unix", short); err != nil {
+		return nil, err
 	}
 
-	// The short path means something else by the time of closing.
+	// The short path is not valid any more when the listener is closed.
 	if u, ok := l.(*net.UnixListener); ok {
 		u.SetUnlinkOnClose(false)
 	}
 
 	if err := os.Chmod(socket, 0o600); err != nil {
-		_ = l.Close()
-
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+		return nil, errors.Join(err, l.Close())
 	}
 
 	return l, nil
 }
 
-// shortPath returns a path of any length in a form that fits a socket's
-// address, valid until done is called.
+// shortPath returns a path in a form that fits a socket's address. It is valid until done is called.
 func shortPath(path string) (short string, done func(), err error) {
 	if len(path) <= pathLimit {
 		return path, func() {}, nil

@@ -6,17 +6,17 @@ import (
 	"crypto/sha256"
 	"net"
 	"net/netip"
+	"slices"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// linkLocal6 is where hosts reach each other without any configuration.
+// linkLocal6 has the addresses that hosts use without any configuration.
 var linkLocal6 = netip.MustParsePrefix("fe80::/64")
 
-// SLAAC returns the address that a host with this hardware address gives itself
-// in a /64 without privacy extensions: its interface identifier is the modified
-// EUI-64 (RFC 4291, appendix A).
+// SLAAC returns the address that a host with this hardware address gives itself in a /64 without privacy extensions:
+// its interface identifier is the modified EUI-64 (RFC 4291, appendix A).
 func SLAAC(subnet netip.Prefix, mac net.HardwareAddr) netip.Addr {
 	addr := subnet.Masked().Addr().As16()
 	header.EthernetAdddressToModifiedEUI64IntoBuf(tcpip.LinkAddress(mac), addr[8:])
@@ -24,7 +24,7 @@ func SLAAC(subnet netip.Prefix, mac net.HardwareAddr) netip.Addr {
 	return netip.AddrFrom16(addr)
 }
 
-// macOf returns the hardware address whose EUI-64 ends an address, or nil.
+// macOf returns the hardware address whose EUI-64 is the end of an address, or nil.
 func macOf(addr netip.Addr) net.HardwareAddr {
 	b := addr.As16()
 	if b[11] != 0xff || b[12] != 0xfe {
@@ -34,9 +34,8 @@ func macOf(addr netip.Addr) net.HardwareAddr {
 	return net.HardwareAddr{b[8] ^ 2, b[9], b[10], b[13], b[14], b[15]}
 }
 
-// DefaultSubnet6 returns the IPv6 subnet of a network that is not told another:
-// a unique local /64 (RFC 4193) made from the network's name, so that a lab has
-// the same one each time.
+// DefaultSubnet6 returns the IPv6 subnet of a network that has none configured: a unique local /64 (RFC 4193), derived
+// from the network's name, so that it is the same each time.
 func DefaultSubnet6(network string) netip.Prefix {
 	sum := sha256.Sum256([]byte(network))
 
@@ -63,9 +62,19 @@ func (c *Config) prefixes() []netip.Prefix {
 	return own
 }
 
-// inside returns all prefixes that are the lab's.
+// own returns the gateway's own addresses.
+func (c *Config) own() []netip.Addr {
+	var own []netip.Addr
+	for _, p := range c.prefixes() {
+		own = append(own, p.Addr())
+	}
+
+	return own
+}
+
+// inside returns all prefixes of the lab.
 func (c *Config) inside() []netip.Prefix {
-	inside := append([]netip.Prefix(nil), c.Inside...)
+	inside := slices.Clone(c.Inside)
 	for _, own := range c.prefixes() {
 		inside = append(inside, own.Masked())
 	}
@@ -79,7 +88,7 @@ func (c *Config) inside() []netip.Prefix {
 	return inside
 }
 
-// addrs4 and addrs6 return where a host may be found: leased addresses first.
+// addrs4 and addrs6 return the addresses of a host, leased ones first.
 func (c *Config) addrs4(h *Host) []netip.Addr {
 	if !c.Subnet4.IsValid() {
 		return nil

@@ -86,8 +86,8 @@ func TestDHCPBehaviour(t *testing.T) {
 	}
 }
 
-// TestSecondDHCPServer checks that a machine hears two servers on its network,
-// each with its own answers, and that a server changes while it runs.
+// TestSecondDHCPServer checks that a machine gets the answers of two servers on its network, and that a server changes
+// while it runs.
 func TestSecondDHCPServer(t *testing.T) {
 	sw, gw, m := newLab(t)
 	rogue := newGateway(t, sw, testConfig(t, func(c *Config) {
@@ -238,7 +238,7 @@ func TestDNSBehaviour(t *testing.T) {
 	}
 }
 
-// TestNTPBehaviour checks what a client makes of a server's answers.
+// TestNTPBehaviour checks a client's view of a server's answers.
 func TestNTPBehaviour(t *testing.T) {
 	_, gw, m := newLab(t)
 
@@ -306,8 +306,8 @@ func TestNTPDrift(t *testing.T) {
 	})
 }
 
-// TestBehavioursAsJSON checks that a healthy service is an empty object, and
-// that a behaviour comes out as it went in.
+// TestBehavioursAsJSON checks that a healthy service is an empty object, and that a behaviour is the same after
+// encoding and decoding.
 func TestBehavioursAsJSON(t *testing.T) {
 	addr := netip.MustParseAddr
 
@@ -356,19 +356,19 @@ func TestDelayedRequestsAreBounded(t *testing.T) {
 		synctest.Wait()
 
 		if g.pause(time.Second) {
-			t.Error("one request more than the gateway keeps is answered")
+			t.Error("a request over the gateway's limit was answered")
 		}
 
 		time.Sleep(2 * time.Second)
 
 		for range delayedLimit {
 			if !<-answered {
-				t.Fatal("a request that the gateway keeps is not answered")
+				t.Fatal("a request within the gateway's limit was not answered")
 			}
 		}
 
 		if !g.pause(time.Second) {
-			t.Error("a request after the flood is not answered")
+			t.Error("a request after the flood was not answered")
 		}
 
 		stop()

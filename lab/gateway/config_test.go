@@ -22,8 +22,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}{
 		{"gateway outside the subnet", func(c *Config) { c.Addr4 = addr("10.6.0.1") }, "gateway address 10.6.0.1"},
 		{"machine outside the subnet", func(c *Config) { c.Hosts[1].Addr4 = addr("10.6.0.3") }, "demo-worker-1 is not in subnet"},
-		{"machine with the gateway's address", func(c *Config) { c.Hosts[1].Addr4 = c.Addr4 }, "already that of the gateway"},
-		{"two machines with one address", func(c *Config) { c.Hosts[1].Addr4 = c.Hosts[0].Addr4 }, "already that of demo-controlplane-1"},
+		{"machine with the gateway's address", func(c *Config) { c.Hosts[1].Addr4 = c.Addr4 }, "taken by the gateway"},
+		{"two machines with one address", func(c *Config) { c.Hosts[1].Addr4 = c.Hosts[0].Addr4 }, "taken by demo-controlplane-1"},
 		{"IPv6 in place of IPv4", func(c *Config) { c.Subnet4 = netip.MustParsePrefix("fd00::/64") }, "IPv4 subnet"},
 		{"IPv4 in place of IPv6", func(c *Config) { c.Subnet6, c.Addr6 = c.Subnet4, c.Addr4 }, "IPv6 subnet"},
 		{"no protocol", func(c *Config) { c.Subnet4 = netip.Prefix{} }, "neither"},

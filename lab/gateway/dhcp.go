@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -25,12 +26,7 @@ func (g *Gateway) serveDHCP(ctx context.Context) error {
 		return fmt.Errorf("start DHCP: %w", err)
 	}
 
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	g.run(func() {
-		if err := server.Serve(); err != nil && ctx.Err() == nil {
-			g.cfg.Log.Error("DHCP stopped", "error", err)
-		}
-	})
+	g.serveUntilClosed(ctx, "DHCP", server.Serve, server)
 
 	return nil
 }
@@ -65,8 +61,8 @@ func (g *Gateway) handleDHCP(conn net.PacketConn, _ net.Addr, request *dhcpv4.DH
 	}
 }
 
-// replyAddr is where a reply goes: to a client's address if it has one here and
-// keeps it, else to all (RFC 2131, 4.1).
+// replyAddr returns the destination of a reply: the client's address if it has one on this network and keeps it, else
+// broadcast (RFC 2131, 4.1).
 func (c *Config) replyAddr(request, reply *dhcpv4.DHCPv4) net.IP {
 	has, ok := netip.AddrFromSlice(request.ClientIPAddr.To4())
 	if !ok || !c.Subnet4.Contains(has) || request.IsBroadcast() || reply.MessageType() == dhcpv4.MessageTypeNak {
@@ -76,8 +72,8 @@ func (c *Config) replyAddr(request, reply *dhcpv4.DHCPv4) net.IP {
 	return request.ClientIPAddr
 }
 
-// answerDHCP returns the answer to a client's message, or nil where none is
-// due (RFC 2131, 4.3). The server has sent that many ACKs since it behaves so.
+// answerDHCP returns the answer to a client's message, or nil for a message that gets none (RFC 2131, 4.3). Acks is how
+// many ACKs the server has sent since its behaviour was set.
 func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (*dhcpv4.DHCPv4, error) {
 	if request.OpCode != dhcpv4.OpcodeBootRequest {
 		return nil, fmt.Errorf("operation %v is not a request", request.OpCode)
@@ -85,7 +81,7 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (
 
 	host := c.hostByMAC(request.ClientHWAddr)
 	if host == nil {
-		return nil, fmt.Errorf("no lease is kept for this hardware address")
+		return nil, fmt.Errorf("no host has this hardware address")
 	}
 
 	self, addr, id := net.IP(c.Addr4.AsSlice()), net.IP(host.Addr4.AsSlice()), net.IP(c.Addr4.AsSlice())
@@ -110,7 +106,7 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (
 		dhcpv4.WithMessageType(answer),
 		dhcpv4.WithOption(dhcpv4.OptServerIdentifier(id)))
 	if err != nil {
-		return nil, fmt.Errorf("make a reply: %w", err)
+		return nil, fmt.Errorf("create a reply: %w", err)
 	}
 
 	if answer == dhcpv4.MessageTypeNak {
@@ -122,7 +118,7 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (
 	reply.ServerIPAddr = self
 	if request.MessageType() != dhcpv4.MessageTypeInform {
 		reply.YourIPAddr = addr
-		reply.UpdateOption(dhcpv4.OptIPAddressLeaseTime(orDefault(b.LeaseTime, c.LeaseTime)))
+		reply.UpdateOption(dhcpv4.OptIPAddressLeaseTime(cmp.Or(b.LeaseTime, c.LeaseTime)))
 	}
 
 	for _, option := range c.dhcpOptions(host, b, acks) {
@@ -132,16 +128,15 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (
 	return reply, nil
 }
 
-// answerType is the kind of message that answers a client's, none where no
-// answer is due, by a server that has this identifier and this address for the
-// client.
+// answerType returns the type of the answer to a client's message, or MessageTypeNone, from a server with this
+// identifier and this address for the client.
 func answerType(request *dhcpv4.DHCPv4, id, addr net.IP) (dhcpv4.MessageType, error) {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover:
 		return dhcpv4.MessageTypeOffer, nil
 	case dhcpv4.MessageTypeRequest:
 		if server := request.ServerIdentifier(); server != nil && !server.Equal(id) {
-			return dhcpv4.MessageTypeNone, nil // the client took another server's offer
+			return dhcpv4.MessageTypeNone, nil // the client chose another server
 		}
 
 		if wanted := wantedAddress(request); wanted != nil && !wanted.Equal(addr) {
@@ -154,13 +149,13 @@ func answerType(request *dhcpv4.DHCPv4, id, addr net.IP) (dhcpv4.MessageType, er
 	case dhcpv4.MessageTypeRelease:
 		return dhcpv4.MessageTypeNone, nil // leases are fixed
 	case dhcpv4.MessageTypeDecline:
-		return dhcpv4.MessageTypeNone, fmt.Errorf("the client declines %v: something else answers for it", addr)
+		return dhcpv4.MessageTypeNone, fmt.Errorf("the client declines %v: another host has it", addr)
 	default:
 		return dhcpv4.MessageTypeNone, fmt.Errorf("message type %v is not a client's", request.MessageType())
 	}
 }
 
-// dhcpOptions is what a host is told besides its address.
+// dhcpOptions returns the options of a reply besides the lease.
 func (c *Config) dhcpOptions(host *Host, b DHCPBehaviour, acks int) []dhcpv4.Option {
 	self, router, name := net.IP(c.Addr4.AsSlice()), c.Addr4, host.Name
 
@@ -195,7 +190,7 @@ func (c *Config) dhcpOptions(host *Host, b DHCPBehaviour, acks int) []dhcpv4.Opt
 	return options
 }
 
-// wantedAddress is the address that a REQUEST asks to have or to keep.
+// wantedAddress returns the address that a REQUEST is for.
 func wantedAddress(request *dhcpv4.DHCPv4) net.IP {
 	if ip := request.RequestedIPAddress(); ip != nil {
 		return ip

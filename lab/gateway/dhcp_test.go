@@ -12,7 +12,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 )
 
-// testConfig is a network of two machines, IPv4 only unless edited.
+// testConfig returns a network of two machines, with only IPv4 unless edited.
 func testConfig(t testing.TB, edits ...func(*Config)) *Config {
 	cfg := &Config{
 		Subnet4: netip.MustParsePrefix("10.5.0.0/24"),
@@ -145,8 +145,8 @@ func leaseString(m *dhcpv4.DHCPv4) string {
 		" lease " + m.IPAddressLeaseTime(0).Round(time.Second).String()
 }
 
-// FuzzAnswerDHCP checks that no message makes the server fail, and that only
-// the lab's machines are answered, each with its own address.
+// FuzzAnswerDHCP checks that no message crashes the server, and that only the lab's machines get answers, each with its
+// own address.
 func FuzzAnswerDHCP(f *testing.F) {
 	cfg := testConfig(f)
 
@@ -171,7 +171,7 @@ func FuzzAnswerDHCP(f *testing.F) {
 
 		host := cfg.hostByMAC(request.ClientHWAddr)
 		if host == nil {
-			t.Fatalf("a stranger %v was answered", request.ClientHWAddr)
+			t.Fatalf("an unknown client %v was answered", request.ClientHWAddr)
 		}
 
 		if ip := reply.YourIPAddr; !ip.IsUnspecified() && !ip.Equal(net.IP(host.Addr4.AsSlice())) {

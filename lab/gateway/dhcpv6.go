@@ -30,12 +30,7 @@ func (g *Gateway) serveDHCPv6(ctx context.Context) error {
 		return fmt.Errorf("start DHCPv6: %w", err)
 	}
 
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	g.run(func() {
-		if err := server.Serve(); err != nil && ctx.Err() == nil {
-			g.cfg.Log.Error("DHCPv6 stopped", "error", err)
-		}
-	})
+	g.serveUntilClosed(ctx, "DHCPv6", server.Serve, server)
 
 	return nil
 }
@@ -71,7 +66,7 @@ func (g *Gateway) handleDHCPv6(conn net.PacketConn, peer net.Addr, packet dhcpv6
 	}
 }
 
-// addrOf is the IP address of a peer.
+// addrOf returns the IP address of a peer.
 func addrOf(peer net.Addr) netip.Addr {
 	switch peer := peer.(type) {
 	case *net.UDPAddr:

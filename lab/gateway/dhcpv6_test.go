@@ -25,7 +25,7 @@ func leased6(c *Config) {
 	c.Hosts[1].DUID = []byte{0, 2, 0, 0, 0xab, 0x11, 1, 2, 3, 4}
 }
 
-// linkLocalOf is the address that a host sends from.
+// linkLocalOf returns the source address of a host's messages.
 func linkLocalOf(h Host) netip.Addr { return SLAAC(linkLocal6, h.MAC) }
 
 func TestAnswerDHCPv6(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAnswerDHCPv6(t *testing.T) {
 			DHCPv6Behaviour{}, "ADVERTISE" + lease, ""},
 		{"known by its configured DUID", ask(dhcpv6.MessageTypeSolicit, client(&dhcpv6.DUIDEN{EnterpriseNumber: 0xab11, EnterpriseIdentifier: []byte{1, 2, 3, 4}}), ia()),
 			elsewhere, DHCPv6Behaviour{}, "ADVERTISE na 7 t1 30m0s t2 48m0s fd05::5054:ff:fe00:3 37m30s 1h0m0s", ""},
-		{"a stranger", ask(dhcpv6.MessageTypeSolicit, client(uuid), ia()), elsewhere, DHCPv6Behaviour{}, "", "no lease is kept"},
+		{"a stranger", ask(dhcpv6.MessageTypeSolicit, client(uuid), ia()), elsewhere, DHCPv6Behaviour{}, "", "no host has the identifier"},
 		{"request", ask(dhcpv6.MessageTypeRequest, client(ll), to(server), ia("fd05::2")), elsewhere, DHCPv6Behaviour{}, "REPLY" + lease, ""},
 		{"request to another server", ask(dhcpv6.MessageTypeRequest, client(ll), to(uuid), ia("fd05::2")), elsewhere, DHCPv6Behaviour{}, "", ""},
 		{"request to no server", ask(dhcpv6.MessageTypeRequest, client(ll), ia("fd05::2")), elsewhere, DHCPv6Behaviour{}, "", "without a server's identifier"},
@@ -105,7 +105,7 @@ func TestAnswerDHCPv6(t *testing.T) {
 		{"confirm elsewhere", ask(dhcpv6.MessageTypeConfirm, client(uuid), ia("fd06::77")), elsewhere, DHCPv6Behaviour{}, "REPLY NotOnLink", ""},
 		{"confirm nothing", ask(dhcpv6.MessageTypeConfirm, client(ll), ia()), elsewhere, DHCPv6Behaviour{}, "", ""},
 		{"release", ask(dhcpv6.MessageTypeRelease, client(ll), to(server), ia("fd05::2")), elsewhere, DHCPv6Behaviour{}, "REPLY Success", ""},
-		{"decline", ask(dhcpv6.MessageTypeDecline, client(ll), to(server), ia("fd05::2")), elsewhere, DHCPv6Behaviour{}, "", "something else answers"},
+		{"decline", ask(dhcpv6.MessageTypeDecline, client(ll), to(server), ia("fd05::2")), elsewhere, DHCPv6Behaviour{}, "", "another host has it"},
 		{"information", ask(dhcpv6.MessageTypeInformationRequest, client(ll), all), elsewhere, DHCPv6Behaviour{}, "REPLY refresh 1h0m0s" + info, ""},
 		{"information for a stranger", ask(dhcpv6.MessageTypeInformationRequest, all), elsewhere, DHCPv6Behaviour{Stateless: true},
 			"REPLY refresh 1h0m0s dns [fd05::1] search [demo.lab.internal] ntp [fd05::1]", ""},
@@ -128,7 +128,7 @@ func TestAnswerDHCPv6(t *testing.T) {
 				return
 			}
 
-			// What a client decodes counts, not what was built.
+			// Check the reply as a client decodes it.
 			decoded, err := dhcpv6.MessageFromBytes(reply.ToBytes())
 			if err != nil {
 				t.Fatal(err)
@@ -204,8 +204,8 @@ func leaseString6(m *dhcpv6.Message) string {
 	return strings.Join(words, " ")
 }
 
-// TestDHCPv6OverTheSwitch checks that a client gets its lease from the group
-// address, and what it gets from a server that does not behave.
+// TestDHCPv6OverTheSwitch checks that a client gets its lease through the group address, and what a server that
+// misbehaves sends.
 func TestDHCPv6OverTheSwitch(t *testing.T) {
 	_, gw, m := newLab(t, leased6)
 	client := &Gateway{stack: m.Stack} // has the port that hears multicasts
@@ -279,8 +279,8 @@ func TestDHCPv6OverTheSwitch(t *testing.T) {
 	}
 }
 
-// FuzzAnswerDHCPv6 checks that no message makes the server fail, and that
-// addresses are leased to the lab's machines only, each its own.
+// FuzzAnswerDHCPv6 checks that no message crashes the server, and that only the lab's machines get leases, each of its
+// own address.
 func FuzzAnswerDHCPv6(f *testing.F) {
 	cfg := testConfig(f, leased6)
 

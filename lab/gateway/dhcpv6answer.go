@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -16,8 +17,8 @@ import (
 	"github.com/insomniacslk/dhcp/rfc1035label"
 )
 
-// answerDHCPv6 returns the answer to a client's message, or nil where none is
-// due (RFC 8415, 18.3). The message came from this address.
+// answerDHCPv6 returns the answer to a client's message from an address, or nil for a message that gets none (RFC 8415,
+// 18.3).
 func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6Behaviour) (*dhcpv6.Message, error) {
 	kind := request.Type()
 	if b.Stateless && kind != dhcpv6.MessageTypeInformationRequest {
@@ -30,7 +31,7 @@ func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6
 
 	host := c.hostByDUID(request.Options.ClientID(), from)
 	if host == nil && kind != dhcpv6.MessageTypeInformationRequest && kind != dhcpv6.MessageTypeConfirm {
-		return nil, fmt.Errorf("no lease is kept for client %v at %v", request.Options.ClientID(), from)
+		return nil, fmt.Errorf("no host has the identifier %v or the address %v", request.Options.ClientID(), from)
 	}
 
 	reply := &dhcpv6.Message{MessageType: dhcpv6.MessageTypeReply, TransactionID: request.TransactionID}
@@ -58,10 +59,10 @@ func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6
 
 		return reply, nil
 	case dhcpv6.MessageTypeDecline:
-		return nil, fmt.Errorf("the client declines %v: something else answers for it", host.Addr6)
+		return nil, fmt.Errorf("the client declines %v: another host has it", host.Addr6)
 	case dhcpv6.MessageTypeInformationRequest:
 		if wants(request, dhcpv6.OptionInformationRefreshTime) {
-			reply.AddOption(dhcpv6.OptInformationRefreshTime(max(orDefault(b.LeaseTime, c.LeaseTime), minRefresh)))
+			reply.AddOption(dhcpv6.OptInformationRefreshTime(max(cmp.Or(b.LeaseTime, c.LeaseTime), minRefresh)))
 		}
 	default:
 		return nil, fmt.Errorf("message type %v is not a client's", kind)
@@ -72,22 +73,21 @@ func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6
 	return reply, nil
 }
 
-// minRefresh is the least time after which stateless clients ask again (RFC
-// 8415, 21.23).
+// minRefresh is the shortest time after which stateless clients repeat their request (RFC 8415, 21.23).
 const minRefresh = 10 * time.Minute
 
-// isForMe checks the identifiers that a message must have (RFC 8415, 16). It
-// reports whether the message is for this server.
+// isForMe checks the identifiers that a message must have (RFC 8415, 16). It reports whether the message is for this
+// server.
 func (c *Config) isForMe(request *dhcpv6.Message) (bool, error) {
 	kind, server := request.Type(), request.Options.ServerID()
 	if request.Options.ClientID() == nil && kind != dhcpv6.MessageTypeInformationRequest {
-		return false, errors.New("the client tells no identifier")
+		return false, errors.New("the client sends no identifier")
 	}
 
 	switch kind {
 	case dhcpv6.MessageTypeSolicit, dhcpv6.MessageTypeRebind, dhcpv6.MessageTypeConfirm:
 		if server != nil {
-			return false, fmt.Errorf("a %v is for all servers, and this one for %v", kind, server)
+			return false, fmt.Errorf("a %v must be for all servers, and this one is for %v", kind, server)
 		}
 	case dhcpv6.MessageTypeRequest, dhcpv6.MessageTypeRenew, dhcpv6.MessageTypeRelease, dhcpv6.MessageTypeDecline:
 		if server == nil {
@@ -103,8 +103,8 @@ func (c *Config) duid() dhcpv6.DUID {
 	return &dhcpv6.DUIDLL{HWType: iana.HWTypeEthernet, LinkLayerAddr: c.MAC}
 }
 
-// hostByDUID returns the host that has a DUID, or that a DUID or the sender's
-// address was made from the hardware address of.
+// hostByDUID returns the host with a DUID, or else the host whose hardware address is part of the DUID or of the
+// sender's address.
 func (c *Config) hostByDUID(id dhcpv6.DUID, from netip.Addr) *Host {
 	if id != nil {
 		for i := range c.Hosts {
@@ -134,12 +134,11 @@ func (c *Config) hostByDUID(id dhcpv6.DUID, from netip.Addr) *Host {
 	return nil
 }
 
-// lease answers each of the client's identity associations. The first gets the
-// host's address or prefix, and what else the client believes to have there ends
-// (RFC 8415, 18.3.4).
+// lease answers each of the client's identity associations. The first gets the host's address or prefix. Other
+// addresses that the client lists get lifetime zero (RFC 8415, 18.3.4).
 func (c *Config) lease(reply, request *dhcpv6.Message, host *Host, b DHCPv6Behaviour) {
-	valid := orDefault(b.LeaseTime, c.LeaseTime)
-	preferred := max(valid/8*5, time.Second).Truncate(time.Second) // the longest lease times five is no duration
+	valid := cmp.Or(b.LeaseTime, c.LeaseTime)
+	preferred := max(valid/8*5, time.Second).Truncate(time.Second) // multiplied first, the longest lease would overflow
 	renew, rebind := (valid / 2).Truncate(time.Second), (valid / 5 * 4).Truncate(time.Second)
 	addr := net.IP(host.Addr6.AsSlice())
 
@@ -176,8 +175,8 @@ func (c *Config) lease(reply, request *dhcpv6.Message, host *Host, b DHCPv6Behav
 	}
 }
 
-// confirm tells a client whether its addresses belong to this network. Without
-// addresses there is no answer (RFC 8415, 18.3.3).
+// confirm answers whether a client's addresses belong to this network. A message without addresses gets no answer (RFC
+// 8415, 18.3.3).
 func (c *Config) confirm(reply, request *dhcpv6.Message) *dhcpv6.Message {
 	answer := status(iana.StatusSuccess, "the addresses belong to this network")
 	known := false
@@ -201,7 +200,7 @@ func (c *Config) confirm(reply, request *dhcpv6.Message) *dhcpv6.Message {
 	return reply
 }
 
-// addInformation adds what the client asks for besides addresses.
+// addInformation adds the options that the client requests besides addresses.
 func (c *Config) addInformation(reply, request *dhcpv6.Message, host *Host) {
 	self := net.IP(c.Addr6.AsSlice())
 
@@ -232,7 +231,7 @@ func (c *Config) addInformation(reply, request *dhcpv6.Message, host *Host) {
 	}
 }
 
-// wants reports whether a client asks for an option.
+// wants reports whether a client requests an option.
 func wants(request *dhcpv6.Message, code dhcpv6.OptionCode) bool {
 	return slices.Contains(request.Options.RequestedOptions(), code)
 }

@@ -16,9 +16,8 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 )
 
-// A machine that rebooted answers the first probe after with a reset, so that
-// clients learn of it in seconds; one that is silent is given up after half a
-// minute, so that a link may be cut for that long.
+// A machine that rebooted answers the first probe with a reset, so that clients notice it within seconds. A silent
+// machine is given up after half a minute, so that connections survive a shorter cut of its link.
 const (
 	probeAfter = 5 * time.Second
 	probeEvery = 5 * time.Second
@@ -43,7 +42,7 @@ func (g *Gateway) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	return gonet.NewTCPConn(&wq, ep), nil
 }
 
-// connectEndpoint is gonet's dialing, with probes of the connection's life.
+// connectEndpoint connects as gonet does, with keepalive probes.
 func connectEndpoint(ctx context.Context, ep tcpip.Endpoint, wq *waiter.Queue, to netip.AddrPort) error {
 	ep.SocketOptions().SetKeepAlive(true)
 
@@ -52,12 +51,12 @@ func connectEndpoint(ctx context.Context, ep tcpip.Endpoint, wq *waiter.Queue, t
 
 	for _, option := range []tcpip.SettableSocketOption{&idle, &interval, &silence} {
 		if err := ep.SetSockOpt(option); err != nil {
-			return stackError("set up probes", err)
+			return stackError("set up keepalive probes", err)
 		}
 	}
 
 	if err := ep.SetSockOptInt(tcpip.KeepaliveCountOption, probeCount); err != nil {
-		return stackError("set up probes", err)
+		return stackError("set up keepalive probes", err)
 	}
 
 	entry, connected := waiter.NewChannelEntry(waiter.WritableEvents)

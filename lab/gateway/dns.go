@@ -25,36 +25,20 @@ func (g *Gateway) serveDNS(ctx context.Context) error {
 		return fmt.Errorf("start DNS: %w", err)
 	}
 
-	var own []netip.Addr
-	for _, p := range g.cfg.prefixes() {
-		own = append(own, p.Addr())
-	}
-
-	streams, err := g.listenStreams(dnsPort, own...)
+	streams, err := g.listenStreams(dnsPort, g.cfg.own()...)
 	if err != nil {
 		return fmt.Errorf("start DNS: %w", errors.Join(err, closeAll(packets)))
 	}
 
-	// Closing the sockets ends the servers; their own Shutdown needs them to have
-	// started.
-	context.AfterFunc(ctx, func() { _ = closeAll(packets); _ = closeAll(streams) })
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) { g.handleDNS(ctx, w, query) })
 
-	var servers []*dns.Server
+	// Closing the sockets ends the servers; their own Shutdown needs them to have started.
 	for _, conn := range packets {
-		servers = append(servers, &dns.Server{PacketConn: conn})
+		g.serveUntilClosed(ctx, "DNS", (&dns.Server{PacketConn: conn, Handler: handler}).ActivateAndServe, conn)
 	}
 
 	for _, l := range streams {
-		servers = append(servers, &dns.Server{Listener: l})
-	}
-
-	for _, server := range servers {
-		server.Handler = dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) { g.handleDNS(ctx, w, query) })
-		g.run(func() {
-			if err := server.ActivateAndServe(); err != nil && ctx.Err() == nil {
-				g.cfg.Log.Error("DNS stopped", "error", err)
-			}
-		})
+		g.serveUntilClosed(ctx, "DNS", (&dns.Server{Listener: l, Handler: handler}).ActivateAndServe, l)
 	}
 
 	return nil
@@ -78,7 +62,7 @@ func (g *Gateway) handleDNS(ctx context.Context, w dns.ResponseWriter, query *dn
 	}
 }
 
-// answer is what a server that misbehaves answers, nil where it does not.
+// answer returns the answer of a server that misbehaves, or nil.
 func (b DNSBehaviour) answer(query *dns.Msg, overTCP bool) *dns.Msg {
 	switch {
 	case b.Rcode != "":
@@ -100,7 +84,7 @@ func (g *Gateway) answerDNS(ctx context.Context, query *dns.Msg, overTCP bool) *
 
 	answer, err := g.cfg.ask(ctx, query, overTCP)
 	if err != nil {
-		g.cfg.Log.Warn("DNS question not answered", "question", query.Question[0].Name, "error", err)
+		g.cfg.Log.Warn("DNS query not answered", "question", query.Question[0].Name, "error", err)
 
 		return new(dns.Msg).SetRcode(query, dns.RcodeServerFailure)
 	}
@@ -108,8 +92,7 @@ func (g *Gateway) answerDNS(ctx context.Context, query *dns.Msg, overTCP bool) *
 	return answer
 }
 
-// answerDNS answers what the lab itself knows. It returns nil for a question
-// that the world's resolvers should get.
+// answerDNS answers queries about the lab. It returns nil for a query that goes to this computer's resolvers.
 func (c *Config) answerDNS(query *dns.Msg) *dns.Msg {
 	if query.Opcode != dns.OpcodeQuery {
 		return new(dns.Msg).SetRcode(query, dns.RcodeNotImplemented)
@@ -171,7 +154,7 @@ func addressRecord(name string, addr netip.Addr) dns.RR {
 // lookup returns the addresses of a name of the lab.
 func (c *Config) lookup(name string) (addrs []netip.Addr, ok bool) {
 	if name == c.Domain {
-		return nil, true // the zone: a name that does not exist has no names below it (RFC 8020)
+		return nil, true // the zone exists: otherwise no name below it would (RFC 8020)
 	}
 
 	name = strings.TrimSuffix(name, "."+c.Domain)
@@ -185,7 +168,7 @@ func (c *Config) lookup(name string) (addrs []netip.Addr, ok bool) {
 	return addrs, ok
 }
 
-// reverse returns the name of the host that has an address.
+// reverse returns the host of a name below in-addr.arpa or ip6.arpa.
 func (c *Config) reverse(name string) (string, bool) {
 	for _, known := range c.names() {
 		for _, addr := range known.addrs {
@@ -203,16 +186,11 @@ type namedAddrs struct {
 	addrs []netip.Addr
 }
 
-// names returns what the network's names stand for.
+// names returns the network's names and their addresses.
 func (c *Config) names() []namedAddrs {
-	var own []netip.Addr
-	for _, p := range c.prefixes() {
-		own = append(own, p.Addr())
-	}
-
-	names := append([]namedAddrs{{PortName, own}}, c.metadataNames()...)
+	names := append([]namedAddrs{{PortName, c.own()}}, c.metadataNames()...)
 	if c.PortName != PortName {
-		names = append(names, namedAddrs{c.PortName, own})
+		names = append(names, namedAddrs{c.PortName, c.own()})
 	}
 
 	for i := range c.Hosts {
@@ -227,7 +205,7 @@ func (c *Config) names() []namedAddrs {
 	return names
 }
 
-// ask puts a question to this computer's resolvers, one after the other.
+// ask sends a query to this computer's resolvers, one after the other.
 func (c *Config) ask(ctx context.Context, query *dns.Msg, overTCP bool) (*dns.Msg, error) {
 	client := dns.Client{Timeout: 3 * time.Second}
 	if overTCP {
@@ -252,7 +230,7 @@ func (c *Config) ask(ctx context.Context, query *dns.Msg, overTCP bool) (*dns.Ms
 func HostResolvers() []string {
 	config, err := dns.ClientConfigFromFile("/etc/resolv.conf")
 	if err != nil {
-		return nil // questions are then answered with a failure that says so
+		return nil // queries are then answered with SERVFAIL
 	}
 
 	var resolvers []string

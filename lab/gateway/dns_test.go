@@ -103,8 +103,7 @@ func answerString(m *dns.Msg) string {
 	return strings.Join(words, " ")
 }
 
-// FuzzAnswerDNS sends any bytes to the server of an offline lab, which has an
-// answer of its own to all that is a message.
+// FuzzAnswerDNS sends any bytes to the server of an offline lab, which must answer every message itself.
 func FuzzAnswerDNS(f *testing.F) {
 	for _, m := range []*dns.Msg{
 		new(dns.Msg).SetQuestion("demo-controlplane-1.", dns.TypeANY), new(dns.Msg).SetQuestion("2.0.5.10.in-addr.arpa.", dns.TypePTR),
@@ -128,7 +127,7 @@ func FuzzAnswerDNS(f *testing.F) {
 
 		answer := cfg.answerDNS(query)
 		if answer == nil {
-			t.Fatalf("% x would be asked of the world", packet)
+			t.Fatalf("% x would be sent to the world", packet)
 		}
 
 		if _, err := answer.Pack(); err != nil || answer.Id != query.Id {

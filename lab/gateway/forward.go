@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// acceptAgain is how long a listener waits that cannot take a connection.
+// acceptAgain is how long a listener waits after a connection that it could not accept.
 const acceptAgain = 100 * time.Millisecond
 
-// dialTimeout is how long a connection to a machine may take: a few of TCP's
-// own tries, so that a lossy link is not taken for a dead one.
+// dialTimeout is how long a connection to a machine may take: several tries of TCP, so that it succeeds on a lossy
+// link.
 const dialTimeout = 10 * time.Second
 
-// Forward sends each connection made to l on to a TCP port of a machine, until
-// l or the gateway is closed. While the machine does not answer, connections
-// are reset.
+// Forward connects each connection to l with a TCP port of a machine, until l or the gateway is closed. While the
+// machine does not answer, connections are reset.
 func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
 	ctx, stop := context.WithCancel(g.done)
 	context.AfterFunc(ctx, func() { _ = l.Close() })
@@ -36,9 +35,9 @@ func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
 			}
 
 			if err != nil {
-				g.cfg.Log.Warn("connection not taken", "listener", l.Addr(), "error", err)
+				g.cfg.Log.Warn("connection not accepted", "listener", l.Addr(), "error", err)
 
-				wait(ctx, acceptAgain) // too many open files, which others close
+				wait(ctx, acceptAgain) // too many open files
 
 				continue
 			}
@@ -58,7 +57,7 @@ func (g *Gateway) splice(ctx context.Context, near net.Conn, to netip.AddrPort) 
 	cancel()
 
 	if err != nil {
-		// A reset is what the client would see from a machine whose port is shut.
+		// The client gets a reset, as from a machine whose port is closed.
 		if tcp, ok := near.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
 		}

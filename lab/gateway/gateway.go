@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gateway is the router of one of the lab's networks, and all the
-// services that a machine finds there: DHCP and DHCPv6 with a fixed lease for
-// each machine, router advertisements, DNS for the lab's names, NTP with this
-// computer's time, a cloud's metadata server, and the way in: ports of loopback
-// forwarded to the machines.
+// Package gateway is the router of one of the lab's networks, with its services: DHCP and DHCPv6 with a fixed lease for
+// each machine, router advertisements, DNS for the lab's names, NTP with this computer's time, a cloud's metadata
+// server, and ports of loopback that are forwarded to the machines.
 //
-// It is a TCP/IP stack of its own (gVisor's) on a port of the lab's switch. A
-// network has IPv4, IPv6 or both (Config.Subnet4, Config.Subnet6); it exists
-// nowhere else, and never on this computer. Each network of a lab has its own
-// Gateway, with its own port name if they share a switch.
+// It is a TCP/IP stack of its own (gVisor's) on a port of the lab's switch. A network has IPv4, IPv6 or both
+// (Config.Subnet4, Config.Subnet6), and exists only inside the lab. Each network of a lab has its own Gateway; gateways
+// on one switch need different port names.
 //
-// Services can misbehave, from the start (Config) and while they run (SetDHCP,
-// SetDHCPv6, SetRA, SetDNS, SetNTP, SetMetadata); the zero value of each
-// behaviour is a healthy service. A second DHCP server on a network is one more
-// Gateway with Services limited to ServiceDHCP and a port name, hardware address
-// and IP address of its own.
+// Services can misbehave, from the start (Config) and while they run (SetDHCP, SetDHCPv6, SetRA, SetDNS, SetNTP,
+// SetMetadata). The zero value of each behaviour is a healthy service. A second DHCP server on a network is one more
+// Gateway, with only ServiceDHCP, and with a port name, hardware address and IP address of its own.
 //
-// An offline gateway has no code path by which a packet could leave the lab: it
-// answers traffic for the world with "network unreachable", so that a client
-// fails at once instead of waiting. Otherwise connections are made again from
-// this computer's own sockets (gvisor-tap-vsock's forwarders), and names that
-// are not the lab's are asked of this computer's resolvers. The lab's networks,
-// link-local addresses and the addresses of clouds' metadata servers are never
-// dialled on this computer.
+// An offline gateway has no code path on which a packet could leave the lab: it answers traffic for the world with
+// "network unreachable", so that a client fails at once instead of waiting. Any other gateway connects to the world
+// from this computer's own sockets (gvisor-tap-vsock's forwarders), and sends queries for names that are not the lab's
+// to this computer's resolvers. It never connects to the lab's networks, link-local addresses or the addresses of
+// clouds' metadata servers from this computer.
 package gateway
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,7 +101,7 @@ func New(sw *netswitch.Switch, cfg Config) (*Gateway, error) {
 	return g, nil
 }
 
-// serve starts the services that the configuration has.
+// serve starts the configured services.
 func (g *Gateway) serve(ctx context.Context) error {
 	starts := map[Service]func(context.Context) error{
 		ServiceDHCP: g.serveDHCP, ServiceDHCPv6: g.serveDHCPv6, ServiceRA: g.serveRA,
@@ -126,12 +120,21 @@ func (g *Gateway) serve(ctx context.Context) error {
 // run starts a task that Close waits for.
 func (g *Gateway) run(task func()) { g.tasks.Go(task) }
 
-// delayedLimit is how many requests wait at once for the delays of services.
+// serveUntilClosed runs a server until ctx ends, which closes what it serves.
+func (g *Gateway) serveUntilClosed(ctx context.Context, name string, serve func() error, closed ...io.Closer) {
+	context.AfterFunc(ctx, func() { _ = closeAll(closed) })
+	g.run(func() {
+		if err := serve(); err != nil && ctx.Err() == nil {
+			g.cfg.Log.Error(name+" stopped", "error", err)
+		}
+	})
+}
+
+// delayedLimit bounds the requests that wait for the delays of services.
 const delayedLimit = 1024
 
-// pause waits for a service's configured delay. It returns false when the
-// gateway closes meanwhile, and at once for more requests than it can keep: a
-// machine that floods a slow service is not answered.
+// pause waits for a service's configured delay. It returns false when the gateway closes during the delay, and at once
+// when too many requests wait: a machine that floods a slow service gets no answers.
 func (g *Gateway) pause(d time.Duration) bool {
 	if d <= 0 {
 		return g.done.Err() == nil

@@ -27,8 +27,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func ips(list []net.IP) string { return fmt.Sprint(list) }
 
-// machine is a host on the lab's switch, with a stack in this process, that
-// routes the world through the gateway.
+// machine is a host on the lab's switch, with a stack in this process, whose default router is the gateway.
 type machine struct{ *netStack }
 
 // newLab returns a switch with a gateway and the configuration's first machine.
@@ -51,8 +50,7 @@ func newGateway(t *testing.T, sw *netswitch.Switch, cfg *Config) *Gateway {
 	return gw
 }
 
-// newMachine returns the configuration's first machine. It has its IPv4 address
-// already, and gives itself the IPv6 address.
+// newMachine returns the configuration's first machine. It has its IPv4 address, and gives itself an IPv6 address.
 func newMachine(t *testing.T, sw *netswitch.Switch, cfg *Config) *machine {
 	host := cfg.Hosts[0]
 
@@ -133,7 +131,7 @@ func TestDNSOverTheSwitch(t *testing.T) {
 	}
 }
 
-// packetConn lets the DNS library see that a connection keeps message bounds.
+// packetConn shows the DNS library that a connection keeps message boundaries.
 type packetConn struct{ net.Conn }
 
 func (c packetConn) ReadFrom(b []byte) (int, net.Addr, error) {
@@ -158,7 +156,7 @@ func TestNTPOverTheSwitch(t *testing.T) {
 		t.Error(err)
 	}
 
-	if answer.ClockOffset.Abs() > 100*time.Millisecond+answer.RTT/2 { // what the way took may be on one side
+	if answer.ClockOffset.Abs() > 100*time.Millisecond+answer.RTT/2 { // the round trip may be on one side only
 		t.Errorf("got offset %v from this computer's own clock", answer.ClockOffset)
 	}
 }
@@ -207,8 +205,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// testForward checks forwarding to a machine's address, where connections come
-// from the gateway's.
+// testForward checks forwarding to a machine's address. Connections must come from the gateway's.
 func testForward(t *testing.T, sw *netswitch.Switch, gw *Gateway, m *machine, to netip.Addr, from string) {
 	service, err := gonet.ListenTCP(m.Stack, endpoint(netip.Addr{}, 50000), protocolOf(to))
 	if err != nil {
@@ -279,11 +276,11 @@ func testForward(t *testing.T, sw *netswitch.Switch, gw *Gateway, m *machine, to
 	sw.Heal()
 
 	if got, err := exchange(forward(6443), nil); err == nil {
-		t.Errorf("a shut port answered %q, want a reset connection", got)
+		t.Errorf("a closed port answered %q, want a reset connection", got)
 	}
 }
 
-// shortOfFiles is a listener whose first connections cannot be taken.
+// shortOfFiles is a listener whose first connections cannot be accepted.
 type shortOfFiles struct {
 	net.Listener
 	failures atomic.Int32
@@ -297,8 +294,7 @@ func (l *shortOfFiles) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestForwardOutlivesWantOfFiles checks that a port is forwarded again when the
-// process has room for connections again.
+// TestForwardOutlivesWantOfFiles checks that a port is forwarded again when the process can open files again.
 func TestForwardOutlivesWantOfFiles(t *testing.T) {
 	_, gw, m := newLab(t)
 
@@ -331,8 +327,7 @@ func TestForwardOutlivesWantOfFiles(t *testing.T) {
 	_ = arrived.Close()
 }
 
-// TestOfflineRefusesAtOnce checks that a client does not wait for a world that
-// is not there.
+// TestOfflineRefusesAtOnce checks that a client in an offline lab does not wait for the world.
 func TestOfflineRefusesAtOnce(t *testing.T) {
 	_, _, m := newLab(t, dualStack)
 	m.waitFor(t, netip.MustParseAddr("fd05::5054:ff:fe00:2"))

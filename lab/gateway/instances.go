@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -22,22 +23,12 @@ func (c *Config) allInstances() []metadata.Instance {
 	return instances
 }
 
-// instance fills in what a host's instance leaves to the network.
+// instance fills in what a host's instance leaves out.
 func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
-	if in.Platform == "" {
-		in.Platform = c.Cloud
-	}
-
-	in.Name = h.Name
-
-	if in.Domain == "" {
-		in.Domain = c.Domain
-	}
+	in.Platform, in.Name, in.Domain = cmp.Or(in.Platform, c.Cloud), h.Name, cmp.Or(in.Domain, c.Domain)
 
 	if in.DNS == nil && c.has(ServiceDNS) {
-		for _, own := range c.prefixes() {
-			in.DNS = append(in.DNS, own.Addr())
-		}
+		in.DNS = c.own()
 	}
 
 	if in.Cards != nil {
@@ -47,23 +38,13 @@ func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
 	card := metadata.Card{MAC: h.MAC, MTU: int(c.MTU)}
 
 	if c.Subnet4.IsValid() {
-		router := c.Addr4
-		if c.Router4.IsValid() {
-			router = c.Router4
-		}
-
 		card.Addrs = append(card.Addrs, netip.PrefixFrom(h.Addr4, c.Subnet4.Bits()))
-		card.Routers = append(card.Routers, router)
+		card.Routers = append(card.Routers, cmp.Or(c.Router4, c.Addr4))
 	}
 
 	if c.Subnet6.IsValid() {
-		router := c.Addr6
-		if c.Router6.IsValid() {
-			router = c.Router6
-		}
-
 		card.Addrs = append(card.Addrs, netip.PrefixFrom(h.Addr6, c.Subnet6.Bits()))
-		card.Routers = append(card.Routers, router)
+		card.Routers = append(card.Routers, cmp.Or(c.Router6, c.Addr6))
 	}
 
 	in.Cards = []metadata.Card{card}
@@ -71,12 +52,13 @@ func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
 	return in
 }
 
-// clouds returns the platforms that the network's metadata server plays.
+// clouds returns the platforms of the network's metadata server.
 func (c *Config) clouds() []string {
-	var clouds []string
 	if !c.has(ServiceMetadata) {
 		return nil
 	}
+
+	var clouds []string
 
 	for _, in := range c.allInstances() {
 		if !slices.Contains(clouds, in.Platform) {
@@ -87,18 +69,13 @@ func (c *Config) clouds() []string {
 	return clouds
 }
 
-// metadataAddrs returns where the metadata server listens: where its clouds do,
-// on the gateway's own addresses too, which some clouds have instead.
+// metadataAddrs returns the addresses of the metadata server: those of its clouds, and the gateway's own, which some
+// clouds use instead.
 func (c *Config) metadataAddrs() []netip.Addr {
-	addrs := c.fixedMetadataAddrs()
-	for _, own := range c.prefixes() {
-		addrs = append(addrs, own.Addr())
-	}
-
-	return addrs
+	return append(c.fixedMetadataAddrs(), c.own()...)
 }
 
-// metadataPrefixes are the metadata server's own addresses for the stack.
+// metadataPrefixes returns the metadata server's own addresses for the stack.
 func (c *Config) metadataPrefixes() []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, addr := range c.fixedMetadataAddrs() {
@@ -108,18 +85,14 @@ func (c *Config) metadataPrefixes() []netip.Prefix {
 	return prefixes
 }
 
-// metadataNames returns what DNS has for the network's clouds.
+// metadataNames returns the DNS names of the network's clouds.
 func (c *Config) metadataNames() []namedAddrs {
 	var names []namedAddrs
 
 	for _, cloud := range c.clouds() {
-		addrs := slices.DeleteFunc(slices.Clone(metadata.Addresses(cloud)), func(addr netip.Addr) bool {
-			return !slices.Contains(c.fixedMetadataAddrs(), addr)
-		})
+		addrs := slices.DeleteFunc(slices.Clone(metadata.Addresses(cloud)), func(addr netip.Addr) bool { return !c.family(addr) })
 		if len(addrs) == 0 {
-			for _, own := range c.prefixes() {
-				addrs = append(addrs, own.Addr())
-			}
+			addrs = c.own()
 		}
 
 		for _, name := range metadata.Names(cloud) {
@@ -135,12 +108,16 @@ func (c *Config) fixedMetadataAddrs() []netip.Addr {
 
 	for _, cloud := range c.clouds() {
 		for _, addr := range metadata.Addresses(cloud) {
-			family := addr.Is4() && c.Subnet4.IsValid() || addr.Is6() && c.Subnet6.IsValid()
-			if family && !slices.Contains(addrs, addr) {
+			if c.family(addr) && !slices.Contains(addrs, addr) {
 				addrs = append(addrs, addr)
 			}
 		}
 	}
 
 	return addrs
+}
+
+// family reports whether the network has an address's protocol.
+func (c *Config) family(addr netip.Addr) bool {
+	return addr.Is4() && c.Subnet4.IsValid() || addr.Is6() && c.Subnet6.IsValid()
 }

@@ -17,10 +17,10 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 )
 
-// dualStack gives the test's network IPv6 besides IPv4.
+// dualStack adds IPv6 to the test's network.
 func dualStack(c *Config) { c.Subnet6 = netip.MustParsePrefix("fd05::/64") }
 
-// onlyIPv6 gives it IPv6 in place of IPv4.
+// onlyIPv6 replaces IPv4 by IPv6.
 func onlyIPv6(c *Config) {
 	dualStack(c)
 
@@ -121,8 +121,7 @@ func TestDefaultSubnet6(t *testing.T) {
 	}
 }
 
-// TestTwoGateways checks that networks of one process do not disturb each other,
-// and that gateways can share a switch.
+// TestTwoGateways checks that networks in one process are independent, and that gateways can share a switch.
 func TestTwoGateways(t *testing.T) {
 	sw, _, m := newLab(t, dualStack)
 	m.waitFor(t, netip.MustParseAddr("fd05::5054:ff:fe00:2"))
@@ -155,8 +154,8 @@ func TestTwoGateways(t *testing.T) {
 	}
 }
 
-// TestInsideGoesThroughTheRouter checks that the gateway of a network reaches
-// the lab's other networks through the router that it is told.
+// TestInsideGoesThroughTheRouter checks that the gateway of a network reaches the lab's other networks through its
+// configured router.
 func TestInsideGoesThroughTheRouter(t *testing.T) {
 	sw := netswitch.New(1)
 	cfg := testConfig(t, dualStack, func(c *Config) {
@@ -191,8 +190,7 @@ func TestInsideGoesThroughTheRouter(t *testing.T) {
 	}
 }
 
-// TestDelegatedPrefixIsRouted checks that the gateway finds a host's delegated
-// prefix behind that host.
+// TestDelegatedPrefixIsRouted checks that the gateway routes a host's delegated prefix to that host.
 func TestDelegatedPrefixIsRouted(t *testing.T) {
 	_, gw, m := newLab(t, leased6)
 	behind := netip.MustParseAddr("fd05:0:0:101::7")

@@ -17,15 +17,15 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv6/nclient6"
 	"github.com/miekg/dns"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
 	"golang.org/x/sys/unix"
 )
 
-// TestRealKernel checks what a real kernel makes of the network: it configures
-// itself by router advertisements and both DHCP protocols, reaches every
-// service, and is told that there is no world.
+// TestRealKernel checks the network with a real kernel: it configures itself by router advertisements and both DHCP
+// protocols, reaches every service, and gets "network unreachable" from the rest of the world.
 func TestRealKernel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -41,7 +41,7 @@ func TestRealKernel(t *testing.T) {
 	card := plugTap(t, sw)
 	cfg := testConfig(t, leased6, onCloud("hcloud"), func(c *Config) {
 		c.Hosts[0].MAC = card.HardwareAddr
-		c.RA.Interval, c.RA.Goodbye = raSpacing, true // the kernel asks before the gateway is there
+		c.RA.Interval, c.RA.Goodbye = raSpacing, true // the kernel sends its solicitation before the gateway starts
 	})
 	gw := newGateway(t, sw, cfg)
 
@@ -73,7 +73,7 @@ func TestRealKernel(t *testing.T) {
 	}
 	eventually(t, "the kernel has the default router", hasRouter)
 
-	lease, err := (&dhcp4.Link{Name: card.Name, HardwareAddr: card.HardwareAddr}).Acquire(t.Context(), 30*time.Second)
+	lease, err := (&dhcp4.Link{Name: card.Name, HardwareAddr: card.HardwareAddr}).Ask(t.Context(), dhcp.Acquire, nil, 30*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestRealKernel(t *testing.T) {
 		}
 	}
 
-	// The way in, to both addresses.
+	// Forwarded ports, to both addresses.
 	for _, addr := range []string{"10.5.0.2", "fd05::2", slaac.String()} {
 		l, err := net.Listen("tcp", net.JoinHostPort(addr, "50000"))
 		if err != nil {
@@ -161,7 +161,7 @@ func TestRealKernel(t *testing.T) {
 	}
 
 	gw.Close()
-	eventually(t, "the router that left is gone", func() bool { return !hasRouter() })
+	eventually(t, "the router is removed", func() bool { return !hasRouter() })
 }
 
 func eventually(t *testing.T, what string, is func() bool) {
@@ -174,8 +174,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// plugTap returns a card of the test's own network namespace that is plugged
-// into a switch.
+// plugTap returns a card of the test's own network namespace that is plugged into a switch.
 func plugTap(t *testing.T, sw *netswitch.Switch) *net.Interface {
 	t.Helper()
 

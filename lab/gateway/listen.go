@@ -14,8 +14,8 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 )
 
-// listenAny opens a UDP port on all of the gateway's addresses. It receives and
-// sends broadcasts, which gonet's own functions cannot.
+// listenAny opens a UDP port on all of the gateway's addresses. It receives and sends broadcasts, which gonet's own
+// functions cannot.
 func (g *Gateway) listenAny(protocol tcpip.NetworkProtocolNumber, port uint16) (net.PacketConn, error) {
 	var wq waiter.Queue
 

@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A UDP flow out of the lab is forgotten 90 s after its last datagram.
+	// A UDP flow out of the lab ends 90 s after its last datagram.
 	leak.Main(m, "github.com/containers/gvisor-tap-vsock/pkg/services/forwarder.(*UDPProxy).replyLoop")
 }

@@ -16,14 +16,13 @@ import (
 )
 
 const (
-	// metadataPort is where every cloud serves.
+	// metadataPort is that of every cloud.
 	metadataPort = 80
 	// metadataPatience is how long a connection without a request is kept.
 	metadataPatience = time.Minute
 )
 
-// linkLocal4 is where hosts have addresses before any other, and most clouds
-// their metadata servers.
+// linkLocal4 has the first addresses of hosts, and the metadata servers of most clouds.
 var linkLocal4 = netip.MustParsePrefix("169.254.0.0/16")
 
 func (g *Gateway) serveMetadata(ctx context.Context) error {
@@ -39,18 +38,13 @@ func (g *Gateway) serveMetadata(ctx context.Context) error {
 		return fmt.Errorf("start the metadata server: %w", err)
 	}
 
-	// A machine that loses its power in the middle of a request ends no connection.
+	// A machine whose power is cut does not close its connections.
 	httpServer := &http.Server{
 		Handler: http.HandlerFunc(g.handleMetadata), ReadHeaderTimeout: metadataPatience, IdleTimeout: metadataPatience,
 	}
-	context.AfterFunc(ctx, func() { _ = httpServer.Close(); _ = closeAll(listeners) })
 
 	for _, l := range listeners {
-		g.run(func() {
-			if err := httpServer.Serve(l); ctx.Err() == nil {
-				g.cfg.Log.Error("metadata server stopped", "error", err)
-			}
-		})
+		g.serveUntilClosed(ctx, "metadata server", func() error { return httpServer.Serve(l) }, httpServer, l)
 	}
 
 	return nil
@@ -63,7 +57,7 @@ func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
 	case behaviour.Silent:
 		<-r.Context().Done()
 	case !g.pause(behaviour.Delay):
-		panic(http.ErrAbortHandler) // resets the connection: nothing else is no answer
+		panic(http.ErrAbortHandler) // resets the connection, which sends no answer
 	case behaviour.Status != 0:
 		http.Error(w, http.StatusText(behaviour.Status), behaviour.Status)
 	default:
@@ -82,7 +76,7 @@ func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
 		}
 
 		if host == nil {
-			g.cfg.Log.Warn("metadata not told", "client", from, "path", r.URL.Path, "error", "no host has this address")
+			g.cfg.Log.Warn("metadata request not answered", "client", from, "path", r.URL.Path, "error", "no host has this address")
 			http.Error(w, "no instance has this address", http.StatusNotFound)
 
 			return
@@ -93,8 +87,8 @@ func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// neighbor returns the hardware address that an address on the link belongs to,
-// or nil. Hosts that have no lease yet ask with addresses of their own choice.
+// neighbor returns the hardware address of an address on the link, or nil. Hosts without a lease send requests from
+// addresses of their own choice.
 func (g *Gateway) neighbor(addr netip.Addr) net.HardwareAddr {
 	entries, err := g.stack.Neighbors(nic, protocolOf(addr))
 	if err != nil {
@@ -121,7 +115,7 @@ func (c *Config) hostByAddr(addr netip.Addr) *Host {
 	return nil
 }
 
-// SetInstance changes what the metadata server tells of a host from now on.
+// SetInstance changes the data of a host on the metadata server.
 func (g *Gateway) SetInstance(host string, instance metadata.Instance) error {
 	current := g.instances.get()
 	if current == nil {

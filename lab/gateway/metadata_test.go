@@ -28,7 +28,7 @@ func onCloud(cloud string) func(*Config) {
 	}
 }
 
-// client is an HTTP client on the machine, that asks from a port if one is given.
+// client returns an HTTP client on the machine, with a port of its own unless that is 0.
 func (m *machine) client(from uint16) *http.Client {
 	return &http.Client{
 		Timeout: 30 * time.Second,
@@ -100,8 +100,8 @@ func TestMetadataOverTheSwitch(t *testing.T) {
 	}
 }
 
-// TestMetadataWithoutLease checks that a machine which has given itself an IPv4
-// address is known by its hardware address.
+// TestMetadataWithoutLease checks that a machine with an IPv4 address of its own choice is identified by its hardware
+// address.
 func TestMetadataWithoutLease(t *testing.T) {
 	sw := netswitch.New(1)
 	cfg := testConfig(t, onCloud("openstack"))
@@ -171,8 +171,7 @@ func TestSetInstance(t *testing.T) {
 	}
 }
 
-// TestMetadataNames checks that DNS has the names of clouds' servers, only on
-// their networks.
+// TestMetadataNames checks that DNS has the names of clouds' servers only on their networks.
 func TestMetadataNames(t *testing.T) {
 	for _, tt := range []struct {
 		cloud, name string

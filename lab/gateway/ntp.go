@@ -17,8 +17,8 @@ const (
 	ntpLen    = 48
 	ntpClient = 3
 	ntpServer = 4
-	// ntpUnsynchronized is the leap indicator of a clock that was never set;
-	// ntpStratumMax the stratum of its server.
+	// ntpUnsynchronized is the leap indicator of a clock that was never set, and ntpStratumMax the stratum of its
+	// server.
 	ntpUnsynchronized = 3
 	ntpStratumMax     = 16
 	// ntpEpoch is 1 January 1970 in seconds of NTP's era 0.
@@ -32,12 +32,7 @@ func (g *Gateway) serveNTP(ctx context.Context) error {
 	}
 
 	for _, conn := range conns {
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		g.run(func() {
-			if err := g.answerNTPOn(conn); ctx.Err() == nil {
-				g.cfg.Log.Error("NTP stopped", "error", err)
-			}
-		})
+		g.serveUntilClosed(ctx, "NTP", func() error { return g.answerNTPOn(conn) }, conn)
 	}
 
 	return nil
@@ -76,13 +71,12 @@ func (g *Gateway) answerNTPOn(conn net.PacketConn) error {
 	}
 }
 
-// clock is what a server's clock shows at a time, when it behaves so from
-// another on.
+// clock returns what a server's clock shows at a time t, if it has this behaviour since from.
 func (b NTPBehaviour) clock(t, from time.Time) time.Time {
 	return t.Add(b.Offset + time.Duration(b.Drift*float64(t.Sub(from))))
 }
 
-// answerNTP returns the answer to a client's packet, or nil when it is none.
+// answerNTP returns the answer to a client's packet, or nil for another packet.
 func answerNTP(request []byte, b NTPBehaviour, received time.Time, now func() time.Time) []byte {
 	if len(request) < ntpLen {
 		return nil
@@ -108,11 +102,11 @@ func answerNTP(request []byte, b NTPBehaviour, received time.Time, now func() ti
 	case reply[1] == 1:
 		copy(reply[12:16], "LOCL")
 	case reply[1] < ntpStratumMax:
-		copy(reply[12:16], []byte{192, 0, 2, 123}) // the server's own server: an address for documentation
+		copy(reply[12:16], []byte{192, 0, 2, 123}) // the server's own server, an address for documentation
 	}
 
 	if reply[1] < ntpStratumMax {
-		binary.BigEndian.PutUint64(reply[16:], ntpTime(received)) // the clock was last set
+		binary.BigEndian.PutUint64(reply[16:], ntpTime(received)) // when the clock was last set
 	}
 
 	copy(reply[24:32], request[40:48]) // origin: the client's transmit time
@@ -122,7 +116,7 @@ func answerNTP(request []byte, b NTPBehaviour, received time.Time, now func() ti
 	return reply
 }
 
-// ntpTime is a time as seconds and their fraction, 32 bits each.
+// ntpTime returns a time as seconds and their fraction, 32 bits each.
 func ntpTime(t time.Time) uint64 {
 	seconds := uint64(t.Unix()) + ntpEpoch
 	fraction := uint64(t.Nanosecond()) << 32 / uint64(time.Second)

@@ -22,15 +22,13 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 )
 
-// The world that TestOffline has on the loopback of its own network namespace,
-// and the port on which it hears.
+// The addresses of TestOffline's world, on the loopback of its own network namespace, and the port on which it listens.
 var worldAddrs = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
 
 const worldPort = 4453
 
-// TestOffline checks with the kernel's own counters that nothing leaves the lab
-// through an offline gateway. The same through a gateway with a way out shows
-// that the world would have heard it.
+// TestOffline checks with the kernel's own counters that nothing leaves the lab through an offline gateway. The same
+// packets through an online gateway show that the world would have received them.
 func TestOffline(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -87,7 +85,7 @@ func TestOffline(t *testing.T) {
 				t.Errorf("got answer %q, want %q", answerString(answer), want)
 			}
 
-			// What is on its way arrives.
+			// Wait for packets in transit.
 			for deadline := time.Now().Add(30 * time.Second); len(heard()) < len(tt.want) && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -101,14 +99,14 @@ func TestOffline(t *testing.T) {
 			}
 
 			if d := cmp.Diff(tt.want, heard()); d != "" {
-				t.Errorf("the world heard (-want +got):\n%s", d)
+				t.Errorf("the world received (-want +got):\n%s", d)
 			}
 		})
 	}
 }
 
-// startWorld puts the world's addresses on this namespace's loopback and returns
-// what it has heard, in order of the texts.
+// startWorld adds the world's addresses to this namespace's loopback, and returns a function for the received texts, in
+// order.
 func startWorld(t *testing.T) func() []string {
 	t.Helper()
 
@@ -203,7 +201,7 @@ func startWorld(t *testing.T) func() []string {
 	}
 }
 
-// kernelPackets is how many IP packets this namespace's kernel has sent.
+// kernelPackets returns how many IP packets this namespace's kernel has sent.
 func kernelPackets(t *testing.T) (sent int) {
 	t.Helper()
 

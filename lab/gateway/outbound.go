@@ -18,8 +18,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
 )
 
-// refuseOutbound makes the stack a router that knows no network but the lab's,
-// and says so to who asks for another.
+// refuseOutbound makes the stack a router that knows only the lab's network, and answers packets for others with
+// "network unreachable".
 func refuseOutbound(s *stack.Stack) error {
 	for _, protocol := range []tcpip.NetworkProtocolNumber{ipv4.ProtocolNumber, ipv6.ProtocolNumber} {
 		if err := s.SetForwardingDefaultAndAllNICs(protocol, true); err != nil {
@@ -30,11 +30,10 @@ func refuseOutbound(s *stack.Stack) error {
 	return nil
 }
 
-// openOutbound takes connections to any address beyond the lab and makes them
-// from this computer's own sockets.
+// openOutbound accepts connections to addresses outside the lab, and connects them from this computer's own sockets.
 func openOutbound(s *stack.Stack, lab []netip.Prefix) error {
 	if err := s.SetPromiscuousMode(nic, true); err != nil {
-		return stackError("take packets for any address", err)
+		return stackError("accept packets for any address", err)
 	}
 
 	if err := s.SetSpoofing(nic, true); err != nil {
@@ -54,9 +53,8 @@ func openOutbound(s *stack.Stack, lab []netip.Prefix) error {
 
 type packetHandler = func(stack.TransportEndpointID, *stack.PacketBuffer) bool
 
-// beyond keeps the lab's own addresses from being dialled on this computer,
-// where they are someone else's or no one's, and those of metadata servers, which
-// would tell this computer's own secrets.
+// beyond refuses connections to the lab's own addresses, which belong to other hosts or to none outside the lab, and to
+// metadata servers, which would send this computer's secrets.
 func beyond(lab []netip.Prefix, handle packetHandler) packetHandler {
 	return func(id stack.TransportEndpointID, pkt *stack.PacketBuffer) bool {
 		to, ok := netip.AddrFromSlice(id.LocalAddress.AsSlice())

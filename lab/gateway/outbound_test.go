@@ -15,8 +15,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// TestBeyond checks which addresses are dialled on this computer at all: never
-// its own loopback, nor what has the lab's addresses outside.
+// TestBeyond checks to which addresses the gateway connects from this computer: never to its own loopback, or to hosts
+// outside with the lab's addresses.
 func TestBeyond(t *testing.T) {
 	for to, want := range map[string]bool{
 		"192.0.2.1": true, "10.6.0.1": true,
@@ -39,8 +39,7 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// TestOnlineGatewayStarts checks that a gateway with a way out comes up and goes
-// down.
+// TestOnlineGatewayStarts checks that an online gateway starts and ends.
 func TestOnlineGatewayStarts(t *testing.T) {
 	cfg := testConfig(t, dualStack)
 	cfg.Offline = false
@@ -53,8 +52,8 @@ func TestOnlineGatewayStarts(t *testing.T) {
 	gw.Close()
 }
 
-// TestGatewayAnswersForItself checks that a gateway, with a way out or none,
-// does not take the addresses of others on its network.
+// TestGatewayAnswersForItself checks that neither an online nor an offline gateway answers for the addresses of others
+// on its network.
 func TestGatewayAnswersForItself(t *testing.T) {
 	for _, offline := range []bool{true, false} {
 		sw := netswitch.New(1)
@@ -93,7 +92,7 @@ func TestGatewayAnswersForItself(t *testing.T) {
 		}
 
 		got := map[string]bool{}
-		// The answers that are right come; those that are wrong would have by then.
+		// When the right answers are there, wrong ones would be too.
 		for wait := 30 * time.Second; ; {
 			select {
 			case addr := <-answers:

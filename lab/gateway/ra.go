@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,8 +13,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Times of router advertisements where none are configured. Hosts ask when they
-// come up, so that the interval only matters for changes.
+// The default times of router advertisements. Hosts send solicitations when they come up, so that the interval only
+// matters for changes.
 const (
 	raInterval  = 10 * time.Second
 	raLifetime  = 30 * time.Minute
@@ -21,44 +22,38 @@ const (
 	raPreferred = 4 * time.Hour
 	// raLifetimeMax is the longest router lifetime (RFC 8319, 4).
 	raLifetimeMax = 65535 * time.Second
-	// raInfinite is the first prefix lifetime that means for ever.
+	// raInfinite is the shortest prefix lifetime that is infinite.
 	raInfinite = 0xffffffff * time.Second
-	// raSpacing is the least time between two advertisements (RFC 4861's is
-	// three seconds, which a lab that boots should not wait for).
+	// raSpacing is the shortest time between two advertisements. RFC 4861 has three seconds, too long for a lab that
+	// boots.
 	raSpacing = 100 * time.Millisecond
-	// raOptions is how many bytes of DNS servers and search domains leave an
-	// advertisement within the MTU that every IPv6 network has.
+	// raOptions is the largest size of DNS servers and search domains with which an advertisement fits the smallest MTU
+	// of IPv6.
 	raOptions = 1024
-	// raHopLimit is the hop limit that hosts are told to send with.
+	// raHopLimit is the hop limit that hosts must use.
 	raHopLimit = 64
 )
 
-// RouterAdvertisement is what the network's router tells hosts (RFC 4861, 4.2).
-// The zero value announces the gateway as default router for half an hour, its
-// subnet for addresses that hosts give themselves (SLAAC), the MTU, and the
+// RouterAdvertisement describes the network's router to hosts (RFC 4861, 4.2). The zero value announces the gateway as
+// default router for half an hour, its subnet for addresses that hosts give themselves (SLAAC), the MTU, and the
 // gateway as DNS server.
 type RouterAdvertisement struct {
-	// Off announces nothing.
+	// Off sends no advertisements.
 	Off bool `json:",omitempty"`
-	// Interval between advertisements, 10 s if zero. Hosts that ask are answered
-	// at once.
+	// Interval between advertisements, 10 s by default. Solicitations are answered at once.
 	Interval time.Duration `json:",omitempty"`
-	// Lifetime as default router, 30 minutes if zero. NotDefault announces
-	// lifetime 0: this is no default router.
+	// Lifetime as default router, 30 minutes by default. NotDefault announces lifetime 0: this is not a default router.
 	Lifetime   time.Duration `json:",omitempty"`
 	NotDefault bool          `json:",omitempty"`
-	// Managed and Other are the M and O flags: DHCPv6 has addresses, or other
-	// configuration only.
+	// Managed and Other are the M and O flags: DHCPv6 has addresses, or other configuration only.
 	Managed bool `json:",omitempty"`
 	Other   bool `json:",omitempty"`
-	// NoPrefix leaves out the prefix information. NoOnLink clears its L flag,
-	// NoAutonomous its A flag.
+	// NoPrefix leaves out the prefix information. NoOnLink clears its L flag, NoAutonomous its A flag.
 	NoPrefix     bool `json:",omitempty"`
 	NoOnLink     bool `json:",omitempty"`
 	NoAutonomous bool `json:",omitempty"`
-	// Valid and Preferred are the prefix's lifetimes, 24 h and 4 h if zero.
-	// Deprecated announces preferred lifetime 0, Withdrawn both as 0: hosts give
-	// up the addresses soon (RFC 4862, 5.5.3).
+	// Valid and Preferred are the prefix's lifetimes, by default 24 h and 4 h. Deprecated announces preferred lifetime
+	// 0, Withdrawn both as 0: hosts remove the addresses soon (RFC 4862, 5.5.3).
 	Valid      time.Duration `json:",omitempty"`
 	Preferred  time.Duration `json:",omitempty"`
 	Deprecated bool          `json:",omitempty"`
@@ -66,28 +61,27 @@ type RouterAdvertisement struct {
 	// NoMTU leaves out the MTU; MTU announces another one than the network's.
 	NoMTU bool   `json:",omitempty"`
 	MTU   uint32 `json:",omitempty"`
-	// NoDNS leaves out DNS servers and search domains (RFC 8106); DNS announces
-	// other servers than the gateway, Search other domains than Config.Domain.
+	// NoDNS leaves out DNS servers and search domains (RFC 8106); DNS announces other servers than the gateway, Search
+	// other domains than Config.Domain.
 	NoDNS  bool         `json:",omitempty"`
 	DNS    []netip.Addr `json:",omitempty"`
 	Search []string     `json:",omitempty"`
-	// From is the router that is announced, if not the gateway itself.
+	// From is the router to announce, by default the gateway.
 	From AnnouncedRouter `json:",omitzero"`
-	// Goodbye announces lifetime 0 when the gateway closes or announcing is
-	// turned off, so that hosts drop the router at once.
+	// Goodbye announces lifetime 0 when the gateway closes or Off is set, so that hosts drop the router at once.
 	Goodbye bool `json:",omitempty"`
 }
 
-// AnnouncedRouter is a router on whose behalf a gateway advertises.
+// AnnouncedRouter is a router that a gateway announces.
 type AnnouncedRouter struct {
 	Addr netip.Addr // link-local
 	MAC  string     `json:",omitempty"`
 }
 
-// IsZero reports that the gateway is the router itself.
+// IsZero reports whether the gateway itself is the router.
 func (r AnnouncedRouter) IsZero() bool { return r == AnnouncedRouter{} }
 
-// Validate reports what cannot be announced.
+// Validate returns an error for what cannot be announced.
 func (r RouterAdvertisement) Validate() error {
 	if r.Interval < 0 || r.Interval > 0 && r.Interval < raSpacing {
 		return fmt.Errorf("router advertisement: interval %v is shorter than %v", r.Interval, raSpacing)
@@ -134,14 +128,14 @@ func (r RouterAdvertisement) Validate() error {
 	return nil
 }
 
-func (r RouterAdvertisement) interval() time.Duration { return orDefault(r.Interval, raInterval) }
+func (r RouterAdvertisement) interval() time.Duration { return cmp.Or(r.Interval, raInterval) }
 
 func (r RouterAdvertisement) lifetime() time.Duration {
 	if r.NotDefault {
 		return 0
 	}
 
-	return orDefault(r.Lifetime, raLifetime)
+	return cmp.Or(r.Lifetime, raLifetime)
 }
 
 func (r RouterAdvertisement) valid() time.Duration {
@@ -149,7 +143,7 @@ func (r RouterAdvertisement) valid() time.Duration {
 		return 0
 	}
 
-	return orDefault(r.Valid, raValid)
+	return cmp.Or(r.Valid, raValid)
 }
 
 func (r RouterAdvertisement) preferred() time.Duration {
@@ -164,34 +158,21 @@ func (r RouterAdvertisement) preferred() time.Duration {
 	return r.Preferred
 }
 
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-
-	return d
-}
-
-// SetRA changes what is announced, and announces it.
+// SetRA changes the advertisements, and sends one.
 func (g *Gateway) SetRA(r RouterAdvertisement) error {
 	if err := change(&g.ra, r); err != nil {
 		return err
 	}
 
-	g.solicit()
+	select {
+	case g.solicited <- struct{}{}:
+	default: // an advertisement is due already
+	}
 
 	return nil
 }
 
-// solicit makes the router advertise soon.
-func (g *Gateway) solicit() {
-	select {
-	case g.solicited <- struct{}{}:
-	default: // it will
-	}
-}
-
-// wait lets time pass, unless ctx is done.
+// wait waits for a time or until ctx is done.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -199,8 +180,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// heardAll forgets solicitations.
-func (g *Gateway) heardAll() {
+// discardSolicitations discards solicitations.
+func (g *Gateway) discardSolicitations() {
 	select {
 	case <-g.solicited:
 	default:
@@ -209,7 +190,7 @@ func (g *Gateway) heardAll() {
 
 func (g *Gateway) serveRA(ctx context.Context) error {
 	g.run(func() {
-		heard := RouterAdvertisement{Off: true} // what hosts know
+		heard := RouterAdvertisement{Off: true} // the latest advertisement
 
 		for {
 			ra := g.ra.get().value
@@ -227,7 +208,7 @@ func (g *Gateway) serveRA(ctx context.Context) error {
 			case <-time.After(ra.interval()):
 			case <-g.solicited:
 				wait(ctx, raSpacing)
-				g.heardAll() // one answer is for all who asked meanwhile
+				g.discardSolicitations() // one advertisement answers all solicitations
 			case <-ctx.Done():
 				if heard.Goodbye && !heard.Off {
 					g.port.Send(g.cfg.goodbye(heard))

@@ -165,8 +165,8 @@ func lifetimeText(d time.Duration) string {
 	return d.String()
 }
 
-// TestAdvertising checks when a router advertises: when it comes up, each
-// interval, for who asks, after a change, and a last time when it leaves.
+// TestAdvertising checks when a router sends advertisements: at its start, at each interval, after a solicitation,
+// after a change, and at its end.
 func TestAdvertising(t *testing.T) {
 	sw := netswitch.New(1)
 	heard := make(chan string, 100)
@@ -214,7 +214,7 @@ func TestAdvertising(t *testing.T) {
 
 	next("30m0s")
 
-	// One answer is for all; two where this computer was busy between them.
+	// One answer is for all, or two if this computer was busy.
 	select {
 	case <-heard:
 	case <-time.After(3 * raSpacing):
@@ -282,14 +282,14 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzIsSolicitation checks that no frame is too short to look at.
+// FuzzIsSolicitation checks that no short frame causes a crash.
 func FuzzIsSolicitation(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(ipv6Frame(DefaultMAC, netip.IPv6LinkLocalAllNodes(), netip.IPv6LinkLocalAllRouters(), []byte{133, 0, 0, 0, 0, 0, 0, 0}))
 
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		if isSolicitation(frame) && frame[54] != byte(header.ICMPv6RouterSolicit) {
-			t.Fatalf("% x is no solicitation", frame)
+			t.Fatalf("% x is not a solicitation", frame)
 		}
 	})
 }

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"net"
@@ -21,23 +22,22 @@ const (
 	ndMTU             = 5
 	ndRDNSS           = 25
 	ndDNSSL           = 31
-	// ndHopLimit proves that a packet was not routed.
+	// ndHopLimit is the hop limit of packets that were not routed.
 	ndHopLimit = 255
-	// minMTU6 is what every IPv6 network carries.
+	// minMTU6 is the smallest MTU of an IPv6 network.
 	minMTU6 = 1280
 )
 
 var allNodes = netip.MustParseAddr("ff02::1")
 
-// goodbye is an advertisement of a router that is leaving.
+// goodbye returns an advertisement with lifetime 0.
 func (c *Config) goodbye(ra RouterAdvertisement) []byte {
 	ra.NotDefault = true
 
 	return c.advertisement(ra)
 }
 
-// advertisement returns the Ethernet frame of a router advertisement to all
-// nodes.
+// advertisement returns the Ethernet frame of a router advertisement to all nodes.
 func (c *Config) advertisement(ra RouterAdvertisement) []byte {
 	from, mac := SLAAC(linkLocal6, c.MAC), c.MAC
 	if !ra.From.IsZero() {
@@ -55,13 +55,8 @@ func (c *Config) advertisement(ra RouterAdvertisement) []byte {
 	body = append(body, mac...)
 
 	if !ra.NoMTU {
-		mtu := ra.MTU
-		if mtu == 0 {
-			mtu = uint32(c.MTU)
-		}
-
 		body = append(body, ndMTU, 1, 0, 0)
-		body = binary.BigEndian.AppendUint32(body, mtu)
+		body = binary.BigEndian.AppendUint32(body, cmp.Or(ra.MTU, uint32(c.MTU)))
 	}
 
 	if !ra.NoPrefix {
@@ -76,13 +71,13 @@ func (c *Config) advertisement(ra RouterAdvertisement) []byte {
 		body = append(body, c.dnsOptions(ra)...)
 	}
 
-	// The Ethernet source stays the gateway's own, so that the switch does not
-	// look for the announced router on the gateway's port.
+	// The Ethernet source is the gateway's own, so that the switch does not learn the announced router's address on the
+	// gateway's port.
 	return ipv6Frame(c.MAC, from, allNodes, body)
 }
 
-// dnsOptions are RDNSS and DNSSL. They hold for three intervals, as RFC 8106
-// recommends, but at least as long as the router.
+// dnsOptions returns the options RDNSS and DNSSL. They are valid for three intervals, as RFC 8106 recommends, but at
+// least for the router's lifetime.
 func (c *Config) dnsOptions(ra RouterAdvertisement) []byte {
 	servers, search := ra.DNS, ra.Search
 	if servers == nil && c.has(ServiceDNS) {
@@ -120,7 +115,7 @@ func (c *Config) dnsOptions(ra RouterAdvertisement) []byte {
 	return options
 }
 
-// domainNames is DNS's encoding of names without compression.
+// domainNames returns names in DNS's encoding, without compression.
 func domainNames(names []string) []byte {
 	var out []byte
 
@@ -159,8 +154,8 @@ func ipv6Frame(mac net.HardwareAddr, from, to netip.Addr, icmp []byte) []byte {
 	return append(frame, icmp...)
 }
 
-// isSolicitation reports whether a frame is a host's search for routers. What
-// else a solicitation must have (RFC 4861, 6.1.1) protects routers, not labs.
+// isSolicitation reports whether a frame is a router solicitation. The other checks of RFC 4861, 6.1.1, are not needed
+// in a lab.
 func isSolicitation(frame []byte) bool {
 	if len(frame) < header.EthernetMinimumSize+header.IPv6MinimumSize+header.ICMPv6HeaderSize+4 {
 		return false
@@ -182,7 +177,7 @@ func flag(set bool, bit byte) byte {
 	return 0
 }
 
-// seconds is a lifetime on the wire; more than fits means for ever.
+// seconds returns a lifetime as in a packet, where the largest number is infinity.
 func seconds(d time.Duration) uint32 {
 	if d >= raInfinite {
 		return math.MaxUint32

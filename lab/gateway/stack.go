@@ -29,10 +29,9 @@ import (
 
 const (
 	nic tcpip.NICID = 1
-	// sendQueue is how many packets wait for the switch.
+	// sendQueue bounds the packets that wait for the switch.
 	sendQueue = 1024
-	// arpEvery is how often, and arpPatience how long, a machine is asked for
-	// that does not answer.
+	// arpEvery is the interval, and arpPatience the total time, of ARP requests for a machine that does not answer.
 	arpEvery    = 200 * time.Millisecond
 	arpPatience = 3 * time.Second
 )
@@ -43,12 +42,12 @@ type netStack struct {
 	mac  tcpip.LinkAddress
 	card *channel.Endpoint
 	own  sync.Map // the stack's addresses
-	// solicited hears when a host looks for routers; nil for a stack that is none.
+	// solicited receives a value for each router solicitation; nil for a stack that is not a router.
 	solicited chan<- struct{}
 }
 
-// newStack returns a stack with addresses of its own and routes to their
-// subnets. Its IPv6 address for the link is made from its hardware address.
+// newStack returns a stack with addresses and with routes to their subnets. Its IPv6 link-local address follows from
+// its hardware address.
 func newStack(mtu uint16, mac net.HardwareAddr, ndp ipv6.NDPConfigurations, addrs ...netip.Prefix) (*netStack, error) {
 	s := &netStack{
 		Stack: stack.New(stack.Options{
@@ -74,7 +73,7 @@ func newStack(mtu uint16, mac net.HardwareAddr, ndp ipv6.NDPConfigurations, addr
 }
 
 func (s *netStack) setUp(addrs []netip.Prefix) error {
-	// Links in the lab lose packets on demand; without SACK, TCP crawls then.
+	// Links in the lab can lose packets; TCP is then very slow without SACK.
 	sack := tcpip.TCPSACKEnabled(true)
 	if err := s.SetTransportProtocolOption(tcp.ProtocolNumber, &sack); err != nil {
 		return stackError("enable SACK", err)
@@ -84,7 +83,7 @@ func (s *netStack) setUp(addrs []netip.Prefix) error {
 		return stackError("create the network card", err)
 	}
 
-	// A machine that comes up is found soon after.
+	// A machine must be found soon after it has booted.
 	nud := stack.DefaultNUDConfigurations()
 	nud.RetransmitTimer = arpEvery
 	nud.MaxMulticastProbes = uint32(arpPatience / arpEvery)
@@ -126,13 +125,13 @@ func (s *netStack) addAddress(addr netip.Prefix) error {
 	return nil
 }
 
-// route is a route through a router, or with no router to the link itself.
+// route is a route through a router or, without one, to the link itself.
 type route struct {
 	to  netip.Prefix
 	via netip.Addr
 }
 
-// route adds routes.
+// route adds routes to the stack.
 func (s *netStack) route(routes []route) {
 	table := s.GetRouteTable()
 
@@ -148,14 +147,14 @@ func (s *netStack) route(routes []route) {
 	s.SetRouteTable(table)
 }
 
-// subnetOf is a prefix as the stack has it.
+// subnetOf returns a prefix in the stack's form.
 func subnetOf(p netip.Prefix) tcpip.Subnet {
 	p = p.Masked()
 
 	return tcpip.AddressWithPrefix{Address: tcpip.AddrFromSlice(p.Addr().AsSlice()), PrefixLen: p.Bits()}.Subnet()
 }
 
-// protocolOf is the network protocol of an address.
+// protocolOf returns the network protocol of an address.
 func protocolOf(addr netip.Addr) tcpip.NetworkProtocolNumber {
 	if addr.Is4() {
 		return ipv4.ProtocolNumber
@@ -169,7 +168,7 @@ func (s *netStack) attach(sw *netswitch.Switch, name string) *netswitch.Port {
 	return sw.Attach(name, s.receive)
 }
 
-// send moves the stack's frames to the switch until ctx is done.
+// send sends the stack's frames to the switch until ctx is done.
 func (s *netStack) send(ctx context.Context, port *netswitch.Port) {
 	for {
 		pkt := s.card.ReadContext(ctx)
@@ -185,13 +184,13 @@ func (s *netStack) send(ctx context.Context, port *netswitch.Port) {
 }
 
 func (s *netStack) receive(frame []byte) {
-	// The stack wants the filter that a card's hardware would do.
+	// The stack does not filter by address, as the hardware of a card does.
 	to := tcpip.LinkAddress(frame[:header.EthernetAddressSize])
 	if to != s.mac && !header.IsMulticastEthernetAddress(to) { // broadcast is multicast
 		return
 	}
 
-	if s.asksForOther(frame) {
+	if s.isARPForOther(frame) {
 		return
 	}
 
@@ -207,10 +206,9 @@ func (s *netStack) receive(frame []byte) {
 	pkt.DecRef()
 }
 
-// asksForOther reports whether a frame asks by ARP for an address that is not
-// the stack's. A stack that takes packets for any address (see openOutbound)
-// would claim it.
-func (s *netStack) asksForOther(frame []byte) bool {
+// isARPForOther reports whether a frame is an ARP request for an address that is not the stack's. A stack that accepts
+// packets for any address (see openOutbound) would answer it.
+func (s *netStack) isARPForOther(frame []byte) bool {
 	if header.Ethernet(frame).Type() != header.ARPProtocolNumber {
 		return false
 	}
@@ -230,8 +228,7 @@ func stackError(op string, err tcpip.Error) error {
 	return fmt.Errorf("%s: %w", op, errors.New(err.String()))
 }
 
-// endpoint is a port of an address on the stack's card, or with no address of
-// any.
+// endpoint returns a port of an address on the stack's card or, without an address, of all of them.
 func endpoint(addr netip.Addr, port uint16) tcpip.FullAddress {
 	full := tcpip.FullAddress{NIC: nic, Port: port}
 	if addr.IsValid() {

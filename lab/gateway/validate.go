@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,25 +17,14 @@ import (
 // maxLease is the longest lease below infinity.
 const maxLease = (1<<32 - 2) * time.Second
 
-// Validate reports what of a configuration cannot be.
-func (c Config) Validate() error { return c.setDefaults() }
-
-// setDefaults fills in what is not set, and reports what cannot be.
+// setDefaults fills in defaults, and returns an error for what is not possible.
 func (c *Config) setDefaults() error {
-	if c.PortName == "" {
-		c.PortName = PortName
-	}
+	c.PortName = cmp.Or(c.PortName, PortName)
+	c.MTU = cmp.Or(c.MTU, 1500)
+	c.LeaseTime = cmp.Or(c.LeaseTime, time.Hour)
 
 	if c.MAC == nil {
 		c.MAC = DefaultMAC
-	}
-
-	if c.MTU == 0 {
-		c.MTU = 1500
-	}
-
-	if c.LeaseTime == 0 {
-		c.LeaseTime = time.Hour
 	}
 
 	if c.LeaseTime < time.Second || c.LeaseTime%time.Second != 0 || c.LeaseTime > maxLease {
@@ -66,7 +56,7 @@ func (c *Config) setDefaults() error {
 
 func (c *Config) checkSubnets() error {
 	if len(c.MAC) != 6 || c.MAC[0]&1 != 0 {
-		return fmt.Errorf("gateway hardware address %v is not a card's", c.MAC)
+		return fmt.Errorf("gateway hardware address %v is not that of a network card", c.MAC)
 	}
 
 	if !c.Subnet4.IsValid() && !c.Subnet6.IsValid() {
@@ -116,7 +106,7 @@ func (c *Config) checkHosts() error {
 
 		if c.Subnet6.IsValid() && !h.Addr6.IsValid() {
 			if c.Subnet6.Bits() != 64 {
-				return fmt.Errorf("machine %s has no address in subnet %v, and gives itself one only in a /64", h.Name, c.Subnet6)
+				return fmt.Errorf("machine %s has no address in subnet %v, and can choose one itself only in a /64", h.Name, c.Subnet6)
 			}
 
 			h.Addr6 = SLAAC(c.Subnet6, h.MAC)
@@ -135,7 +125,7 @@ func (c *Config) checkHosts() error {
 			}
 
 			if who, used := taken[at.addr]; used {
-				return fmt.Errorf("address %v of machine %s is already that of %s", at.addr, h.Name, who)
+				return fmt.Errorf("address %v of machine %s is taken by %s", at.addr, h.Name, who)
 			}
 
 			taken[at.addr] = h.Name
@@ -149,40 +139,34 @@ func (c *Config) checkHosts() error {
 	return nil
 }
 
-func (c *Config) checkServices() error {
-	needs4 := []Service{ServiceDHCP}
-	needs6 := []Service{ServiceDHCPv6, ServiceRA}
-	cloud := c.Cloud != ""
+// possible is a service and whether it can run on the network.
+type possible struct {
+	Service
+	possible bool
+	needs    string
+}
 
-	for _, h := range c.Hosts {
-		cloud = cloud || h.Instance.Platform != ""
+func (c *Config) checkServices() error {
+	cloud := c.Cloud != "" || slices.ContainsFunc(c.Hosts, func(h Host) bool { return h.Instance.Platform != "" })
+	known := []possible{
+		{ServiceDNS, true, ""}, {ServiceNTP, true, ""}, {ServiceDHCP, c.Subnet4.IsValid(), "an IPv4 subnet"},
+		{ServiceDHCPv6, c.Subnet6.IsValid(), "an IPv6 subnet"}, {ServiceRA, c.Subnet6.IsValid(), "an IPv6 subnet"},
+		{ServiceMetadata, cloud, fmt.Sprintf("a cloud, one of %v", metadata.Platforms())},
 	}
 
-	if c.Services == nil {
-		c.Services = []Service{ServiceDNS, ServiceNTP}
-		if c.Subnet4.IsValid() {
-			c.Services = append(c.Services, needs4...)
-		}
+	all := c.Services == nil
 
-		if c.Subnet6.IsValid() {
-			c.Services = append(c.Services, needs6...)
-		}
-
-		if cloud {
-			c.Services = append(c.Services, ServiceMetadata)
+	for _, k := range known {
+		switch {
+		case all && k.possible:
+			c.Services = append(c.Services, k.Service)
+		case !k.possible && slices.Contains(c.Services, k.Service):
+			return fmt.Errorf("service %s needs %s", k.Service, k.needs)
 		}
 	}
 
 	for _, s := range c.Services {
-		switch {
-		case slices.Contains(needs4, s) && !c.Subnet4.IsValid():
-			return fmt.Errorf("service %s needs an IPv4 subnet", s)
-		case slices.Contains(needs6, s) && !c.Subnet6.IsValid():
-			return fmt.Errorf("service %s needs an IPv6 subnet", s)
-		case s == ServiceMetadata && !cloud:
-			return fmt.Errorf("service %s needs a cloud, one of %v", s, metadata.Platforms())
-		case s == ServiceMetadata, s == ServiceDNS, s == ServiceNTP, slices.Contains(needs4, s), slices.Contains(needs6, s):
-		default:
+		if !slices.ContainsFunc(known, func(k possible) bool { return k.Service == s }) {
 			return fmt.Errorf("unknown service %q", s)
 		}
 	}

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ip finds out what an IP packet carries, for the switch and the router
-// that let some protocols through and others not. The headers themselves are
-// read and written with gVisor's package header, whose walk over the extension
-// headers of IPv6 wants buffers of its own for each packet.
+// Package ip finds the protocol of an IP packet, for the filters of the switch and the router. Other fields are read
+// and written with gVisor's package header. Its walk over the extension headers of IPv6 allocates buffers for each
+// packet, so it is not used here.
 package ip
 
 import "encoding/binary"
 
-// The protocols that are asked for.
+// The protocol numbers.
 const (
 	ICMP   = 1
 	TCP    = 6
@@ -24,18 +23,17 @@ const (
 	destination = 60
 )
 
-// Upper is what an IP packet carries above IP.
+// Upper is the protocol that an IP packet carries.
 type Upper struct {
 	Protocol uint8
-	// Offset in the packet where it begins.
+	// Offset of its header in the packet.
 	Offset int
-	// Later tells that the packet is a fragment other than the first: what is at
-	// Offset is not the beginning.
+	// Later marks a fragment other than the first, which has no header at Offset.
 	Later bool
 }
 
-// Parse returns what a packet carries. It reports false for what is neither
-// IPv4 nor IPv6 or ends before that is known.
+// Parse returns the protocol of a packet. It returns false for a packet that is neither IPv4 nor IPv6, or that is too
+// short.
 func Parse(b []byte) (Upper, bool) {
 	switch {
 	case len(b) >= 20 && b[0]>>4 == 4:

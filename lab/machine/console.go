@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// consoleKeep is how many boots before the latest keep their logs.
+// consoleKeep is how many logs of earlier boots are kept.
 const consoleKeep = 20
 
-// Console writes a machine's serial console to a file, as text: each line with
-// the seconds since power-on or reset before it, and without the escape
-// sequences with which firmware paints a terminal. The file at its path is the
-// latest boot's; the one before it is at path + ".1", and so on.
+// Console writes a machine's serial console to a file as text. Each line is preceded by the seconds since power-on or
+// reset; the firmware's escape sequences are removed. The file at its path is the latest boot's; that of the boot
+// before is at path + ".1", and so on.
 type Console struct {
 	path string
 
@@ -31,7 +30,7 @@ type Console struct {
 // NewConsole returns a console that writes nothing before its first boot.
 func NewConsole(path string) *Console { return &Console{path: path} }
 
-// Boot begins the log of another boot.
+// Boot starts the log of another boot.
 func (c *Console) Boot() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,9 +63,8 @@ func (c *Console) numbered(i int) string {
 	return fmt.Sprintf("%s.%d", c.path, i)
 }
 
-// ReadFrom logs what comes out of a machine until it ends. What cannot be
-// written is lost, and is read all the same: a machine whose console is not read
-// comes to stand still.
+// ReadFrom logs the output of a machine until it ends. It continues to read after a failed write: a machine whose
+// console is not read blocks.
 func (c *Console) ReadFrom(r io.Reader) (int64, error) {
 	var (
 		total int64
@@ -128,21 +126,20 @@ func (c *Console) close() error {
 	return err
 }
 
-// cleaner makes lines of text from what is meant for a terminal, a piece at a
-// time.
+// cleaner converts output for a terminal to lines of text, a chunk at a time.
 type cleaner struct {
 	within escape
 	inLine bool
 }
 
-// escape is how far into an escape sequence (ECMA-48) the text is.
+// escape is the position in an escape sequence (ECMA-48).
 type escape int
 
 const (
 	none    escape = iota
 	started        // after ESC
 	control        // after ESC [
-	command        // after ESC ] and its like, up to BEL or ESC \
+	command        // after ESC ], P, ^ or _, up to BEL or ESC \
 )
 
 const (
@@ -170,7 +167,7 @@ func (c *cleaner) clean(in []byte, stamp string) string {
 			if b >= 0x40 && b <= 0x7e {
 				c.within = none
 			}
-		case c.within == command && b != '\n': // a lost end must not eat the log
+		case c.within == command && b != '\n': // a sequence without its end must not remove the next lines
 			if b == bel {
 				c.within = none
 			}
@@ -186,7 +183,7 @@ func (c *cleaner) clean(in []byte, stamp string) string {
 func (c *cleaner) plain(out *strings.Builder, b byte, stamp string) {
 	switch {
 	case b == '\n':
-		if c.inLine { // empty lines only separate screens that are gone
+		if c.inLine { // empty lines only separate removed screens
 			out.WriteByte('\n')
 		}
 

@@ -54,8 +54,7 @@ func TestCleaner(t *testing.T) {
 	}
 }
 
-// FuzzCleaner checks that the text does not depend on how it comes in pieces,
-// and holds nothing that a terminal obeys.
+// FuzzCleaner checks that the text does not depend on the chunks of the input, and has no control characters.
 func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("\x1b[2J\x1b]0;t\x07one\r\n\ttwo"), 3)
 	f.Add([]byte("\x1bP\x1b\\\x1b\x1b[\n"), 1)
@@ -70,7 +69,7 @@ func FuzzCleaner(f *testing.F) {
 		want := whole.clean(in, "> ")
 
 		if got := pieces.clean(in[:cut], "> ") + pieces.clean(in[cut:], "> "); got != want {
-			t.Fatalf("in pieces: got %q, want %q", got, want)
+			t.Fatalf("in chunks: got %q, want %q", got, want)
 		}
 
 		if strings.ContainsFunc(want, func(r rune) bool { return r != utf8.RuneError && r < 0x20 && r != '\n' && r != '\t' }) {
@@ -113,7 +112,7 @@ func TestConsoleKeepsBoots(t *testing.T) {
 	})
 }
 
-// A disk that is full must not stop the machine.
+// A full disk must not stop the machine.
 func TestConsoleReadsOnWhenItCannotWrite(t *testing.T) {
 	c := NewConsole(filepath.Join(t.TempDir(), "console.log"))
 	if err := c.Boot(); err != nil {
@@ -127,6 +126,6 @@ func TestConsoleReadsOnWhenItCannotWrite(t *testing.T) {
 	text := iotest.OneByteReader(strings.NewReader("one\n"))
 
 	if n, err := c.ReadFrom(text); n != 4 || !errors.Is(err, os.ErrClosed) {
-		t.Errorf("got %d bytes, %v, want 4 and why they are lost", n, err)
+		t.Errorf("got %d bytes, %v, want 4 and the reason of their loss", n, err)
 	}
 }

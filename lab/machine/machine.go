@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine is what the machines of a lab have in common, whether they
-// are virtual machines (package qemu) or containers (package container): a power
-// button, a status, and a console whose boots are kept.
+// Package machine has the common parts of virtual machines (package qemu) and containers (package container): power
+// button, status, network cards, and the console with a log of each boot.
 package machine
 
 import (
@@ -32,15 +31,15 @@ const (
 	On  Power = "on"
 )
 
-// PowerCut is why a machine is off whose power was taken away.
+// PowerCut is why a machine is off after its power was cut.
 const PowerCut = "power cut"
 
-// Status is how a machine is.
+// Status is the status of a machine.
 type Status struct {
 	Power Power `json:"power"`
-	// Why tells what brought it there.
+	// Why is the reason of the power state.
 	Why string `json:"why"`
-	// Since is when it did.
+	// Since is the time of the latest change.
 	Since time.Time `json:"since"`
 	// Boots counts power-ons and resets, the guest's own reboots among them.
 	Boots int `json:"boots"`
@@ -51,17 +50,17 @@ type Status struct {
 // Machine is a machine of a lab.
 type Machine interface {
 	Status() Status
-	// On switches the power on; ErrOn tells that it is on.
+	// On switches the power on. It returns ErrOn if it is on.
 	On(ctx context.Context) error
 	// Off asks the guest to power off, and waits until it has or ctx is done.
 	Off(ctx context.Context) error
-	// Reset presses the reset button; ErrOff tells that the power is off.
+	// Reset presses the reset button. It returns ErrOff if the power is off.
 	Reset(ctx context.Context) error
-	// Cut takes the power away. A machine that is off stays so.
+	// Cut cuts the power. A machine that is off stays off.
 	Cut()
-	// Plug puts a network card into its slot; ErrPlugged tells that it is there. A
-	// machine that is off has it when it is switched on.
+	// Plug plugs a network card into its slot. It returns ErrPlugged if the card is there. A machine that is off has it
+	// when it is switched on.
 	Plug(ctx context.Context, card int) error
-	// Unplug takes a network card out; ErrUnplugged tells that it is not there.
+	// Unplug unplugs a network card. It returns ErrUnplugged if it is not there.
 	Unplug(ctx context.Context, card int) error
 }

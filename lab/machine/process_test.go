@@ -16,7 +16,7 @@ func TestStart(t *testing.T) {
 	}
 
 	if err := <-ended; err == nil || err.Error() != "exit status 3" {
-		t.Errorf("got %v, want how it ended", err)
+		t.Errorf("got %v, want exit status 3", err)
 	}
 
 	//program:optional a program that is not there

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Tracker keeps the status of a machine and tells of its changes.
+// Tracker keeps the status of a machine and reports its changes.
 type Tracker struct {
 	log     *slog.Logger
 	changed func(Status)
@@ -17,13 +17,12 @@ type Tracker struct {
 	status Status
 }
 
-// NewTracker returns the tracker of a machine that is off. Changed, if not nil,
-// is called after each change.
+// NewTracker returns the tracker of a machine that is off. Changed, if not nil, is called after each change.
 func NewTracker(log *slog.Logger, changed func(Status)) *Tracker {
 	return &Tracker{log: log, changed: changed, status: Status{Power: Off, Why: "never switched on", Since: time.Now()}}
 }
 
-// Status returns how the machine is.
+// Status returns the status of the machine.
 func (t *Tracker) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,7 +30,7 @@ func (t *Tracker) Status() Status {
 	return t.status
 }
 
-// Update changes the status and tells about it.
+// Update changes the status and reports it.
 func (t *Tracker) Update(edit func(*Status)) {
 	t.mu.Lock()
 	edit(&t.status)

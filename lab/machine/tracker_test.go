@@ -14,16 +14,16 @@ import (
 func TestTracker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
-			told  []Status
-			track *Tracker
+			reported []Status
+			track    *Tracker
 		)
 
 		begin := time.Now()
 		track = NewTracker(slog.New(slog.DiscardHandler), func(s Status) {
-			told = append(told, s)
+			reported = append(reported, s)
 
-			if got := track.Status(); got != s { // who is told may ask
-				t.Errorf("got %+v while told %+v", got, s)
+			if got := track.Status(); got != s { // the callback may read the status
+				t.Errorf("got %+v in the callback for %+v", got, s)
 			}
 		})
 
@@ -35,8 +35,8 @@ func TestTracker(t *testing.T) {
 		track.Update(func(s *Status) { s.Power, s.Why, s.PID, s.Boots = On, "switched on", 7, s.Boots+1 })
 
 		want := Status{Power: On, Why: "switched on", Since: begin.Add(time.Minute), Boots: 1, PID: 7}
-		if d := cmp.Diff([]Status{want}, told); d != "" {
-			t.Errorf("told (-want +got):\n%s", d)
+		if d := cmp.Diff([]Status{want}, reported); d != "" {
+			t.Errorf("reported (-want +got):\n%s", d)
 		}
 	})
 }

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Behavior says how much of the remote endpoint a mapping or a filter depends
-// on.
+// Behavior is how much of the remote endpoint a mapping or a filter depends on.
 type Behavior string
 
 // The behaviors of RFC 4787, sections 4.1 and 5.
@@ -22,7 +21,7 @@ const (
 	AddressAndPortDependent Behavior = "address-and-port-dependent"
 )
 
-// Behaviors are all of them.
+// Behaviors are all behaviors.
 var Behaviors = []Behavior{EndpointIndependent, AddressDependent, AddressAndPortDependent}
 
 // Allocation is how a new mapping gets its port.
@@ -30,31 +29,28 @@ type Allocation string
 
 // The allocations.
 const (
-	// Preserve takes the internal port where it is free, else the next free one.
+	// Preserve uses the internal port if it is free, else the next free one.
 	Preserve Allocation = "preserve"
-	// Sequential takes the next free port after the last one given.
+	// Sequential uses the next free port after the last one.
 	Sequential Allocation = "sequential"
-	// Random takes any free port.
+	// Random uses any free port.
 	Random Allocation = "random"
 )
 
-// Hairpin is what becomes of packets from inside for a mapping of the external
-// address.
+// Hairpin is how packets from inside for a mapping of the external address are treated.
 type Hairpin string
 
 // The kinds of hairpinning (RFC 4787, section 6).
 const (
 	// HairpinOff drops them. It is the default.
 	HairpinOff Hairpin = ""
-	// HairpinExternal delivers them from the sender's external endpoint, as RFC
-	// 4787, REQ-9 demands.
+	// HairpinExternal delivers them from the sender's external endpoint, as RFC 4787, REQ-9, requires.
 	HairpinExternal Hairpin = "external"
 	// HairpinInternal delivers them from the sender's internal endpoint.
 	HairpinInternal Hairpin = "internal"
 )
 
-// The default timeouts: what RFC 4787 REQ-5, RFC 5382 REQ-5 and RFC 5508 REQ-1
-// recommend or demand at least.
+// The default timeouts: those that RFC 4787 REQ-5, RFC 5382 REQ-5 and RFC 5508 REQ-1 recommend or require at least.
 const (
 	DefaultUDPTimeout            = 5 * time.Minute
 	DefaultTCPEstablishedTimeout = 2*time.Hour + 4*time.Minute
@@ -62,7 +58,7 @@ const (
 	DefaultICMPTimeout           = time.Minute
 )
 
-// DefaultSessions is how many remote endpoints a table keeps at once.
+// DefaultSessions bounds the remote endpoints that a table keeps at once.
 const DefaultSessions = 1 << 16
 
 // Protocol of a forward.
@@ -74,19 +70,16 @@ const (
 	UDP Protocol = "udp"
 )
 
-// Forward is a mapping that somebody configured: it lasts forever, and lets
-// everybody in.
+// Forward is a configured mapping: it does not expire, and has no filter.
 type Forward struct {
 	Protocol Protocol `json:"protocol"`
 	// Port of the external address.
 	Port uint16 `json:"port"`
-	// To is the internal endpoint. It has one forward at most, so that it is
-	// known from which port its answers come.
+	// To is the internal endpoint. It has at most one forward, so that its answers come from a known port.
 	To netip.AddrPort `json:"to"`
 }
 
-// Config describes a NAT. The zero value of each field but External is a
-// default.
+// Config describes a NAT. The zero value of each field but External is a default.
 type Config struct {
 	// External is the one external address, IPv4.
 	External netip.Addr `json:"external,omitzero"`
@@ -96,28 +89,26 @@ type Config struct {
 	Filtering Behavior `json:"filtering,omitempty"`
 	// Allocation of ports, Preserve by default.
 	Allocation Allocation `json:"allocation,omitempty"`
-	// FirstPort and LastPort bound the ports of mappings, 1024 and 65535 by
-	// default.
+	// FirstPort and LastPort bound the ports of mappings, 1024 and 65535 by default.
 	FirstPort uint16 `json:"firstPort,omitempty"`
 	LastPort  uint16 `json:"lastPort,omitempty"`
 	// Hairpin is off by default.
 	Hairpin Hairpin `json:"hairpin,omitempty"`
-	// Timeouts of what is idle; zero is the default of each.
+	// Timeouts of idle sessions; zero is the default of each.
 	UDPTimeout            time.Duration `json:"udpTimeout,omitempty"`
 	TCPEstablishedTimeout time.Duration `json:"tcpEstablishedTimeout,omitempty"`
 	TCPTransitoryTimeout  time.Duration `json:"tcpTransitoryTimeout,omitempty"`
 	ICMPTimeout           time.Duration `json:"icmpTimeout,omitempty"`
-	// RefreshInbound lets UDP packets from outside keep a mapping alive.
+	// RefreshInbound makes UDP packets from outside refresh a mapping.
 	RefreshInbound bool `json:"refreshInbound,omitempty"`
-	// Sessions bounds the remote endpoints kept at once, DefaultSessions by
-	// default.
+	// Sessions bounds the remote endpoints kept at once, DefaultSessions by default.
 	Sessions int       `json:"sessions,omitempty"`
 	Forwards []Forward `json:"forwards,omitempty"`
 	// Seed makes random ports repeatable.
 	Seed uint64 `json:"seed,omitempty"`
 }
 
-// Kind is the name that people have for a combination of behaviors.
+// Kind is the common name of a combination of behaviors.
 type Kind string
 
 // The classic kinds (RFC 3489, section 5).
@@ -128,11 +119,10 @@ const (
 	Symmetric      Kind = "symmetric"
 )
 
-// Kinds are all of them.
+// Kinds are all kinds.
 var Kinds = []Kind{FullCone, Restricted, PortRestricted, Symmetric}
 
-// Behaviors returns the mapping and the filtering behavior of a kind, and
-// whether there is such a kind.
+// Behaviors returns the mapping and the filtering behavior of a kind, and whether the kind exists.
 func (k Kind) Behaviors() (mapping, filtering Behavior, ok bool) {
 	switch k {
 	case FullCone:
@@ -161,9 +151,8 @@ func (c *Config) setDefaults() {
 	c.Sessions = cmp.Or(c.Sessions, DefaultSessions)
 }
 
-// Validate tells what is wrong with a configuration. An External that is not
-// set is accepted, for a router that takes the address of its leg; New wants
-// one.
+// Validate returns an error for a wrong configuration. It accepts a missing External, for a router that uses the
+// address of its leg; New does not.
 func (c Config) Validate() error {
 	c.setDefaults()
 
@@ -196,11 +185,11 @@ func (c Config) Validate() error {
 	}
 
 	if min(c.UDPTimeout, c.TCPEstablishedTimeout, c.TCPTransitoryTimeout, c.ICMPTimeout) < 0 {
-		wrong("timeouts %v, %v, %v, %v: none may be negative", c.UDPTimeout, c.TCPEstablishedTimeout, c.TCPTransitoryTimeout, c.ICMPTimeout)
+		wrong("timeouts %v, %v, %v, %v: must not be negative", c.UDPTimeout, c.TCPEstablishedTimeout, c.TCPTransitoryTimeout, c.ICMPTimeout)
 	}
 
 	if c.Sessions < 0 {
-		wrong("sessions %d: may not be negative", c.Sessions)
+		wrong("sessions %d: must not be negative", c.Sessions)
 	}
 
 	return errors.Join(append(errs, c.validateForwards()...)...)

@@ -5,13 +5,13 @@ package nat
 import "time"
 
 const (
-	// fragmentTimeout is how long later fragments may come after the first one.
+	// fragmentTimeout is how long after the first fragment later ones are accepted.
 	fragmentTimeout = 30 * time.Second
-	// fragmentLimit bounds the packets whose later fragments are waited for.
+	// fragmentLimit bounds the packets whose later fragments are expected.
 	fragmentLimit = 1024
 )
 
-// partKey is what the fragments of a packet have in common (RFC 791).
+// partKey identifies the packet of a fragment (RFC 791).
 type partKey struct {
 	direction Direction
 	proto     uint8
@@ -19,7 +19,7 @@ type partKey struct {
 	id        uint16
 }
 
-// translation is the address that the fragments of a packet get.
+// translation is the new address of a packet's fragments.
 type translation struct {
 	to      endpoint
 	expires time.Time
@@ -29,7 +29,7 @@ func (p *packet) partKey(d Direction) partKey {
 	return partKey{d, p.proto, p.src.addr, p.dst.addr, p.ip.ID()}
 }
 
-// remember has the fragments after a first one get the same address.
+// remember stores the address for the fragments after a first one.
 func (t *Table) remember(p *packet, d Direction, to endpoint, now time.Time) {
 	if !p.more {
 		return
@@ -44,7 +44,7 @@ func (t *Table) remember(p *packet, d Direction, to endpoint, now time.Time) {
 	}
 }
 
-// follow translates a later fragment as its first one was.
+// follow translates a later fragment like its first one.
 func (t *Table) follow(p *packet, d Direction, now time.Time) Verdict {
 	part, known := t.parts[p.partKey(d)]
 	if !known || !now.Before(part.expires) {

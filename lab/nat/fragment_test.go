@@ -12,7 +12,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// fragments cuts a packet without options in two.
+// fragments splits a packet without options in two.
 func fragments(t *testing.T, b []byte, at int) (first, later []byte) {
 	t.Helper()
 
@@ -42,7 +42,7 @@ func TestFragments(t *testing.T) {
 		t.Errorf("before its first: got %v, want %v", v, FragmentAlone)
 	}
 
-	// What comes out is put together and must have a right checksum.
+	// The reassembled packet must have a correct checksum.
 	defrag := ip4defrag.NewIPv4Defragmenter()
 
 	var got *layers.IPv4
@@ -59,7 +59,7 @@ func TestFragments(t *testing.T) {
 	}
 
 	if got == nil {
-		t.Fatal("the fragments are not one packet any more")
+		t.Fatal("the fragments do not form one packet any more")
 	}
 
 	got.Flags, got.FragOffset = 0, 0

@@ -13,9 +13,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// FuzzTranslate sends any bytes through a table with mappings. What passes must
-// be a valid packet of the same length from or to the external address, and of
-// what it carries only the endpoints may differ.
+// FuzzTranslate sends any bytes through a table with mappings. A packet that passes must be valid, of the same length,
+// and from or to the external address. In its payload only the endpoints may differ.
 func FuzzTranslate(f *testing.F) {
 	for _, proto := range []uint8{udp, tcp, icmp} {
 		b := probe(f, proto, at(hostA), at(serverX), "S", "hello")
@@ -53,7 +52,7 @@ func FuzzTranslate(f *testing.F) {
 
 		ip := header.IPv4(b)
 		if !ip.IsValid(len(b)) || !ip.IsChecksumValid() {
-			t.Fatalf("% x became % x, which is no packet", before, b)
+			t.Fatalf("% x became % x, which is not a packet", before, b)
 		}
 
 		if addr := [4]byte{198, 51, 100, 1}; outbound && [4]byte(ip.SourceAddressSlice()) != addr {
@@ -79,7 +78,7 @@ func BenchmarkTranslate(b *testing.B) {
 	for _, proto := range []uint8{udp, tcp} {
 		for _, sessions := range []int{1, 10000} {
 			for d, name := range map[Direction]string{Outbound: "out", Inbound: "in"} {
-				b.Run(fmt.Sprintf("%s/%s/sessions=%d", protocolName(proto), name, sessions), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s/%s/sessions=%d", map[uint8]string{tcp: "tcp", udp: "udp", icmp: "icmp"}[proto], name, sessions), func(b *testing.B) {
 					now := time.Now()
 
 					table, err := New(Config{External: at(external + ":0").Addr()})
@@ -127,7 +126,7 @@ func TestConfigIsChecked(t *testing.T) {
 		{func(c *Config) { c.Allocation = "any" }, `allocation "any": want preserve, sequential or random`},
 		{func(c *Config) { c.Hairpin = "on" }, `hairpin "on": want external or internal, or nothing`},
 		{func(c *Config) { c.FirstPort, c.LastPort = 9, 8 }, "ports 9 to 8: the first is after the last"},
-		{func(c *Config) { c.UDPTimeout = -1 }, "timeouts -1ns, 2h4m0s, 4m0s, 1m0s: none may be negative"},
+		{func(c *Config) { c.UDPTimeout = -1 }, "timeouts -1ns, 2h4m0s, 4m0s, 1m0s: must not be negative"},
 		{func(c *Config) { c.Forwards = []Forward{{"sctp", 1, at(hostA)}} }, "forward of sctp port 1 to 10.0.0.1:5000: the protocol is neither tcp nor udp"},
 		{func(c *Config) { c.Forwards = []Forward{{TCP, 0, at(hostA)}} }, "forward of tcp port 0 to 10.0.0.1:5000: a port is missing"},
 		{func(c *Config) { c.Forwards = []Forward{{TCP, 1, at(hostA)}, {TCP, 1, at(hostB)}} }, "forward of tcp port 1 to 10.0.0.2:5000: the port has two forwards"},

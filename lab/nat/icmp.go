@@ -9,8 +9,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// embedded returns the packet inside an ICMP error. An error that is itself
-// broken is dropped (RFC 5508, REQ-3).
+// embedded returns the packet inside an ICMP error. An invalid error is dropped (RFC 5508, REQ-3).
 func embedded(p *packet) (packet, bool) {
 	if p.more || checksum.Checksum(p.l4, 0) != 0xffff {
 		return packet{}, false
@@ -19,8 +18,8 @@ func embedded(p *packet) (packet, bool) {
 	return parseEmbedded(p.l4[header.ICMPv4MinimumSize:])
 }
 
-// inboundError translates an error about a packet that was sent from inside.
-// Whoever sees a packet on its way may send one, so the filter does not apply.
+// inboundError translates an error about a packet that was sent from inside. Any router on the path may send one, so
+// the filter does not apply.
 func (t *Table) inboundError(p *packet, now time.Time) Verdict {
 	e, ok := embedded(p)
 	if !ok {
@@ -39,8 +38,8 @@ func (t *Table) inboundError(p *packet, now time.Time) Verdict {
 	return Pass
 }
 
-// outboundError translates an error about a packet that was let in. It may come
-// from a router on the inside: its source is hidden all the same.
+// outboundError translates an error about a packet that was accepted from outside. Its source is hidden, also if it is
+// a router on the inside.
 func (t *Table) outboundError(p *packet, now time.Time) Verdict {
 	e, ok := embedded(p)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// errorAbout returns an ICMP error with as much of a packet as a router repeats.
+// errorAbout returns an ICMP error with the part of a packet that a router quotes.
 func errorAbout(t testing.TB, from, to string, packet []byte, most int) []byte {
 	t.Helper()
 
@@ -20,8 +20,8 @@ func errorAbout(t testing.TB, from, to string, packet []byte, most int) []byte {
 		gopacket.Payload(packet[:min(len(packet), most)]))
 }
 
-// TestErrors has packets of each protocol answered with an error, on both sides:
-// what arrives must carry the packet as it was sent (RFC 5508, REQ-4 and REQ-5).
+// TestErrors answers packets of each protocol with an error, on both sides. The error must arrive with the packet as it
+// was sent (RFC 5508, REQ-4 and REQ-5).
 func TestErrors(t *testing.T) {
 	now := time.Now()
 
@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 
 				wantError(t, e, external+" > 192.0.2.1", answer, most)
 
-				// Errors refresh nothing, and those about nothing known are dropped.
+				// Errors do not refresh mappings, and those about unknown packets are dropped.
 				late := now.Add(DefaultTCPEstablishedTimeout)
 
 				e = errorAbout(t, "203.0.113.5", external, sent, most)
@@ -90,7 +90,7 @@ func wantError(t *testing.T, got []byte, ends string, packet []byte, most int) {
 	}
 }
 
-// TestBrokenErrors sends errors that RFC 5508, REQ-3 has dropped.
+// TestBrokenErrors sends errors that must be dropped (RFC 5508, REQ-3).
 func TestBrokenErrors(t *testing.T) {
 	now := time.Now()
 	sent := probe(t, udp, at(ext(5000)), at(serverX), "", "hello")
@@ -125,8 +125,7 @@ func TestBrokenErrors(t *testing.T) {
 	}
 }
 
-// TestHairpinError has a host inside refuse what another sent it through the
-// external address (RFC 5508, REQ-7).
+// TestHairpinError sends an ICMP error about a hairpinned packet (RFC 5508, REQ-7).
 func TestHairpinError(t *testing.T) {
 	now := time.Now()
 

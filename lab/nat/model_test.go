@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// model is a NAT written to be seen to be right: lists that are searched, and
-// forgotten from as soon as something has timed out. It chooses no ports: it is
-// told which one was chosen and says whether that could be.
+// model is a NAT whose code is obviously correct: it searches lists, and removes entries as soon as they have expired.
+// It does not choose ports: it checks those that the table has chosen.
 type model struct {
 	cfg      Config
 	mappings []*modelMapping
-	claims   []*modelSession // for each flow, the session that answers go through
+	claims   []*modelSession // for each flow, the session of its answers
 }
 
 type modelMapping struct {
@@ -70,7 +69,7 @@ func (m *model) expire(now time.Time) {
 	m.claims = slices.DeleteFunc(m.claims, func(s *modelSession) bool { return !slices.Contains(s.mapping.sessions, s) })
 }
 
-// event is a packet that comes.
+// event is a packet.
 type event struct {
 	direction Direction
 	proto     uint8
@@ -110,7 +109,7 @@ func find[T any](list []T, is func(T) bool) (found T) {
 	return found
 }
 
-// step returns what becomes of a packet: where it goes from and to if it passes.
+// step returns the verdict on a packet, and its new endpoints if it passes.
 func (m *model) step(e event, now time.Time, chosen func() (uint16, bool)) (Verdict, netip.AddrPort, netip.AddrPort) {
 	m.expire(now)
 
@@ -268,7 +267,7 @@ func (m *model) refresh(s *modelSession, e event, now time.Time) {
 	}
 }
 
-// mayChoose says what is wrong with a port that was chosen for a new mapping.
+// mayChoose returns an error for a wrong port of a new mapping.
 func (m *model) mayChoose(proto uint8, internal, port uint16) error {
 	taken := func(p uint16) bool {
 		return find(m.mappings, func(one *modelMapping) bool { return one.proto == proto && one.port == p }) != nil
@@ -347,8 +346,8 @@ func (h *history) pause() time.Duration {
 	}
 }
 
-// TestAgainstModel sends random packets at random times through tables of all
-// behaviors and compares what becomes of each with the model.
+// TestAgainstModel sends random packets at random times through tables of all behaviors, and compares each verdict with
+// that of the model.
 func TestAgainstModel(t *testing.T) {
 	const packets = 600
 
@@ -374,7 +373,7 @@ func TestAgainstModel(t *testing.T) {
 		}
 	}
 
-	// Random packets that never meet a case would show nothing about it.
+	// Each case must occur.
 	for _, v := range []Verdict{Pass, Turn, Local, NoMapping, Filtered, Exhausted, NoHairpin} {
 		if seen[v] < 100 {
 			t.Errorf("got %d packets with verdict %q, want at least 100", seen[v], v)
@@ -405,13 +404,13 @@ func checkHistory(t *testing.T, cfg Config, packets int, seen map[Verdict]int) {
 			from, to = ends(t, b)
 		}
 
-		// What a hairpin chose is only seen from outside; ask the table.
+		// The port of a hairpin is only visible outside, so it is read from the table.
 		chosen := func() (uint16, bool) {
 			for _, one := range table.ports {
 				local := netip.AddrPortFrom(netip.AddrFrom4(one.key.local.addr), one.key.local.port)
 				known := func(o *modelMapping) bool { return o.proto == one.key.proto && o.port == one.port }
 
-				// What is dead has only not been cleaned up.
+				// Expired entries may still be in the table.
 				if one.live(now) && one.key.proto == e.proto && local == e.from && find(m.mappings, known) == nil {
 					if err := m.mayChoose(e.proto, e.from.Port(), one.port); err != nil {
 						t.Fatalf("packet %d, %+v: %v", i, e, err)
@@ -435,8 +434,7 @@ func checkHistory(t *testing.T, cfg Config, packets int, seen map[Verdict]int) {
 	}
 }
 
-// insideOf leaves out the port that an ICMP query does not have on the remote
-// side.
+// insideOf removes the remote port of an ICMP query.
 func insideOf(e event, a netip.AddrPort) netip.AddrPort {
 	if e.proto == icmp && a.Addr() == e.remote().Addr() {
 		return netip.AddrPortFrom(a.Addr(), 0)

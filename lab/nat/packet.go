@@ -9,14 +9,14 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// The numbers of the protocols that are translated.
+// The numbers of the translated protocols.
 const (
 	icmp = uint8(header.ICMPv4ProtocolNumber)
 	tcp  = uint8(header.TCPProtocolNumber)
 	udp  = uint8(header.UDPProtocolNumber)
 )
 
-// The offsets of what is rewritten.
+// The offsets of the rewritten fields.
 const (
 	ipChecksum   = 10
 	udpChecksum  = 6
@@ -34,18 +34,15 @@ type endpoint struct {
 // packet is an IPv4 packet whose fields point into its bytes.
 type packet struct {
 	ip    header.IPv4
-	l4    []byte // what follows the IP header
+	l4    []byte // the bytes after the IP header
 	proto uint8
-	// src and dst have no port in a later fragment and an ICMP error. In an ICMP
-	// query both have its identifier.
+	// src and dst have no port in a later fragment and an ICMP error. In an ICMP query both have its identifier.
 	src, dst endpoint
-	// later is a fragment other than the first one, more is any that another
-	// follows.
+	// later marks a fragment other than the first one, more a fragment that is not the last one.
 	later, more bool
 }
 
-// parse reads a whole packet. It reports false for one that is broken, or too
-// short to say what it belongs to.
+// parse reads a whole packet. It returns false for one that is invalid or too short.
 func parse(b []byte) (packet, bool) {
 	ip := header.IPv4(b)
 	if !ip.IsValid(len(b)) || !ip.IsChecksumValid() {
@@ -75,8 +72,7 @@ func parse(b []byte) (packet, bool) {
 	return p, true
 }
 
-// parseEmbedded reads the packet inside an ICMP error: the header of a packet
-// and at least the eight bytes after it.
+// parseEmbedded reads the packet inside an ICMP error: its header and at least eight more bytes.
 func parseEmbedded(b []byte) (packet, bool) {
 	if len(b) < header.IPv4MinimumSize || header.IPVersion(b) != header.IPv4Version {
 		return packet{}, false
@@ -128,7 +124,7 @@ func (p *packet) isReply() bool {
 	return p.proto == icmp && header.ICMPv4Type(p.l4[0]) == header.ICMPv4EchoReply
 }
 
-// isError reports whether it carries the beginning of another packet.
+// isError reports whether the packet is an ICMP error, which carries the beginning of another packet.
 func (p *packet) isError() bool {
 	if p.proto != icmp || p.later {
 		return false
@@ -142,8 +138,7 @@ func (p *packet) isError() bool {
 	return false
 }
 
-// remote returns the endpoint on the other side of p's session, as seen from
-// inside: an ICMP query has none but the address.
+// remote returns the endpoint on the other side of p's session, as seen from inside. That of an ICMP query has no port.
 func (p *packet) remote(d Direction) endpoint {
 	r := p.dst
 	if d == Inbound {
@@ -167,8 +162,7 @@ func (p *packet) setDestination(e endpoint) {
 	p.dst = e
 }
 
-// rewrite replaces one of the packet's endpoints; port is the offset of its
-// port.
+// rewrite replaces one of the packet's endpoints; port is the offset of its port.
 func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	copy(addr, next.addr[:])
 	address := addressDelta(old, next)
@@ -182,7 +176,7 @@ func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	case udp:
 		binary.BigEndian.PutUint16(p.l4[port:], next.port)
 
-		// Zero is no checksum (RFC 768), so a sum of zero is written as 0xffff.
+		// Zero means no checksum (RFC 768), so a sum of zero is written as 0xffff.
 		if sum := p.l4[udpChecksum:]; sum[0]|sum[1] != 0 {
 			if adjust(sum, change); sum[0]|sum[1] == 0 {
 				sum[0], sum[1] = 0xff, 0xff
@@ -191,7 +185,7 @@ func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	case tcp:
 		binary.BigEndian.PutUint16(p.l4[port:], next.port)
 
-		if len(p.l4) >= tcpChecksum+2 { // an ICMP error may carry less
+		if len(p.l4) >= tcpChecksum+2 { // an ICMP error may carry fewer bytes
 			adjust(p.l4[tcpChecksum:], change)
 		}
 	case icmp: // has no pseudo header
@@ -202,8 +196,8 @@ func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	}
 }
 
-// addressDelta and portDelta are what a change of an endpoint adds to a
-// complemented checksum: the complement of the old words and the new ones.
+// addressDelta and portDelta return what a change of an endpoint adds to a complemented checksum: the complements of
+// the old words, and the new words.
 func addressDelta(old, next endpoint) uint32 {
 	return uint32(^binary.BigEndian.Uint16(old.addr[:])) + uint32(^binary.BigEndian.Uint16(old.addr[2:])) +
 		uint32(binary.BigEndian.Uint16(next.addr[:])) + uint32(binary.BigEndian.Uint16(next.addr[2:]))

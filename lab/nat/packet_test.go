@@ -11,8 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// build serializes layers with right lengths and checksums, by another
-// implementation than the one under test.
+// build serializes layers with correct lengths and checksums. Its implementation is not the one under test.
 func build(t testing.TB, list ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 
@@ -31,8 +30,7 @@ func ipv4(proto layers.IPProtocol, from, to netip.Addr) *layers.IPv4 {
 // segment is the flags of a TCP segment.
 type segment string
 
-// probe makes a packet. An ICMP echo takes its identifier from the port of the
-// side that is inside.
+// probe creates a packet. The identifier of an ICMP echo is the port of the inside.
 func probe(t testing.TB, proto uint8, from, to netip.AddrPort, flags segment, payload string) []byte {
 	t.Helper()
 
@@ -75,8 +73,7 @@ func probe(t testing.TB, proto uint8, from, to netip.AddrPort, flags segment, pa
 	}
 }
 
-// ends reads a packet's endpoints with another implementation and checks that
-// all its checksums are right.
+// ends reads a packet's endpoints with another implementation, and checks its checksums.
 func ends(t testing.TB, b []byte) (from, to netip.AddrPort) {
 	t.Helper()
 
@@ -132,7 +129,7 @@ func checkSums(t testing.TB, p gopacket.Packet) {
 
 func at(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
-// arrow writes a packet's endpoints.
+// arrow returns a text of a packet's endpoints.
 func arrow(t testing.TB, b []byte) string {
 	t.Helper()
 

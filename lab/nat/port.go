@@ -4,8 +4,7 @@ package nat
 
 import "time"
 
-// mapNew gives an internal endpoint a port of the external address, or returns
-// nil where all are taken.
+// mapNew maps an internal endpoint to a port of the external address. It returns nil if all are taken.
 func (t *Table) mapNew(flow flowKey, now time.Time) *mapping {
 	port, ok := t.freePort(flow.proto, flow.local.port, now)
 	if !ok {

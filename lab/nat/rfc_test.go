@@ -20,7 +20,7 @@ const (
 	external = "198.51.100.1"
 )
 
-// step is a packet and what becomes of it: a verdict, or the endpoints after it.
+// step is a packet with its verdict or its new endpoints.
 type step struct {
 	after    time.Duration
 	dir      Direction
@@ -42,8 +42,7 @@ func (s step) with(flags segment) step { s.flags = flags; return s }
 
 func ext(port int) string { return fmt.Sprintf("%s:%d", external, port) }
 
-// TestRFC has the requirements of RFC 4787 (UDP), 5382 (TCP) and 5508 (ICMP) as
-// histories.
+// TestRFC tests the requirements of RFC 4787 (UDP), 5382 (TCP) and 5508 (ICMP) as histories.
 func TestRFC(t *testing.T) {
 	const (
 		min = time.Minute
@@ -70,7 +69,7 @@ func TestRFC(t *testing.T) {
 		}},
 		{"4787 REQ-3: no port is given twice", Config{}, []step{
 			out(udp, hostA, serverX, outX), out(udp, hostB, serverX, ext(5001)+" > "+serverX), in(udp, serverX, ext(5001), serverX+" > "+hostB),
-			// The ports of TCP are others.
+			// TCP has other ports.
 			out(tcp, hostB, serverX, outX),
 		}},
 		{"ports in sequence", Config{Allocation: Sequential, FirstPort: 2000}, []step{
@@ -89,7 +88,7 @@ func TestRFC(t *testing.T) {
 		}},
 		{"4787 REQ-6: outbound refresh", Config{}, []step{
 			out(udp, hostA, serverX, outX), out(udp, hostA, serverX, outX).later(4 * min), in(udp, serverX, ext(5000), backX).later(4 * min),
-			// That came in, so the mapping ends five minutes after the last that went out.
+			// Inbound packets do not refresh: the mapping ends five minutes after the last outbound one.
 			in(udp, serverX, ext(5000), "no mapping").later(2 * min),
 		}},
 		{"4787 REQ-6: inbound refresh where it is asked for", Config{RefreshInbound: true}, []step{
@@ -120,7 +119,7 @@ func TestRFC(t *testing.T) {
 		{"hairpin, internal source", Config{Hairpin: HairpinInternal, Filtering: EndpointIndependent}, []step{
 			out(udp, hostB, serverX, outX), out(udp, hostA, ext(5000), hostA+" > "+hostB),
 		}},
-		{"hairpin off, and to nobody", Config{}, []step{out(udp, hostA, ext(5000), "no hairpin")}},
+		{"hairpin off, without a mapping", Config{}, []step{out(udp, hostA, ext(5000), "no hairpin")}},
 		{"a hairpin is filtered too", Config{Hairpin: HairpinExternal}, []step{
 			out(udp, hostB, serverX, outX), out(udp, hostA, ext(5000), "filtered"), out(udp, hostB, ext(5001), ext(5000)+" > "+hostA),
 			out(udp, hostA, ext(5000), ext(5001)+" > "+hostB),

@@ -3,40 +3,35 @@
 package nat
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"time"
 )
 
-// sweepEvery is how often what has timed out is taken out of memory. What
-// packets meet does not depend on it.
+// sweepEvery is how often expired entries are removed from memory. Verdicts do not depend on it.
 const sweepEvery = 10 * time.Second
 
-// fullSweepEvery is how often a full table looks for sessions that have timed
-// out.
+// fullSweepEvery is how often a full table looks for expired sessions.
 const fullSweepEvery = time.Second
 
-// Table is a NAT and all that it remembers.
+// Table is a NAT with its mappings and sessions.
 type Table struct {
 	cfg      Config
 	external [4]byte
 
-	flows  map[flowKey]*session    // by both ends, the one that answers go through
-	inside map[flowKey]*mapping    // by the internal endpoint and what mapping depends on
+	flows  map[flowKey]*session    // by both ends: the session of the answers
+	inside map[flowKey]*mapping    // by the internal endpoint and the part of the remote one that mapping depends on
 	ports  map[portKey]*mapping    // by the external port
-	parts  map[partKey]translation // fragments to come
+	parts  map[partKey]translation // of expected fragments
 
 	sessions int    // of all mappings
-	next     uint16 // port after the last one given
+	next     uint16 // port after the last one
 	rand     *rand.Rand
 	swept    time.Time
 }
 
-// flowKey names a session, or with less of the remote endpoint, a mapping.
+// flowKey identifies a session or, with a part of the remote endpoint, a mapping.
 type flowKey struct {
 	proto         uint8
 	local, remote endpoint
@@ -56,13 +51,13 @@ type mapping struct {
 	sessions map[endpoint]*session
 }
 
-// session is what passes between a mapping and one remote endpoint.
+// session is the traffic between a mapping and one remote endpoint.
 type session struct {
 	mapping *mapping
 	remote  endpoint
 	expires time.Time
-	// opened tells that a packet went out. A session that only saw packets come
-	// in keeps no mapping alive and opens no filter.
+	// opened is set by the first outbound packet. A session with only inbound packets does not refresh a mapping or
+	// open a filter.
 	opened bool
 	tcp    tcpState
 }
@@ -73,8 +68,7 @@ func (m *mapping) live(now time.Time) bool {
 	return m.static || m.opened(now, func(*session) bool { return true })
 }
 
-// opened reports whether a live session to some remote endpoint was opened from
-// inside.
+// opened reports whether a live session that some selects was opened from inside.
 func (m *mapping) opened(now time.Time, some func(*session) bool) bool {
 	for _, s := range m.sessions {
 		if s.opened && s.live(now) && some(s) {
@@ -85,7 +79,7 @@ func (m *mapping) opened(now time.Time, some func(*session) bool) bool {
 	return false
 }
 
-// New returns a table without mappings but for the forwards.
+// New returns a table with no mappings but the forwards.
 func New(cfg Config) (*Table, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -128,8 +122,7 @@ func (t *Table) dependsOn(remote endpoint) endpoint {
 	}
 }
 
-// mappingOf returns the live mapping of an internal endpoint towards a remote
-// one, or nil.
+// mappingOf returns the live mapping of an internal endpoint towards a remote one, or nil.
 func (t *Table) mappingOf(flow flowKey, now time.Time) *mapping {
 	if m := t.static(flow); m != nil {
 		return m
@@ -167,7 +160,7 @@ func (t *Table) sessionOf(flow flowKey, now time.Time) *session {
 	return s
 }
 
-// alive returns the mapping if it is, and forgets it otherwise.
+// alive returns a mapping that is alive. It removes another one and returns nil.
 func (t *Table) alive(m *mapping, now time.Time) *mapping {
 	if m == nil || m.live(now) {
 		return m
@@ -178,8 +171,7 @@ func (t *Table) alive(m *mapping, now time.Time) *mapping {
 	return nil
 }
 
-// open returns the session of a mapping with a remote endpoint, or nil where no
-// more are kept.
+// open returns the session of a mapping with a remote endpoint, or nil if the table is full.
 func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
 	s := m.sessions[remote]
 
@@ -205,8 +197,7 @@ func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
 	return s
 }
 
-// claim makes a session the one that answers go through, unless its flow has a
-// live one: a flow stays with its mapping.
+// claim makes a session that of its flow's answers, unless the flow has a live one: a flow keeps its mapping.
 func (t *Table) claim(s *session, now time.Time) {
 	if t.sessionOf(s.flow(), now) == nil {
 		t.flows[s.flow()] = s
@@ -230,13 +221,13 @@ func (t *Table) end(s *session) {
 	delete(s.mapping.sessions, s.remote)
 	t.sessions--
 
-	// Another mapping may have the flow by now.
+	// The flow may belong to another mapping by now.
 	if t.flows[s.flow()] == s {
 		delete(t.flows, s.flow())
 	}
 }
 
-// sweep takes what has timed out out of memory.
+// sweep removes expired entries from memory.
 func (t *Table) sweep(now time.Time) {
 	t.swept = now
 
@@ -257,49 +248,4 @@ func (t *Table) sweep(now time.Time) {
 			delete(t.parts, key)
 		}
 	}
-}
-
-// Mapping is one line of what a table remembers.
-type Mapping struct {
-	Protocol string         `json:"protocol"`
-	Inside   netip.AddrPort `json:"inside"`
-	External netip.AddrPort `json:"external"`
-	// Remotes is the number of remote endpoints with a session.
-	Remotes int  `json:"remotes"`
-	Static  bool `json:"static,omitempty"`
-}
-
-// Mappings returns the live mappings, in order of protocol and external port.
-func (t *Table) Mappings(now time.Time) []Mapping {
-	t.sweep(now)
-
-	var list []Mapping
-
-	for _, m := range t.ports {
-		list = append(list, Mapping{
-			Protocol: protocolName(m.key.proto),
-			Inside:   netip.AddrPortFrom(netip.AddrFrom4(m.key.local.addr), m.key.local.port),
-			External: netip.AddrPortFrom(t.cfg.External, m.port),
-			Remotes:  len(m.sessions), Static: m.static,
-		})
-	}
-
-	slices.SortFunc(list, func(a, b Mapping) int {
-		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), a.External.Compare(b.External))
-	})
-
-	return list
-}
-
-func protocolName(proto uint8) string {
-	switch proto {
-	case icmp:
-		return "icmp"
-	case tcp:
-		return "tcp"
-	case udp:
-		return "udp"
-	}
-
-	return fmt.Sprint(proto)
 }

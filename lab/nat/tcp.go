@@ -8,8 +8,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// tcpState is as much of a connection as its timeout depends on: what each side
-// has sent.
+// tcpState is the part of a connection's state that its timeout depends on: the flags that each side has sent.
 type tcpState struct {
 	syn, fin [2]bool // by direction
 	reset    bool
@@ -19,16 +18,16 @@ func (s tcpState) closed() bool { return s.reset || s.fin[Outbound] && s.fin[Inb
 
 func (s tcpState) established() bool { return s.syn[Outbound] && s.syn[Inbound] && !s.closed() }
 
-// isOpening reports whether a segment asks for a connection.
+// isOpening reports whether a segment opens a connection.
 func isOpening(segment header.TCP) bool {
 	return segment.Flags()&(header.TCPFlagSyn|header.TCPFlagAck|header.TCPFlagRst|header.TCPFlagFin) == header.TCPFlagSyn
 }
 
-// follow notes what a segment does to the connection.
+// follow updates the state with a segment.
 func (s *tcpState) follow(segment header.TCP, d Direction) {
 	flags := segment.Flags()
 
-	// The endpoints of a closed connection may have another one.
+	// The endpoints of a closed connection may open another one.
 	if s.closed() && isOpening(segment) {
 		*s = tcpState{}
 	}
@@ -38,7 +37,7 @@ func (s *tcpState) follow(segment header.TCP, d Direction) {
 	s.reset = s.reset || flags.Intersects(header.TCPFlagRst)
 }
 
-// refresh notes a packet of a session that passes.
+// refresh updates a session with a packet that passes.
 func (t *Table) refresh(s *session, p *packet, d Direction, now time.Time) {
 	s.opened = s.opened || d == Outbound
 
@@ -57,7 +56,7 @@ func (t *Table) refresh(s *session, p *packet, d Direction, now time.Time) {
 		timeout = t.cfg.UDPTimeout
 	}
 
-	// RFC 4787, REQ-6: what comes in keeps no mapping alive.
+	// RFC 4787, REQ-6: inbound packets do not refresh a mapping.
 	if p.proto == tcp || d == Outbound || t.cfg.RefreshInbound || !s.opened {
 		s.expires = now.Add(timeout)
 	}

@@ -8,9 +8,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// Translate decides on an IPv4 packet and changes it in place as the verdict
-// says. What a dropped packet then looks like is undefined. Times may not go
-// backwards.
+// Translate returns the verdict on an IPv4 packet, and translates it in place. The content of a dropped packet is
+// undefined. Times must not go backwards.
 func (t *Table) Translate(d Direction, b []byte, now time.Time) Verdict {
 	if now.Sub(t.swept) >= sweepEvery {
 		t.sweep(now)
@@ -146,7 +145,7 @@ func (t *Table) inbound(p *packet, now time.Time) Verdict {
 	return Pass
 }
 
-// admit filters what comes for a mapping.
+// admit filters an inbound packet for a mapping.
 func (t *Table) admit(m *mapping, p *packet, now time.Time) Verdict {
 	remote := p.remote(Inbound)
 
@@ -178,8 +177,7 @@ func (t *Table) admit(m *mapping, p *packet, now time.Time) Verdict {
 	return Pass
 }
 
-// letsIn reports whether a remote endpoint, with its live session if it has
-// one, passes the filter of a mapping.
+// letsIn reports whether the filter of a mapping accepts a remote endpoint, with its live session or nil.
 func (t *Table) letsIn(m *mapping, s *session, remote endpoint, now time.Time) bool {
 	switch {
 	case s != nil && s.opened, t.cfg.Filtering == EndpointIndependent:

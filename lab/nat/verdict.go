@@ -11,38 +11,37 @@ const (
 	Inbound                   // from outside, to the external address
 )
 
-// Verdict is what becomes of a packet.
+// Verdict is how a packet is treated.
 type Verdict int
 
 // The verdicts. Those after Local drop the packet.
 const (
 	// Pass sends the packet on in its direction.
 	Pass Verdict = iota
-	// Turn sends an outbound packet back inside: it was hairpinned.
+	// Turn sends an outbound packet back inside (hairpinning).
 	Turn
-	// Local leaves an echo request to the external address to whoever has that
-	// address.
+	// Local leaves an echo request for the external address to the router.
 	Local
-	// Malformed packets are broken or too short.
+	// Malformed packets are invalid or too short.
 	Malformed
 	// Unsupported protocols are not translated.
 	Unsupported
-	// NoMapping has the packet's external endpoint, or its TCP segment belongs to
-	// no connection.
+	// NoMapping means that no mapping has the packet's external endpoint, or that a TCP segment belongs to no
+	// connection.
 	NoMapping
-	// Filtered packets come from a remote endpoint that is not let in.
+	// Filtered packets come from a remote endpoint that the filter refuses.
 	Filtered
-	// Exhausted are the ports or the sessions.
+	// Exhausted means that no port or session is free.
 	Exhausted
-	// NoHairpin is done by this NAT.
+	// NoHairpin means that the NAT does not hairpin.
 	NoHairpin
-	// FragmentAlone came without the first fragment before it.
+	// FragmentAlone is a fragment that came before the first one.
 	FragmentAlone
 
 	verdicts = iota
 )
 
-// Dropped reports whether the packet goes nowhere.
+// Dropped reports whether the packet is dropped.
 func (v Verdict) Dropped() bool { return v > Local }
 
 func (v Verdict) String() string {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// BenchmarkStream moves full frames from one Unix socket through the switch to
-// another, as between two machines; the sender is held to what the receiver's
-// queue takes, as TCP would.
+// BenchmarkStream sends full frames from one Unix socket through the switch to another, as between two machines. The
+// sender waits for space in the receiver's queue, as with TCP.
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{64, 1514} {
 		for _, fault := range []Link{{}, {In: Impairment{Delay: time.Millisecond}}} {
@@ -23,7 +22,7 @@ func BenchmarkStream(b *testing.B) {
 
 				from, to := plugged(b, sw, "from"), plugged(b, sw, "to")
 
-				// The receiver tells where it is, so that frames to it are not flooded.
+				// The switch learns the receiver's port, so that frames are not flooded.
 				if _, err := to.Write(prefixed(frame(host(1), host(2), ""))); err != nil {
 					b.Fatal(err)
 				}
@@ -44,13 +43,13 @@ func BenchmarkStream(b *testing.B) {
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
 
-				window := make(chan struct{}, 3) // bursts on their way
+				window := make(chan struct{}, 3) // bursts in transit
 				go func() {
 					for left := b.N; left > 0; left -= burst {
 						window <- struct{}{}
 
 						if _, err := from.Write(many[:min(left, burst)*len(one)]); err != nil {
-							return // the benchmark has failed and says so itself
+							return // the benchmark has failed
 						}
 					}
 				}()

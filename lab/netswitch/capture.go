@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// captureLimit is how many frames wait to be written before more are dropped.
+	// captureLimit bounds the frames that wait to be written.
 	captureLimit = 8192
 	// captureBytes bounds the memory of the frames that wait.
 	captureBytes = 32 << 20
@@ -23,24 +23,23 @@ const (
 	captureFlush = 64 << 10
 )
 
-// Capture is what to capture.
+// Capture describes what to capture.
 type Capture struct {
-	// Ports are the names of ports whose frames are captured as the machine behind
-	// each sees them: what it sends before faults, what it receives after them.
-	// Without any, each frame is captured once, as it enters the switch.
+	// Ports are the names of the captured ports. Frames from a port are captured before faults, frames to it after
+	// them. Without ports, each frame is captured once, when it enters the switch.
 	Ports []string
 	// SnapLen is how many bytes are kept of a frame; zero keeps all.
 	SnapLen int
 }
 
-// CaptureCount is how much was captured.
+// CaptureCount is the size of a capture.
 type CaptureCount struct {
 	Frames uint64 `json:"frames"`
 	// Dropped frames came faster than they could be written.
 	Dropped uint64 `json:"dropped"`
 }
 
-// captures are the captures that run.
+// captures are the running captures.
 type captures struct{ running []*capture }
 
 type capture struct {
@@ -78,7 +77,7 @@ func (c *captures) received(p *Port, frames []*Frame) {
 	}
 }
 
-// add never waits: the switch comes first.
+// add never waits, so that the switch is not delayed.
 func (c *capture) add(f captured) {
 	f.frame.retain()
 
@@ -96,10 +95,8 @@ func (c *capture) add(f captured) {
 	c.dropped.Add(1)
 }
 
-// Capture writes frames to w, as a pcapng file with an interface for each port,
-// until ctx is done, which is no error, or w fails. Inbound are frames that come
-// into the switch. While w is slow, frames are dropped from the capture, never
-// from the switch.
+// Capture writes frames to w, as a pcapng file with an interface for each port, until ctx is done, which is not an
+// error, or w fails. Frames into the switch are inbound. A slow w drops frames from the capture, never from the switch.
 func (s *Switch) Capture(ctx context.Context, c Capture, w io.Writer) (CaptureCount, error) {
 	one := &capture{Capture: c, queue: make(chan captured, captureLimit)}
 
@@ -119,8 +116,7 @@ func (s *Switch) Capture(ctx context.Context, c Capture, w io.Writer) (CaptureCo
 		err = fmt.Errorf("write capture: %w", err)
 	}
 
-	// A frame that is added just now stays in the queue, for the garbage
-	// collector.
+	// A frame that is added at this moment stays in the queue, for the garbage collector.
 	return CaptureCount{Frames: frames, Dropped: one.dropped.Load()}, err
 }
 
@@ -140,12 +136,11 @@ func (s *Switch) changeCaptures(edit func([]*capture) []*capture) {
 	s.captures.Store(next)
 }
 
-// write writes what is queued, all that there is at once. When ctx is done it
-// calls end, after which no more frames are added, and writes what is still
-// queued.
+// write writes the queued frames. When ctx is done it calls end, after which no more frames are added, and writes the
+// rest of the queue.
 func (c *capture) write(ctx context.Context, w io.Writer, end func()) (frames uint64, err error) {
 	numbers := map[string]int{}
-	out := pcap.NgHeader() // at once, so that who reads knows that it works
+	out := pcap.NgHeader() // at once, so that the reader sees that the capture runs
 
 	for {
 		if _, err := w.Write(out); err != nil {
@@ -154,8 +149,7 @@ func (c *capture) write(ctx context.Context, w io.Writer, end func()) (frames ui
 
 		out = out[:0]
 
-		// Asked first: while frames come faster than they are written, the queue is
-		// never empty.
+		// Checked first: the queue is never empty while frames come faster than they are written.
 		if ctx.Err() != nil {
 			end()
 		}
@@ -189,8 +183,7 @@ func (c *capture) write(ctx context.Context, w io.Writer, end func()) (frames ui
 	}
 }
 
-// append adds a frame to the file, and its port before it if it is the first of
-// that.
+// append adds a frame to the file, preceded by its port if it is the port's first.
 func (c *capture) append(file []byte, f captured, numbers map[string]int) []byte {
 	number, known := numbers[f.port]
 	if !known {

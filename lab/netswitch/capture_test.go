@@ -77,7 +77,7 @@ func TestCapture(t *testing.T) {
 				}()
 				synctest.Wait()
 
-				// The first frame is lost on its way: only its sender sees it.
+				// The first frame is lost: only its sender's port has it.
 				b.sw.SetLink("a", Link{Out: Impairment{Loss: 1}})
 
 				for _, send := range []func(){
@@ -100,15 +100,14 @@ func TestCapture(t *testing.T) {
 				}
 
 				if b.sw.captures.Load() != nil {
-					t.Error("the capture goes on after its end")
+					t.Error("the capture continues after its end")
 				}
 			})
 		})
 	}
 }
 
-// stuckWriter takes the beginning of a file, and then nothing until it is let
-// go.
+// stuckWriter accepts the beginning of a file, and then blocks until it is released.
 type stuckWriter struct {
 	writes int
 	hold   chan struct{}
@@ -142,7 +141,7 @@ func TestSlowCaptureHoldsUpNobody(t *testing.T) {
 			synctest.Wait()
 		}
 
-		send() // in the writer's hands
+		send() // the writer has it
 
 		for range captureLimit + more {
 			send()

@@ -10,18 +10,16 @@ import (
 )
 
 const (
-	// delayLimit is how many frames a port's delay line holds before more are
-	// dropped: 100 ms of 1 Gbit/s.
+	// delayLimit bounds the frames in a port's delay line: 100 ms of 1 Gbit/s.
 	delayLimit = 8192
-	// delayBytes bounds the memory of longer ones.
+	// delayBytes bounds their memory.
 	delayBytes = 32 << 20
 )
 
-// delayLine holds frames until their time has come and then pushes them on.
-// Frames due at the same time keep their order.
+// delayLine delays frames before they enter a queue. Frames due at the same time keep their order.
 type delayLine struct {
 	out     *queue
-	dropped *atomic.Uint64 // counts what finds out full
+	dropped *atomic.Uint64 // counts frames that find the queue full
 
 	mu     sync.Mutex
 	held   dueHeap
@@ -35,8 +33,8 @@ func newDelayLine(out *queue, dropped *atomic.Uint64) *delayLine {
 	return &delayLine{out: out, dropped: dropped}
 }
 
-// push holds a frame for d and takes over the caller's reference. It reports
-// false, and releases the frame, when the line is full or closed.
+// push delays a frame by d and takes over the caller's reference. It returns false, and releases the frame, when the
+// line is full or closed.
 func (l *delayLine) push(f *Frame, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +101,7 @@ func (l *delayLine) close() {
 	l.held, l.bytes = nil, 0
 }
 
-// due is a frame and when it goes on.
+// due is a frame and the end of its delay.
 type due struct {
 	at    time.Time
 	seq   uint64

@@ -2,27 +2,22 @@
 
 // Package netswitch is an Ethernet switch in user space.
 //
-// Virtual machines plug into it with QEMU's stream netdev: a Unix socket that
-// carries each frame behind its length, four bytes, big endian. Programs in the
-// same process (the lab's gateway) plug in with Attach. The switch learns which
-// address is behind which port, and can be told to hurt the traffic: delay,
-// loss, duplication, damage, a limit of bandwidth, a black hole for long frames,
-// a block of UDP or a cut, on a port in either direction, or on the one-way path
-// from one port to another, from which partitions are made. A broadcast meets
-// the faults of its sender's link once, and those of each path on its own.
+// Virtual machines connect with QEMU's stream netdev: a Unix socket that carries each frame after its length, four
+// bytes, big endian. Code in the same process, such as the lab's gateway, connects with Attach. The switch learns the
+// addresses of each port. It can also impair the traffic: delay, loss, duplication, damage, a limit of bandwidth, a
+// black hole for long frames, a block of UDP or a cut. Faults are set for a port in either direction, or for the
+// one-way path from one port to another; partitions are made of paths. The faults of the sender's link apply once to a
+// broadcast, those of paths to each copy.
 //
-// Capture writes what passes as a pcapng file, which Wireshark reads.
+// Capture writes the frames as a pcapng file, which Wireshark reads.
 //
-// Ports are known by name, and faults belong to names: a machine whose power is
-// cut and returns finds its link as bad as it left it.
+// Faults belong to the names of ports: they stay when a machine's power is cut and switched on again.
 //
-// A bridge in the kernel with netem would do the same and was rejected: it
-// needs root and puts the lab's subnet on the host, where it can collide.
+// A bridge in the kernel with netem was rejected: it needs root, and the lab's subnet on the host can collide with
+// another.
 //
-// The way of a frame: the reader of its port looks up the output port, judges
-// the frame against the faults and puts it in that port's queue; the port's
-// writer takes all that is queued and writes it with one system call. A full
-// queue drops, as a real switch does, so that a stopped machine never holds up
-// the others. Addresses and faults are read from immutable snapshots, so the
-// way takes no lock but the queue's own.
+// The path of a frame: the reader of its port looks up the output port, applies the faults and puts the frame in that
+// port's queue. The port's writer writes the whole queue with one system call. A full queue drops frames, as in a real
+// switch, so that a stopped machine does not delay the others. Addresses and faults are immutable snapshots, so that
+// the only lock on the path is the queue's.
 package netswitch

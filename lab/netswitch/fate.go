@@ -21,8 +21,7 @@ const (
 	congested
 )
 
-// fate is what becomes of one frame on its way to one port. Copies of it, extra,
-// share it.
+// fate is how a frame is treated on its path to one port. The extra copies are treated alike.
 type fate struct {
 	verdict verdict
 	delay   time.Duration
@@ -30,18 +29,16 @@ type fate struct {
 	corrupt bool
 }
 
-// rules are the faults in force, with what the limits of bandwidth remember.
+// rules are the current faults, with the state of the bandwidth limits.
 type rules struct {
 	faults  *Faults
 	shapers map[stage]*shaper
 }
 
-// stage is a place on the way of a frame where an impairment can be: the
-// sender's link has no to, the receiver's no from.
+// stage is a part of a frame's path that can have an impairment. The sender's link has no to, the receiver's no from.
 type stage struct{ from, to string }
 
-// newRules returns nil for no faults. Limits that stay as they were in old keep
-// what they remember.
+// newRules returns nil for no faults. A bandwidth limit that is the same as in old keeps its state.
 func newRules(f *Faults, old *rules) *rules {
 	if len(f.Links)+len(f.Paths) == 0 {
 		return nil
@@ -81,8 +78,8 @@ func (r *rules) current() *Faults {
 	return r.faults
 }
 
-// leave is the part of a frame's fate that all receivers share: what happens on
-// the sender's link, with chance giving numbers from 0 up to 1.
+// leave returns the part of a frame's fate that is decided on the sender's link, for all receivers. Chance returns
+// random numbers from 0 up to 1.
 func (r *rules) leave(from string, f *Frame, chance func() float64) fate {
 	var fate fate
 
@@ -91,13 +88,13 @@ func (r *rules) leave(from string, f *Frame, chance func() float64) fate {
 	return fate
 }
 
-// arrive adds what happens on the path and on the receiver's link.
+// arrive adds the impairments of the path and of the receiver's link.
 func (r *rules) arrive(fate *fate, from, to string, f *Frame, chance func() float64) {
 	r.meet(fate, stage{from, to}, r.faults.Paths[Path{from, to}], f, chance)
 	r.meet(fate, stage{to: to}, r.faults.Links[to].In, f, chance)
 }
 
-// meet decides what one impairment does to a frame.
+// meet adds one impairment.
 func (r *rules) meet(fate *fate, at stage, i Impairment, f *Frame, chance func() float64) {
 	if fate.verdict != pass || i == (Impairment{}) {
 		return
@@ -132,7 +129,7 @@ func (r *rules) meet(fate *fate, at stage, i Impairment, f *Frame, chance func()
 			return
 		}
 
-		// Not zero: a frame may not overtake one that waits for its moment.
+		// Not zero: a frame must not overtake one in the delay line.
 		fate.delay += max(wait, 1)
 	}
 
@@ -142,7 +139,7 @@ func (r *rules) meet(fate *fate, at stage, i Impairment, f *Frame, chance func()
 	}
 }
 
-// isUDP reports whether a frame carries UDP, behind VLAN tags or not.
+// isUDP reports whether a frame carries UDP, with or without VLAN tags.
 func isUDP(frame []byte) bool {
 	const ipv4, ipv6, vlan, serviceVLAN = 0x0800, 0x86dd, 0x8100, 0x88a8
 

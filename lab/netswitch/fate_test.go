@@ -36,7 +36,7 @@ func TestBlocked(t *testing.T) {
 	tagged = append(append(bytes.Clone(tagged[:12]), 0x81, 0, 0, 7), tagged[12:]...)
 
 	other := ipFrame(4, 17, 100)
-	binary.BigEndian.PutUint16(other[12:], 0x88b5) // an experiment's
+	binary.BigEndian.PutUint16(other[12:], 0x88b5) // for experiments
 
 	tests := []struct {
 		name  string
@@ -51,7 +51,7 @@ func TestBlocked(t *testing.T) {
 		{"TCP over IPv6", Impairment{Block: UDP}, ipFrame(6, 6, 100), false},
 		{"no IP", Impairment{Block: UDP}, frame(host(2), host(1), "x"), false},
 		{"another protocol that looks like UDP", Impairment{Block: UDP}, other, false},
-		{"UDP that nobody blocks", Impairment{Loss: 1e-12}, ipFrame(4, 17, 100), false},
+		{"UDP that is not blocked", Impairment{Loss: 1e-12}, ipFrame(4, 17, 100), false},
 		{"as long as may be", Impairment{DropOver: 1414}, ipFrame(4, 6, 1414), false},
 		{"longer", Impairment{DropOver: 1414}, ipFrame(4, 6, 1415), true},
 	}
@@ -74,7 +74,7 @@ func TestBlocked(t *testing.T) {
 				}
 
 				if got := len(b.received("c")); got != 1 {
-					t.Errorf("the path that is good carried %d frames, want 1", got)
+					t.Errorf("the good path carried %d frames, want 1", got)
 				}
 			})
 		})
@@ -140,7 +140,7 @@ func TestBandwidth(t *testing.T) {
 	}{
 		{"a burst passes at once", 12, 12, 0},
 		{"then it is as asked", 50, 50, (50*size - bucketSize) * 8 * time.Microsecond},
-		// The queue takes what is sent in 524 ms, and one more.
+		// The queue holds the frames of 524 ms, and one more.
 		{"the queue is bounded", 1000, 65, (65*size - bucketSize) * 8 * time.Microsecond},
 	}
 
@@ -159,7 +159,7 @@ func TestBandwidth(t *testing.T) {
 					b.ports["a"].Send(f)
 
 					if i%100 == 0 {
-						synctest.Wait() // the receivers' queues are no part of this
+						synctest.Wait() // the receivers' queues are not tested here
 					}
 				}
 
@@ -189,7 +189,7 @@ func TestBandwidth(t *testing.T) {
 					}
 				}
 
-				// A broadcast takes the sender's line once, not once for each receiver.
+				// A broadcast uses the sender's line once, not once for each receiver.
 				if got := b.ports["c"].Stats(); got.Received != uint64(tt.arrive) || got.Dropped != uint64(tt.frames-tt.arrive) {
 					t.Errorf("another receiver got %+v, want %d and the rest dropped", got, tt.arrive)
 				}
@@ -198,7 +198,7 @@ func TestBandwidth(t *testing.T) {
 	}
 }
 
-// TestBandwidthIsKept changes something else while frames wait.
+// TestBandwidthIsKept changes another fault while frames wait.
 func TestBandwidthIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -221,8 +221,7 @@ func TestBandwidthIsKept(t *testing.T) {
 	})
 }
 
-// TestDelayedFramesDroppedAreCounted lets more frames fall due at once than the
-// port's queue holds.
+// TestDelayedFramesDroppedAreCounted delays more frames to one time than the port's queue holds.
 func TestDelayedFramesDroppedAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sw := New(1)

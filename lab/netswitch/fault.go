@@ -10,51 +10,43 @@ import (
 	"time"
 )
 
-// Protocol is a kind of traffic that an impairment can block.
+// Protocol is a protocol that an impairment can block.
 type Protocol string
 
-// UDP is all of it, over IPv4 and IPv6, fragments too: DNS, DHCP and QUIC with
-// the rest.
+// UDP is all UDP over IPv4 and IPv6, also fragments, also DNS, DHCP and QUIC.
 const UDP Protocol = "udp"
 
-// Impairment is what is done to frames in one direction. The zero value does
-// nothing.
+// Impairment is a fault of frames in one direction. The zero value is none.
 type Impairment struct {
 	// Delay is added to each frame.
 	Delay time.Duration `json:"delay,omitempty"`
-	// Jitter is the most that chance adds to or takes from Delay, so that frames
-	// may overtake each other.
+	// Jitter is the largest random difference from Delay. Frames may overtake each other.
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// Loss is the probability that a frame disappears, from 0 to 1.
+	// Loss is the probability that a frame is lost, from 0 to 1.
 	Loss float64 `json:"loss,omitempty"`
 	// Duplicate is the probability that a frame arrives twice.
 	Duplicate float64 `json:"duplicate,omitempty"`
-	// Corrupt is the probability that one bit after the Ethernet header is
-	// flipped.
+	// Corrupt is the probability that one bit after the Ethernet header is flipped.
 	Corrupt float64 `json:"corrupt,omitempty"`
-	// Bandwidth in bits per second; 0 is no limit. Frames wait in a queue for
-	// their turn, and are dropped where it is full.
+	// Bandwidth in bits per second; 0 means unlimited. Frames wait in a queue, and are dropped when it is full.
 	Bandwidth uint64 `json:"bandwidth,omitempty"`
-	// DropOver is a black hole for frames of more bytes than this, Ethernet header
-	// included: 1414 lets IP packets of up to 1400 bytes pass. 0 is none.
+	// DropOver is a black hole for frames of more bytes than this, Ethernet header included: 1414 lets IP packets of up
+	// to 1400 bytes pass. 0 is none.
 	DropOver int `json:"dropOver,omitempty"`
-	// Block lets no packet of a protocol through.
+	// Block drops all packets of a protocol.
 	Block Protocol `json:"block,omitempty"`
-	// Cut lets no frame through.
+	// Cut drops all frames.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// Validate tells what is wrong with an impairment.
+// Validate returns an error for a wrong impairment.
 func (i Impairment) Validate() error {
 	var errs []error
 	if i.Delay < 0 || i.Jitter < 0 {
 		errs = append(errs, fmt.Errorf("delay %v, jitter %v: neither may be negative", i.Delay, i.Jitter))
 	}
 
-	for _, p := range []struct {
-		name  string
-		value float64
-	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+	for _, p := range i.chances() {
 		if !(p.value >= 0 && p.value <= 1) { // NaN too
 			errs = append(errs, fmt.Errorf("%s %v: want a probability from 0 to 1", p.name, p.value))
 		}
@@ -75,8 +67,16 @@ func (i Impairment) Validate() error {
 	return errors.Join(errs...)
 }
 
-// String writes it for people: "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s".
-// It is empty for one that does nothing.
+type probability struct {
+	name  string
+	value float64
+}
+
+func (i Impairment) chances() []probability {
+	return []probability{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}}
+}
+
+// String returns a text such as "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s", or an empty one for no impairment.
 func (i Impairment) String() string {
 	if i.Cut {
 		return "cut"
@@ -90,10 +90,7 @@ func (i Impairment) String() string {
 		add("delay %v±%v", i.Delay, i.Jitter)
 	}
 
-	for _, p := range []struct {
-		name  string
-		value float64
-	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+	for _, p := range i.chances() {
 		if p.value > 0 {
 			add("%s %.3g%%", p.name, p.value*100)
 		}
@@ -114,11 +111,11 @@ func (i Impairment) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Link is what is done to the frames of one port.
+// Link has the impairments of one port.
 type Link struct {
-	// Out hurts what the port's machine sends.
+	// Out impairs the frames that the port's machine sends.
 	Out Impairment `json:"out,omitzero"`
-	// In hurts what it receives.
+	// In impairs the frames that it receives.
 	In Impairment `json:"in,omitzero"`
 }
 
@@ -128,7 +125,7 @@ type Path struct {
 	To   string `json:"to"`
 }
 
-// Faults are all the impairments in force.
+// Faults are all current impairments.
 type Faults struct {
 	Links map[string]Link
 	Paths map[Path]Impairment

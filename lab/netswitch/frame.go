@@ -27,8 +27,7 @@ type address [6]byte
 
 func (a address) group() bool { return a[0]&1 != 0 }
 
-// Frame is an Ethernet frame on its way through the switch, shared by the
-// queues of all the ports that it goes out of.
+// Frame is an Ethernet frame in the switch. The queues of its output ports share it.
 type Frame struct {
 	wire []byte // length prefix, then the frame
 	refs atomic.Int32
@@ -36,7 +35,7 @@ type Frame struct {
 
 var pool = sync.Pool{New: func() any { return &Frame{wire: make([]byte, 0, usualCap)} }}
 
-// newFrame returns a frame of n bytes, content undefined, with one reference.
+// newFrame returns a frame of n bytes with undefined content and one reference.
 func newFrame(n int) *Frame {
 	var f *Frame
 	if prefixLen+n <= usualCap {
@@ -52,8 +51,7 @@ func newFrame(n int) *Frame {
 	return f
 }
 
-// Bytes returns the frame from its destination address on. It is valid until
-// the function that was handed the frame returns.
+// Bytes returns the frame from its destination address on. It is valid until the function that got the frame returns.
 func (f *Frame) Bytes() []byte { return f.wire[prefixLen:] }
 
 func (f *Frame) destination() address { return address(f.wire[prefixLen:]) }
@@ -61,25 +59,24 @@ func (f *Frame) source() address      { return address(f.wire[prefixLen+6:]) }
 
 func (f *Frame) retain() { f.refs.Add(1) }
 
-// release drops a reference. Long frames are left to the garbage collector: a
-// short one in their place would keep their memory while it waits.
+// release drops a reference. Long frames are left to the garbage collector: if a short frame used their memory, it
+// would keep all of it while it waits.
 func (f *Frame) release() {
 	if f.refs.Add(-1) == 0 && cap(f.wire) <= usualCap {
 		pool.Put(f)
 	}
 }
 
-// LengthError tells that a stream announced a frame that cannot be. What
-// follows cannot be read any more, since where the next frame begins is lost.
+// LengthError is the error of a stream with a frame that is too long. The rest of the stream cannot be read, since the
+// start of the next frame is unknown.
 type LengthError struct{ Length uint32 }
 
 func (e *LengthError) Error() string {
 	return fmt.Sprintf("frame of %d bytes announced, at most %d are possible: the stream is out of step", e.Length, MaxFrame)
 }
 
-// readFrame takes the next frame off a stream. Frames too short to have an
-// Ethernet header are passed over. At a clean end of the stream it returns
-// io.EOF.
+// readFrame reads the next frame of a stream. Frames too short for an Ethernet header are skipped. At a clean end of
+// the stream it returns io.EOF.
 func readFrame(r *bufio.Reader) (*Frame, error) {
 	for {
 		prefix, err := r.Peek(prefixLen)

@@ -73,8 +73,8 @@ func TestReadFrame(t *testing.T) {
 	}
 }
 
-// FuzzReadFrame checks that a stream of any bytes is read to its end with
-// frames of lawful length, and that what was read is what stands in it.
+// FuzzReadFrame checks that a stream of any bytes is read to its end, with frames of valid length and the stream's
+// content.
 func FuzzReadFrame(f *testing.F) {
 	f.Add(prefixed(make([]byte, 60), nil, make([]byte, 14)))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1})
@@ -94,7 +94,7 @@ func FuzzReadFrame(f *testing.F) {
 			}
 
 			if !bytes.Contains(stream, frame.wire) {
-				t.Fatal("got a frame that the stream does not hold")
+				t.Fatal("got a frame that is not in the stream")
 			}
 
 			frame.release()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMemoryOfWaitingFrames checks that the frames that wait for a machine that
-// takes none are bounded in bytes, not only in number.
+// TestMemoryOfWaitingFrames checks that the frames for a machine that reads none are bounded in bytes, not only in
+// number.
 func TestMemoryOfWaitingFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -54,7 +54,7 @@ func TestMemoryOfWaitingFrames(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCapturedFrames is the same of a capture that is not written.
+// TestMemoryOfCapturedFrames checks the same for a capture that is not written.
 func TestMemoryOfCapturedFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sw := New(1)
@@ -91,7 +91,7 @@ func TestMemoryOfCapturedFrames(t *testing.T) {
 	})
 }
 
-// TestShortFramesTakeLittleMemory has short frames after a long one.
+// TestShortFramesTakeLittleMemory sends short frames after a long one.
 func TestShortFramesTakeLittleMemory(t *testing.T) {
 	for range 100 {
 		newFrame(MaxFrame).release()
@@ -102,8 +102,7 @@ func TestShortFramesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// floodingWriter sends a frame with each write, so that a capture always has
-// one to write.
+// floodingWriter sends a frame with each write, so that a capture always has one to write.
 type floodingWriter struct{ from *Port }
 
 func (w floodingWriter) Write(b []byte) (int, error) {
@@ -132,6 +131,6 @@ func TestCaptureOfAFloodEnds(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the capture goes on after its end")
+		t.Fatal("the capture continues after its end")
 	}
 }

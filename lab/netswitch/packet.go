@@ -6,20 +6,18 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"syscall"
 )
 
-// ServePackets connects what carries one frame with each read and each write,
-// such as a tap device, to the switch under a name, until it ends, which is no
-// error, or ctx is done.
+// ServePackets connects a device that carries one frame with each read and write, such as a tap device, to the switch
+// under a name, until it ends, which is not an error, or ctx is done.
 func (s *Switch) ServePackets(ctx context.Context, name string, conn io.ReadWriteCloser) error {
 	return s.serve(ctx, name, conn, packetReader(conn), packetWriter(conn))
 }
 
 func packetReader(r io.Reader) func(*Port) error {
 	return func(p *Port) error {
-		// Frames that wait in queues are no longer than they have to be.
+		// Send copies the frame, so that queued frames have no unused memory.
 		buf := make([]byte, MaxFrame)
 
 		for {
@@ -36,8 +34,7 @@ func packetReader(r io.Reader) func(*Port) error {
 func packetWriter(w io.Writer) func([]*Frame) error {
 	return func(frames []*Frame) error {
 		for _, f := range frames {
-			// A tap device that the guest has not switched on, or has given a smaller
-			// MTU, refuses frames: they are lost as on a real cable.
+			// A tap device that is down, or has a smaller MTU, refuses frames: they are lost as on a real cable.
 			if _, err := w.Write(f.Bytes()); err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EINVAL) {
 				return err
 			}
@@ -45,14 +42,4 @@ func packetWriter(w io.Writer) func([]*Frame) error {
 
 		return nil
 	}
-}
-
-// packetError drops the errors with which a tap device ends when its machine is
-// switched off.
-func packetError(err error) error {
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADFD) {
-		return nil
-	}
-
-	return streamError(err)
 }

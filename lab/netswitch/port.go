@@ -4,7 +4,7 @@ package netswitch
 
 import "sync/atomic"
 
-// Port is one place to plug in.
+// Port is a port of the switch.
 type Port struct {
 	name    string
 	sw      *Switch
@@ -17,8 +17,7 @@ type counters struct {
 	sent, sentBytes, received, receivedBytes, dropped, lost, cut, blocked, duplicated, corrupted atomic.Uint64
 }
 
-// add counts what became of a frame for the port, and reports whether it goes
-// on.
+// add counts a frame for the port, and reports whether it is forwarded.
 func (c *counters) add(f fate) bool {
 	switch f.verdict {
 	case lost:
@@ -50,14 +49,14 @@ type Stats struct {
 	SentBytes     uint64 `json:"sentBytes"`
 	Received      uint64 `json:"received"`
 	ReceivedBytes uint64 `json:"receivedBytes"`
-	// Dropped frames found the machine's queue full, or that of a bandwidth limit.
+	// Dropped frames found the machine's queue, or that of a bandwidth limit, full.
 	Dropped uint64 `json:"dropped"`
-	// Lost, Cut and Blocked frames fell to a fault on their way to the machine.
-	// Blocked were those of a protocol, or too long.
+	// Lost, Cut and Blocked frames to the machine were dropped by a fault. Blocked ones were of a protocol, or too
+	// long.
 	Lost    uint64 `json:"lost"`
 	Cut     uint64 `json:"cut"`
 	Blocked uint64 `json:"blocked"`
-	// Duplicated frames were sent once more, Corrupted ones with a bit flipped.
+	// Duplicated frames were sent twice, Corrupted ones with a flipped bit.
 	Duplicated uint64 `json:"duplicated"`
 	Corrupted  uint64 `json:"corrupted"`
 }
@@ -72,9 +71,8 @@ func (p *Port) Stats() Stats {
 	}
 }
 
-// Send puts a frame from the machine behind the port into the switch. The frame
-// is copied. A frame too short for an Ethernet header or over MaxFrame is not
-// sent.
+// Send sends a frame from the port's machine into the switch. The frame is copied. A frame too short for an Ethernet
+// header or over MaxFrame is not sent.
 func (p *Port) Send(frame []byte) {
 	if len(frame) < headerLen || len(frame) > MaxFrame {
 		return
@@ -99,8 +97,7 @@ func (p *Port) Close() {
 	p.out.close()
 }
 
-// run hands what goes out of the port to deliver until the port is closed or
-// deliver fails.
+// run passes outgoing frames to deliver until the port is closed or deliver fails.
 func (p *Port) run(deliver func([]*Frame) error) error {
 	var spare []*Frame
 

@@ -5,14 +5,13 @@ package netswitch
 import "sync"
 
 const (
-	// queueLimit is how many frames wait for one port before more are dropped: 1.5
-	// MB of full frames, 12 ms of a gigabit link.
+	// queueLimit bounds the frames that wait for one port: 1.5 MB of full frames, 12 ms of a gigabit link.
 	queueLimit = 1024
-	// queueBytes bounds the memory of longer ones: MaxFrame is 46 full frames.
+	// queueBytes bounds their memory: MaxFrame is 46 full frames.
 	queueBytes = 8 << 20
 )
 
-// queue holds the frames that wait to go out of a port.
+// queue holds the frames that wait for a port.
 type queue struct {
 	wake chan struct{} // one token when frames wait or the queue is closed
 
@@ -24,8 +23,8 @@ type queue struct {
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
-// push adds a frame and takes over the caller's reference. It reports false,
-// and releases the frame, when the queue is full or closed.
+// push adds a frame and takes over the caller's reference. It returns false, and releases the frame, when the queue is
+// full or closed.
 func (q *queue) push(f *Frame) bool {
 	q.mu.Lock()
 	if q.closed || len(q.frames) >= queueLimit || q.bytes+len(f.wire) > queueBytes {
@@ -47,8 +46,7 @@ func (q *queue) push(f *Frame) bool {
 	return true
 }
 
-// take waits for frames and returns all of them, giving spare to the queue to
-// fill next. It returns false once the queue is closed.
+// take waits for frames and returns all of them. The queue fills spare next. It returns false when the queue is closed.
 func (q *queue) take(spare []*Frame) ([]*Frame, bool) {
 	for range q.wake {
 		q.mu.Lock()

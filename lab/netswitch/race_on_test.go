@@ -4,5 +4,5 @@
 
 package netswitch
 
-// raceSlowdown is what the race detector costs the switch, with room to spare.
+// raceSlowdown is the slowdown by the race detector, with some reserve.
 const raceSlowdown = 20

@@ -8,29 +8,26 @@ import (
 )
 
 const (
-	// minBandwidth keeps a full frame from taking longer than twelve seconds.
+	// minBandwidth is the limit at which a full frame takes twelve seconds.
 	minBandwidth = 1000
-	// bucketSize in bytes may pass at once after a pause: ten full frames.
+	// bucketSize is how many bytes may pass at once after a pause: ten full frames.
 	bucketSize = 15140
-	// What waits for a limit of bandwidth is bounded to so much time of it, but to
-	// no less than so many bytes, or a slow line could hold no frame.
+	// The queue of a bandwidth limit is bounded by this time, but not below this many bytes, so that a slow line can
+	// queue a frame.
 	shaperQueueTime  = 100 * time.Millisecond
 	shaperQueueBytes = 64 << 10
 )
 
-// shaper is a token bucket with a queue. It holds no frames: it says how long
-// each has to wait, which happens in the port's delay line.
+// shaper is a token bucket with a queue. It holds no frames: it computes how long each waits in the port's delay line.
 type shaper struct {
 	rate uint64 // bits per second
 
 	mu sync.Mutex
-	// free is when the line has sent all that it took. It is in the past by as
-	// much as there are tokens.
+	// free is when the line has sent all frames. The tokens are the time since then.
 	free time.Time
 }
 
-// take returns how long a frame that comes at a time waits, or false if the
-// queue is full.
+// take returns how long a frame that arrives at a time waits, or false if the queue is full.
 func (s *shaper) take(size int, at time.Time) (time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +45,7 @@ func (s *shaper) take(size int, at time.Time) (time.Duration, bool) {
 	return max(s.free.Sub(at), 0), true
 }
 
-// duration is how long the line takes for a number of bytes.
+// duration returns how long the line takes for a number of bytes.
 func (s *shaper) duration(bytes int) time.Duration {
 	return time.Duration(uint64(bytes) * 8 * uint64(time.Second) / s.rate)
 }

@@ -9,19 +9,21 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"slices"
 	"syscall"
 )
 
-// readBuffer is how much one read takes off a stream: over a hundred frames.
+// readBuffer is the size of one read from a stream: over a hundred frames.
 const readBuffer = 256 << 10
 
-// ServeStream connects a stream of length-prefixed frames to the switch under a
-// name, until the stream ends, which is no error, or ctx is done.
+// ServeStream connects a stream of length-prefixed frames to the switch under a name, until the stream ends, which is
+// not an error, or ctx is done.
 func (s *Switch) ServeStream(ctx context.Context, name string, conn net.Conn) error {
 	return s.serve(ctx, name, conn, func(p *Port) error { return p.readFrom(conn) }, streamWriter(conn))
 }
 
-// serve connects something to the switch until it ends or ctx is done.
+// serve connects a stream or device to the switch until it ends or ctx is done.
 func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read func(*Port) error, write func([]*Frame) error) error {
 	p := s.plug(name)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks both directions
@@ -29,7 +31,7 @@ func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read fu
 	written := make(chan error, 1)
 	go func() {
 		written <- p.run(write)
-		// Without a way out the port is of no use: end the reader too.
+		// Without its writer the port is of no use: end the reader too.
 		_ = conn.Close()
 	}()
 
@@ -37,9 +39,9 @@ func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read fu
 
 	p.Close()
 	stop()
-	_ = conn.Close() // a second close reports only that it is one
+	_ = conn.Close() // fails if it is already closed
 
-	if err := errors.Join(packetError(readErr), packetError(<-written)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(failure(readErr), failure(<-written)); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("switch port %s: %w", name, err)
 	}
 
@@ -75,11 +77,16 @@ func streamWriter(w io.Writer) func([]*Frame) error {
 	}
 }
 
-// streamError drops the errors with which a stream ends when the machine on the
-// other side is switched off, in the middle of a frame or not.
-func streamError(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+// ends are the errors with which a stream or a tap device ends when its machine is switched off, in the middle of a
+// frame or not.
+var ends = []error{
+	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, os.ErrClosed,
+	syscall.EPIPE, syscall.ECONNRESET, syscall.EIO, syscall.EBADFD,
+}
+
+// failure returns nil for an error that is the end of a connection.
+func failure(err error) error {
+	if slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) {
 		return nil
 	}
 

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// addressLimit bounds the addresses learned, so that a guest that sends from
-// ever new ones cannot take all memory. Frames for the rest are flooded.
+// addressLimit bounds the learned addresses, so that a guest that sends from many addresses cannot fill the memory.
+// Frames for others are flooded.
 const addressLimit = 4096
 
 // Switch forwards Ethernet frames between ports.
@@ -27,14 +27,13 @@ type Switch struct {
 	chanceMu sync.Mutex
 }
 
-// table is an immutable picture of who is where.
+// table is an immutable snapshot of ports and addresses.
 type table struct {
 	ports   []*Port
 	learned map[address]*Port
 }
 
-// New returns a switch with no ports. The seed makes the choice of lost frames
-// repeatable.
+// New returns a switch with no ports. With the same seed, the same frames are lost.
 func New(seed uint64) *Switch {
 	s := &Switch{chance: rand.New(rand.NewPCG(seed, 0))}
 	s.table.Store(&table{})
@@ -42,9 +41,8 @@ func New(seed uint64) *Switch {
 	return s
 }
 
-// Attach plugs something in under a name. What the switch has for it is handed
-// to receive, on one goroutine, until the port is closed; the bytes are the
-// switch's own and valid only during the call.
+// Attach opens a port with a name. One goroutine passes outgoing frames to receive until the port is closed. The bytes
+// belong to the switch and are valid only during the call.
 func (s *Switch) Attach(name string, receive func(frame []byte)) *Port {
 	p := s.plug(name)
 
@@ -91,7 +89,7 @@ func (s *Switch) forward(in *Port, f *Frame) {
 	defer f.release()
 
 	from, to := f.source(), f.destination()
-	if from.group() { // no machine has such an address: a broken frame
+	if from.group() { // an invalid frame: no machine has such an address
 		return
 	}
 
@@ -144,8 +142,7 @@ func (s *Switch) learn(a address, p *Port) {
 	s.table.Store(next)
 }
 
-// pass brings a frame to an output port, through the faults between the two,
-// with what it has met on its sender's link.
+// pass sends a frame to an output port through the faults between the ports. Fate is that of its sender's link.
 func (s *Switch) pass(in, out *Port, f *Frame, faults *rules, fate fate) {
 	if faults != nil {
 		faults.arrive(&fate, in.name, out.name, f, s.draw)
@@ -197,7 +194,7 @@ func (s *Switch) draw() float64 {
 	return s.chance.Float64()
 }
 
-// SetLink sets the faults of a port's link. The zero Link heals it.
+// SetLink sets the faults of a port's link. The zero Link removes them.
 func (s *Switch) SetLink(name string, link Link) {
 	s.change(func(f *Faults) {
 		if f.Links[name] = link; link == (Link{}) {
@@ -206,8 +203,7 @@ func (s *Switch) SetLink(name string, link Link) {
 	})
 }
 
-// SetPath sets the fault of a one-way path between two ports. The zero
-// Impairment heals it.
+// SetPath sets the fault of a one-way path between two ports. The zero Impairment removes it.
 func (s *Switch) SetPath(path Path, i Impairment) {
 	s.change(func(f *Faults) {
 		if f.Paths[path] = i; i == (Impairment{}) {
@@ -216,12 +212,12 @@ func (s *Switch) SetPath(path Path, i Impairment) {
 	})
 }
 
-// Heal takes all faults away.
+// Heal removes all faults.
 func (s *Switch) Heal() {
 	s.change(func(f *Faults) { *f = Faults{} })
 }
 
-// Faults returns a copy of the faults in force.
+// Faults returns a copy of the current faults.
 func (s *Switch) Faults() *Faults { return s.faults.Load().current().clone() }
 
 func (s *Switch) change(edit func(*Faults)) {
@@ -235,7 +231,7 @@ func (s *Switch) change(edit func(*Faults)) {
 	s.faults.Store(newRules(next, old))
 }
 
-// Stats returns the counters of the ports now plugged in, by name.
+// Stats returns the counters of the current ports, by name.
 func (s *Switch) Stats() map[string]Stats {
 	stats := map[string]Stats{}
 	for _, p := range s.table.Load().ports {

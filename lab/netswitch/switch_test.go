@@ -27,8 +27,7 @@ func frame(to, from address, payload string) []byte {
 	return append(b, payload...)
 }
 
-// bench is a switch with ports a, b, c and what each received, as
-// "elapsed payload".
+// bench is a switch with ports a, b, c and the frames that each received, as "elapsed payload".
 type bench struct {
 	sw    *Switch
 	ports map[string]*Port
@@ -283,7 +282,7 @@ func TestImpairmentValidate(t *testing.T) {
 	}
 }
 
-// TestStoppedMachineHoldsUpNobody fills the queue of a port that takes nothing.
+// TestStoppedMachineHoldsUpNobody fills the queue of a port that reads nothing.
 func TestStoppedMachineHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -301,7 +300,7 @@ func TestStoppedMachineHoldsUpNobody(t *testing.T) {
 			t.Errorf("others received %d frames, want %d", got, want)
 		}
 
-		// One frame is in the receiver's hands.
+		// The receiver has one frame.
 		if got, want := stuck.Stats().Dropped, uint64(99); got != want {
 			t.Errorf("got %d dropped, want %d", got, want)
 		}
@@ -367,7 +366,7 @@ func TestMachineReturns(t *testing.T) {
 		}
 
 		if got := len(sw.Stats()); got != 1 {
-			t.Errorf("got %d ports after the machine is gone, want 1", got)
+			t.Errorf("got %d ports after the machine has ended, want 1", got)
 		}
 	}
 }

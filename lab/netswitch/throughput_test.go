@@ -9,10 +9,8 @@ import (
 	"time"
 )
 
-// The switch forwards a gigabit per second and core: full frames, in and out,
-// with what the kernel does for it. It is counted in time of the CPU, and the
-// best of several attempts counts, so that what else the computer does matters
-// little.
+// The switch forwards a gigabit per second and core: full frames, in and out, with the kernel's work included. The test
+// measures CPU time and uses the best of several attempts, so that other load on the computer matters little.
 const (
 	gigabit   = 1e9
 	fullFrame = 1514
@@ -60,7 +58,7 @@ func TestForwardsAGigabitPerCore(t *testing.T) {
 	}
 }
 
-// cpuTime is what this process has used of the CPU.
+// cpuTime returns the CPU time of this process.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 
@@ -72,8 +70,7 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// burst is how many frames are on their way at once: what the receiver's queue
-// takes.
+// burst is how many frames are in transit at once: the size of the receiver's queue.
 const burst = queueLimit / 2
 
 func movePorts(t *testing.T, sw *Switch, frames int) {

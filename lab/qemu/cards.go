@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// firstSlot is where the root ports of the cards begin on the root bus, above
-	// the places that QEMU gives to other devices by itself.
+	// firstSlot is the address of the first card's root port on the root bus, above those that QEMU assigns to other
+	// devices.
 	firstSlot = 0x10
-	// releaseTime is how long a guest may take to let go of a card.
+	// releaseTime is how long a guest may take to release a card.
 	releaseTime = 20 * time.Second
 )
 
-// plugged are the numbers of the cards that are there when the machine is
-// switched on.
+// plugged returns the numbers of the cards that are plugged in when the machine is switched on.
 func (c *Config) plugged() []int {
 	var cards []int
 
@@ -37,8 +36,8 @@ func (c *Config) plugged() []int {
 	return cards
 }
 
-// cardArgs are the slots of all cards, and the cards that are plugged in. Only
-// devices behind a root port can come and go.
+// cardArgs returns the arguments for the slots of all cards, and for the cards that are plugged in. Only devices behind
+// a root port can be plugged and unplugged.
 func (c *Config) cardArgs() []string {
 	var args []string
 
@@ -59,65 +58,31 @@ func slotID(card int) string { return "slot" + strconv.Itoa(card) }
 func netID(card int) string  { return "net" + strconv.Itoa(card) }
 func cardID(card int) string { return "card" + strconv.Itoa(card) }
 
-// Plug puts a network card into its slot. A machine that is off has it when it
-// is switched on.
+// Plug puts a network card into its slot. A machine that is off has it when it is switched on.
 func (m *Machine) Plug(ctx context.Context, card int) error {
-	m.button.Lock()
-	defer m.button.Unlock()
-
-	if err := m.cardIs(card, true); err != nil {
-		return fmt.Errorf("plug card %d into %s: %w", card, m.cfg.Name, err)
-	}
-
-	if r := m.current(); r != nil {
-		if err := m.insert(ctx, r, card); err != nil {
-			return fmt.Errorf("plug card %d into %s: %w", card, m.cfg.Name, err)
-		}
-	}
-
-	m.cfg.Cards[card].Unplugged = false
-
-	return nil
+	return m.change(card, false, func(r *run) error { return m.insert(ctx, r, card) })
 }
 
-// Unplug takes a network card out of its slot, as soon as the guest has let go
-// of it.
+// Unplug takes a network card out of its slot, as soon as the guest has released it.
 func (m *Machine) Unplug(ctx context.Context, card int) error {
+	return m.change(card, true, func(r *run) error { return m.release(ctx, r, card) })
+}
+
+func (m *Machine) change(card int, unplugged bool, do func(*run) error) error {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	if err := m.cardIs(card, false); err != nil {
-		return fmt.Errorf("unplug card %d of %s: %w", card, m.cfg.Name, err)
-	}
-
-	if r := m.current(); r != nil {
-		if err := m.release(ctx, r, card); err != nil {
-			return fmt.Errorf("unplug card %d of %s: %w", card, m.cfg.Name, err)
+	return machine.ChangeCard(m.cfg.Name, m.cfg.Cards, card, unplugged, func() error {
+		if r := m.run.Load(); r != nil {
+			return do(r)
 		}
-	}
 
-	m.cfg.Cards[card].Unplugged = true
-
-	return nil
-}
-
-// cardIs fails unless a card exists and is as wanted.
-func (m *Machine) cardIs(card int, unplugged bool) error {
-	switch {
-	case card < 0 || card >= len(m.cfg.Cards):
-		return fmt.Errorf("the machine has %d cards, counted from 0", len(m.cfg.Cards))
-	case m.cfg.Cards[card].Unplugged == unplugged:
 		return nil
-	case unplugged:
-		return machine.ErrPlugged
-	}
-
-	return machine.ErrUnplugged
+	})
 }
 
-// insert has QEMU connect a new card to a socket. It cannot be handed one, as
-// when it starts: QEMU 7.2 looks for the descriptor in a thread that knows
-// nothing of the monitor's.
+// insert makes QEMU connect a new card to a socket. A running QEMU 7.2 cannot use an inherited descriptor, as at its
+// start: it looks for the descriptor in a thread that does not know those of the monitor.
 func (m *Machine) insert(ctx context.Context, r *run, card int) error {
 	dir, err := os.MkdirTemp("", "lab") // a short path, which no other user can enter
 	if err != nil {
@@ -166,7 +131,7 @@ func (m *Machine) insert(ctx context.Context, r *run, card int) error {
 
 func (m *Machine) release(ctx context.Context, r *run, card int) error {
 	select {
-	case <-r.released: // of a try whose patience had ended
+	case <-r.released: // from a try that timed out
 	default:
 	}
 
@@ -176,7 +141,7 @@ func (m *Machine) release(ctx context.Context, r *run, card int) error {
 	err := r.monitor.do(ctx, qmpCommand{Name: "device_del", Arguments: map[string]string{"id": cardID(card)}})
 
 	switch {
-	case errors.As(err, &refused) && refused.Class == "DeviceNotFound": // it went after an earlier try had been given up
+	case errors.As(err, &refused) && refused.Class == "DeviceNotFound": // it was released after an earlier try timed out
 		return r.monitor.do(ctx, disconnect)
 	case err != nil:
 		return err
@@ -191,10 +156,10 @@ func (m *Machine) release(ctx context.Context, r *run, card int) error {
 			if device == cardID(card) {
 				return r.monitor.do(ctx, disconnect)
 			}
-		case <-r.gone:
-			return nil // a machine that is off holds nothing
+		case <-r.off:
+			return nil // a machine that is off has released it
 		case <-ctx.Done():
-			return fmt.Errorf("the guest has not released it (%w); it can once its kernel runs", ctx.Err())
+			return fmt.Errorf("the guest has not released it (%w); it can when its kernel runs", ctx.Err())
 		}
 	}
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// TestPlug has cards come and go in a machine without a system: what takes a
-// guest to let go of a card, a reset does here.
+// TestPlug plugs and unplugs cards of a machine without a system. A reset releases a card here, in place of a guest.
 func TestPlug(t *testing.T) {
 	m := newMachine(t, func(c *Config) {
 		for i := range byte(2) {
-			c.Cards = append(c.Cards, Card{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 1, i}, Unplugged: i == 1})
+			c.Cards = append(c.Cards, machine.Card{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 1, i}, Unplugged: i == 1})
 		}
 	})
 

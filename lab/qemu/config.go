@@ -4,43 +4,34 @@ package qemu
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 )
 
 // Config describes a machine.
 type Config struct {
 	Name string
-	// UUID is what the firmware tells the guest.
+	// UUID is that of the machine in the firmware.
 	UUID string
-	// Dir holds the machine's console logs and its copy of the firmware's
-	// variables.
+	// Dir is the folder of the machine's console logs and its copy of the firmware's variables.
 	Dir string
 	// Binary is QEMU's path.
 	Binary    string
 	Accel     accel.Accel
 	CPUs      int
 	MemoryMiB int
-	// Cards are the machine's network cards, in the order in which the guest
-	// finds them.
-	Cards []Card
+	// Cards are the machine's network cards, in the order in which the guest finds them.
+	Cards []machine.Card
 	// Firmware is UEFI; without it the machine has a BIOS.
 	Firmware *Firmware
-	// Disks, the first being the one to boot from.
+	// Disks are the machine's disks. It boots from the first.
 	Disks []Disk
 	// Kernel, if set, is started directly, with Initrd and Cmdline.
 	Kernel, Initrd, Cmdline string
-}
-
-// Card is a network card. It keeps its slot, so that a guest knows it again.
-type Card struct {
-	MAC net.HardwareAddr
-	// Unplugged cards are not there until they are plugged in.
-	Unplugged bool
 }
 
 // Firmware is a UEFI build for QEMU.
@@ -58,8 +49,7 @@ type Disk struct {
 	Format string
 }
 
-// ConsolePath is the log of the latest boot; those before it lie beside it, see
-// Console.
+// ConsolePath returns the log of the latest boot; those of earlier boots are beside it, see machine.Console.
 func (c *Config) ConsolePath() string { return filepath.Join(c.Dir, "console.log") }
 
 func (c *Config) varsPath() string { return filepath.Join(c.Dir, "efivars.fd") }
@@ -68,10 +58,10 @@ func (c *Config) varsPath() string { return filepath.Join(c.Dir, "efivars.fd") }
 const (
 	fdConsole = 3 + iota
 	fdMonitor
-	fdCards // and one more for each other card that is plugged in
+	fdCards // and the next ones for the other cards
 )
 
-// args are QEMU's arguments.
+// args returns QEMU's arguments.
 func (c *Config) args() []string {
 	args := []string{
 		"-name", "guest=" + c.Name + ",debug-threads=on",
@@ -82,11 +72,11 @@ func (c *Config) args() []string {
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-msg", "timestamp=on",
 		"-rtc", "base=utc",
-		// Only the disk below is booted from: no tries of the network first.
+		// Boot only from the disk, without first trying the network.
 		"-boot", "menu=off,strict=on",
 		"-device", "virtio-rng-pci",
-		// A guest that opens the watchdog and then hangs is reset. Debian's kernel for
-		// clouds has no driver for it (build -sizes); softdog is what a guest has there.
+		// A guest that opens the watchdog and then hangs is reset. Debian's kernel for clouds has no driver for it
+		// (build -sizes); softdog is what a guest has there.
 		"-device", "i6300esb", "-action", "watchdog=reset",
 		"-add-fd", fmt.Sprintf("fd=%d,set=1", fdConsole),
 		"-chardev", "file,id=console,path=/dev/fdset/1,append=on",
@@ -106,10 +96,8 @@ func (c *Config) args() []string {
 	for i, d := range c.Disks {
 		id := "disk" + strconv.Itoa(i)
 		args = append(args,
-			// The host's page cache outlives a killed QEMU, and a flush of the
-			// guest reaches it: a power cut loses what the guest had not flushed
-			// from its own memory and no more. Waiting for this computer's disk
-			// would only add its slowness.
+			// A flush by the guest reaches the host's page cache, which outlives a killed QEMU: a power cut loses only
+			// what the guest had not flushed. To wait for this computer's disk would only be slower.
 			"-drive", fmt.Sprintf("if=none,id=%s,format=%s,cache=unsafe,discard=unmap,file=%s", id, d.Format, comma(d.Path)),
 			"-device", fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s,bootindex=%d", id, id, i+1))
 	}
@@ -124,5 +112,5 @@ func (c *Config) args() []string {
 	return args
 }
 
-// comma writes a path into an option list, where a comma is written twice.
+// comma escapes a path for an option list, in which a comma is doubled.
 func comma(path string) string { return strings.ReplaceAll(path, ",", ",,") }

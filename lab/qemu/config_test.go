@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 )
 
 func TestArgs(t *testing.T) {
 	base := Config{
 		Name: "demo-1", UUID: "u", Dir: "/lab/demo-1", CPUs: 2, MemoryMiB: 4096,
-		Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
+		Cards: []machine.Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
 	}
 
 	tests := []struct {
@@ -68,7 +69,7 @@ func TestArgs(t *testing.T) {
 			}
 
 			if strings.Contains(strings.Join(args, " "), "-no-reboot") {
-				t.Error("a guest that reboots would not come back")
+				t.Error("a guest that reboots would not boot again")
 			}
 
 			from := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-accel") })
@@ -79,9 +80,9 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// TestCardArgs wants each card in a slot of its own, whichever others are there.
+// TestCardArgs checks that each card keeps its own slot, whichever others are plugged in.
 func TestCardArgs(t *testing.T) {
-	cfg := Config{Cards: []Card{
+	cfg := Config{Cards: []machine.Card{
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Unplugged: true},
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}},
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 4}},

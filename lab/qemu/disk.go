@@ -15,9 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CopyBase copies a disk image for the overlays of a lab to lie on, so that the
-// next build of the image does not change disks in use. Holes stay holes, and
-// where the file system can share the blocks of both files it does.
+// CopyBase copies a disk image as the base of a lab's overlays, so that the next build of the image does not change
+// disks in use. Holes stay holes. If the file system can, both files share their blocks.
 func CopyBase(from, to string) error {
 	if err := copyBase(from, to); err != nil {
 		return fmt.Errorf("copy disk image %s to %s: %w", from, to, err)
@@ -77,10 +76,8 @@ func copyBase(from, to string) (err error) {
 	return nil
 }
 
-// CreateOverlay makes a disk that begins with the content of a raw image, which
-// must lie in the same directory or be an absolute path, and takes only the
-// space of what is written to it. It is sizeGiB long, or as long as the image
-// where that is longer.
+// CreateOverlay creates a disk with the content of a raw image, which must be in the same directory or have an absolute
+// path. The disk takes only the space of the writes to it. Its size is the larger of sizeGiB and the image's size.
 func CreateOverlay(ctx context.Context, path, base string, sizeGiB int) error {
 	size := int64(sizeGiB) << 30
 

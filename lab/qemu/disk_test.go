@@ -58,7 +58,7 @@ func TestCopyBaseKeepsHoles(t *testing.T) {
 	}
 
 	if err := CopyBase(filepath.Join(dir, "none"), to); err == nil {
-		t.Error("copying an image that is not there did not fail")
+		t.Error("copying an image that does not exist did not fail")
 	}
 }
 
@@ -119,6 +119,6 @@ func TestCreateOverlay(t *testing.T) {
 	}
 
 	if err := CreateOverlay(t.Context(), filepath.Join(dir, "x"), filepath.Join(dir, "none"), 1); err == nil {
-		t.Error("an overlay on an image that is not there did not fail")
+		t.Error("an overlay on an image that does not exist did not fail")
 	}
 }

@@ -2,12 +2,9 @@
 
 // Package qemu runs one virtual machine.
 //
-// A Machine has a power button: On, Off (asks the guest), Cut (does not ask)
-// and Reset. What the guest does by itself shows in its Status: a reboot counts
-// as another boot, and when it powers off or QEMU fails, why.
+// A Machine has a power button: On, Off (asks the guest), Cut (does not ask) and Reset. Its Status shows the guest's
+// own actions: a reboot counts as another boot, and when the guest powers off or QEMU fails, the status has the reason.
 //
-// QEMU gets its connections as inherited sockets (the network card's stream to
-// the lab's switch, the control protocol QMP) and pipes (the serial console), so
-// that no path has to be kept short or cleaned up, and all of them end when one
-// side does.
+// QEMU inherits its connections as sockets (the network card's stream to the lab's switch, the control protocol QMP)
+// and pipes (the serial console). They need no paths, and all of them end when one side ends.
 package qemu

@@ -16,20 +16,18 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// entryName is the boot entry of machines whose processor is emulated.
+// entryName is the boot entry of machines with an emulated processor.
 const entryName = "emulated.conf"
 
-// AddEmulatedEntry gives a disk image a boot entry for emulated processors, and
-// makes it the default: the unified kernel image that is there, with its own
-// arguments, but page tables that are not isolated.
+// AddEmulatedEntry adds a boot entry for emulated processors to a disk image, and makes it the default: the image's
+// unified kernel image with its own arguments, but without isolation of page tables.
 //
-// The isolation (pti=on) is against Meltdown, which an emulated processor does
-// not have, and changes the page tables twice in each system call; each change
-// makes QEMU forget its translations. Measured with QEMU 7.2: the way to a Ready
-// node takes about twice as long with it. The kernel's tests of its own ciphers,
-// which take a quarter of a second then, are left out as well.
+// The isolation (pti=on) is against Meltdown, which emulated processors do not have. It changes the page tables twice
+// in each system call, and each change makes QEMU discard its translations: with QEMU 7.2, a node takes about twice as
+// long to be Ready. The kernel's tests of its own ciphers, which would take a quarter of a second, are left out as
+// well.
 //
-// An image with no such kernel image is left as it is.
+// An image without such a kernel image is not changed.
 func AddEmulatedEntry(ctx context.Context, image string) error {
 	if err := addEmulatedEntry(ctx, image); err != nil {
 		return fmt.Errorf("boot entry for emulated processors in %s: %w", image, err)
@@ -50,7 +48,7 @@ func addEmulatedEntry(ctx context.Context, image string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	// There may be none: the image is not ours.
+	// An image of another system has no such files.
 	if err := mtool(ctx, "mcopy", "-n", "-i", esp, "::/EFI/Linux/*.efi", "::/loader/loader.conf", dir); err != nil {
 		return nil
 	}
@@ -94,8 +92,8 @@ func addEmulatedEntry(ctx context.Context, image string) error {
 	return mtool(ctx, "mcopy", "-o", "-i", esp, filepath.Join(dir, "loader.conf"), "::/loader/loader.conf")
 }
 
-// emulatedEntry is the boot entry, in the form of the Boot Loader Specification;
-// not ok where the arguments do not ask for isolation.
+// emulatedEntry returns the boot entry, in the form of the Boot Loader Specification. It returns false if the arguments
+// have no isolation.
 func emulatedEntry(kernel, args string) (entry string, ok bool) {
 	words := strings.Fields(args)
 
@@ -110,7 +108,7 @@ func emulatedEntry(kernel, args string) (entry string, ok bool) {
 	return fmt.Sprintf("title Talos (emulated processor)\nefi /EFI/Linux/%s\noptions %s\n", kernel, strings.Join(words, " ")), ok
 }
 
-// kernelArgs returns the arguments that lie in a unified kernel image.
+// kernelArgs returns the arguments in a unified kernel image.
 func kernelArgs(uki string) (string, error) {
 	f, err := pe.Open(uki)
 	if err != nil {
@@ -135,7 +133,7 @@ func kernelArgs(uki string) (string, error) {
 	return string(bytes.TrimRight(data, "\x00")), nil
 }
 
-// findESP returns where the EFI partition of a disk image is, as mtools take it.
+// findESP returns the place of a disk image's EFI partition, in the form of mtools.
 func findESP(image string) (where string, ok bool, err error) {
 	f, err := os.Open(image)
 	if err != nil {

@@ -19,7 +19,7 @@ func TestEmulatedEntry(t *testing.T) {
 	}
 
 	if _, ok := emulatedEntry("Talos-v1.efi", "slab_nomerge pti=auto"); ok {
-		t.Error("arguments that do not ask for isolation are changed")
+		t.Error("arguments without isolation were changed")
 	}
 }
 

@@ -11,16 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// answerTime is how long a fresh QEMU may take to answer on its monitor. It
-// takes 50 ms; a busy computer with many starting at once, some seconds.
+// answerTime is how long a new QEMU may take to answer on its monitor. It takes 50 ms, or some seconds on a busy
+// computer that starts many at once.
 const answerTime = 30 * time.Second
 
-// sameReset is how soon after one reset another is taken for its echo.
+// sameReset is how soon after a reset another one counts as the same.
 const sameReset = time.Second
 
 // Machine is a virtual machine.
@@ -31,32 +32,31 @@ type Machine struct {
 	console *machine.Console
 	tracker *machine.Tracker
 
-	// button is for one hand at a time, on the power button and on the cards, and
-	// guards which of them are unplugged.
+	// button is held while the power button or a card is used. It guards which cards are unplugged.
 	button sync.Mutex
 
-	mu  sync.Mutex // guards run
-	run *run       // nil while off
+	run atomic.Pointer[run] // nil while off
 }
 
-// run is one life of the QEMU process.
+// run is one run of the QEMU process.
 type run struct {
 	process *process
 	monitor *monitor
-	// last is what the guest or the button did last, to explain the end.
+
+	mu sync.Mutex // guards last
+	// last is the latest action of the guest or the button, to explain the end.
 	last string
-	// reset is when the latest reset was, for the monitor's goroutine alone.
+
+	// reset is the time of the latest reset, for the monitor's goroutine only.
 	reset time.Time
-	// gone is closed when the process has ended and the status says so.
-	gone chan struct{}
-	// released has the identifiers of devices that the guest has let go.
+	// off is closed when the process has ended and the status is updated.
+	off chan struct{}
+	// released has the identifiers of devices that the guest has released.
 	released chan string
 }
 
-// New returns a machine that is off. When it is switched on, or a card is
-// plugged in, plug is called with the stream of each network card; it has to
-// return at once. Changed, if not nil, is called after each change of the
-// status.
+// New returns a machine that is off. When it is switched on, or a card is plugged in, plug is called with the stream of
+// each network card; it must return at once. Changed, if not nil, is called after each change of the status.
 func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
@@ -67,22 +67,15 @@ func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.St
 	}
 }
 
-// Status returns how the machine is.
+// Status returns the status of the machine.
 func (m *Machine) Status() machine.Status { return m.tracker.Status() }
-
-func (m *Machine) current() *run {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.run
-}
 
 // On switches the power on.
 func (m *Machine) On(ctx context.Context) error {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	if m.current() != nil {
+	if m.run.Load() != nil {
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, machine.ErrOn)
 	}
 
@@ -111,12 +104,10 @@ func (m *Machine) start(ctx context.Context) error {
 		m.plug(card, p.cards[i])
 	}
 
-	r := &run{process: p, last: "QEMU ended", gone: make(chan struct{}), released: make(chan string, 1)}
+	r := &run{process: p, last: "QEMU ended", off: make(chan struct{}), released: make(chan string, 1)}
 	r.monitor = newMonitor(p.monitor, func(e qmpMessage) { m.event(r, e) })
 
-	m.mu.Lock()
-	m.run = r
-	m.mu.Unlock()
+	m.run.Store(r)
 	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, "switched on", p.pid, s.Boots+1 })
 
 	go m.watch(r)
@@ -126,10 +117,10 @@ func (m *Machine) start(ctx context.Context) error {
 
 	if err := r.monitor.execute(ctx, "qmp_capabilities"); err != nil {
 		p.kill()
-		<-r.gone
+		<-r.off
 
-		if complaint := p.complaint(); complaint != "" {
-			return fmt.Errorf("QEMU did not start: %s", complaint)
+		if output := p.lastOutput(); output != "" {
+			return fmt.Errorf("QEMU did not start: %s", output)
 		}
 
 		return fmt.Errorf("QEMU did not start: %w", err)
@@ -138,7 +129,7 @@ func (m *Machine) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes what each boot needs.
+// prepare creates the firmware's variables and a console log.
 func (m *Machine) prepare() error {
 	if f := m.cfg.Firmware; f != nil {
 		if _, err := os.Stat(m.cfg.varsPath()); os.IsNotExist(err) {
@@ -164,13 +155,13 @@ func (m *Machine) watch(r *run) {
 
 	err := r.process.wait()
 
-	m.mu.Lock()
+	r.mu.Lock()
 	why := r.last
-	m.run = nil
-	m.mu.Unlock()
+	r.mu.Unlock()
+	m.run.Store(nil)
 
 	if err != nil && why != machine.PowerCut {
-		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.complaint())
+		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.lastOutput())
 	}
 
 	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, why, 0 })
@@ -179,15 +170,15 @@ func (m *Machine) watch(r *run) {
 		m.log.Error("console not closed", "error", err)
 	}
 
-	close(r.gone)
+	close(r.off)
 }
 
-// event takes notice of what QEMU tells.
+// event handles an event of QEMU.
 func (m *Machine) event(r *run, e qmpMessage) {
 	switch e.Event {
 	case "RESET":
-		// A BIOS that finds itself run before resets once more, and the kernel
-		// may pull the line several times: to a person that is one reset.
+		// A BIOS that has run before resets once more, and the kernel may reset several times: this counts as one
+		// reset.
 		if again := time.Since(r.reset) < sameReset; again {
 			return
 		}
@@ -210,16 +201,16 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			why = "the guest powered off"
 		}
 
-		m.mu.Lock()
+		r.mu.Lock()
 		if r.last != machine.PowerCut {
 			r.last = why
 		}
-		m.mu.Unlock()
+		r.mu.Unlock()
 	case "DEVICE_DELETED":
-		if e.Data.Device != "" { // else it is a part of one
+		if e.Data.Device != "" { // else it is a part of a device
 			select {
 			case r.released <- e.Data.Device:
-			default: // no one waits
+			default: // no call waits for it
 			}
 		}
 	case "WATCHDOG":
@@ -232,7 +223,7 @@ func (m *Machine) Reset(ctx context.Context) error { return m.tell(ctx, "reset",
 
 // Off asks the guest to power off, and waits until it has or ctx is done.
 func (m *Machine) Off(ctx context.Context) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return nil
 	}
@@ -242,15 +233,15 @@ func (m *Machine) Off(ctx context.Context) error {
 	}
 
 	select {
-	case <-r.gone:
+	case <-r.off:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("switch off %s: the guest was asked and has not powered off (%w); cutting its power does not ask", m.cfg.Name, ctx.Err())
+		return fmt.Errorf("switch off %s: the guest was asked and has not powered off (%w); a power cut does not ask", m.cfg.Name, ctx.Err())
 	}
 }
 
 func (m *Machine) tell(ctx context.Context, op, command string) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return fmt.Errorf("%s %s: %w", op, m.cfg.Name, machine.ErrOff)
 	}
@@ -262,20 +253,20 @@ func (m *Machine) tell(ctx context.Context, op, command string) error {
 	return nil
 }
 
-// Cut takes the power away. A machine that is off stays so.
+// Cut cuts the power. A machine that is off stays off.
 func (m *Machine) Cut() {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	m.mu.Lock()
-	r := m.run
-	if r != nil {
-		r.last = machine.PowerCut
+	r := m.run.Load()
+	if r == nil {
+		return
 	}
-	m.mu.Unlock()
 
-	if r != nil {
-		r.process.kill()
-		<-r.gone
-	}
+	r.mu.Lock()
+	r.last = machine.PowerCut
+	r.mu.Unlock()
+	r.process.kill()
+
+	<-r.off
 }

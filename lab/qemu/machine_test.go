@@ -20,15 +20,14 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// newMachine returns a machine with nothing to boot: its BIOS looks around and
-// halts.
+// newMachine returns a machine with nothing to boot: its BIOS finds no disk and halts.
 func newMachine(t *testing.T, edit func(*Config)) *Machine {
 	t.Helper()
 
 	binary := hosttest.Need(t, "qemu-system-x86_64")
 	cfg := Config{
 		Name: "test", UUID: "8c7f9a52-3f2b-4d8e-9a55-0123456789ab", Dir: t.TempDir(), Binary: binary,
-		CPUs: 1, MemoryMiB: 32, Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
+		CPUs: 1, MemoryMiB: 32, Cards: []machine.Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
 	}
 	if edit != nil {
 		edit(&cfg)
@@ -48,7 +47,7 @@ func TestPowerButton(t *testing.T) {
 
 		got := m.Status()
 		for deadline := time.Now().Add(time.Minute); got.Boots < want.Boots && time.Now().Before(deadline); got = m.Status() {
-			time.Sleep(10 * time.Millisecond) // QEMU tells about a reset after it has answered
+			time.Sleep(10 * time.Millisecond) // QEMU's event of a reset comes after its answer
 		}
 
 		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(machine.Status{}, "PID", "Since")); d != "" {
@@ -109,7 +108,7 @@ func TestQEMUDies(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	r := m.current()
+	r := m.run.Load()
 
 	process, err := os.FindProcess(m.Status().PID)
 	if err != nil {
@@ -120,7 +119,7 @@ func TestQEMUDies(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	<-r.gone
+	<-r.off
 
 	if got := m.Status(); got.Power != machine.Off || !strings.Contains(got.Why, "signal: killed") {
 		t.Errorf("got %+v, want off, killed", got)
@@ -132,7 +131,7 @@ func TestQEMURefuses(t *testing.T) {
 
 	err := m.On(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "/nonexistent/disk") {
-		t.Errorf("got %v, want QEMU's own words about the disk", err)
+		t.Errorf("got %v, want QEMU's own message about the disk", err)
 	}
 
 	if got := m.Status(); got.Power != machine.Off {

@@ -3,7 +3,6 @@
 package qemu
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// process is a running QEMU with this side of its connections.
+// process is a running QEMU with this program's side of its connections.
 type process struct {
 	pid     int
 	console *os.File
@@ -28,8 +27,8 @@ type process struct {
 	ended   chan error
 }
 
-// startProcess starts QEMU, with a number of network cards, so that it ends with
-// this program, however that ends. What it prints is appended to a log.
+// startProcess starts QEMU with a number of network cards. QEMU ends with this program. Its output is appended to a
+// log.
 func startProcess(binary string, args []string, cards int, logPath string) (*process, error) {
 	p := &process{logPath: logPath, cards: make([]net.Conn, cards), ended: make(chan error, 1)}
 
@@ -73,12 +72,12 @@ func startProcess(binary string, args []string, cards int, logPath string) (*pro
 	return p, nil
 }
 
-// connect makes the console's pipe and the sockets and returns QEMU's ends, in
-// the order of the descriptors in config.go.
+// connect creates the console's pipe and the sockets, and returns QEMU's ends, in the order of the descriptors in
+// config.go.
 func (p *process) connect() ([]*os.File, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("make the console's pipe: %w", err)
+		return nil, fmt.Errorf("create the console's pipe: %w", err)
 	}
 
 	p.console = ours
@@ -90,7 +89,7 @@ func (p *process) connect() ([]*os.File, error) {
 	}
 
 	for _, conn := range conns {
-		near, far, err := socketPair()
+		near, far, err := machine.SocketPair(syscall.SOCK_STREAM)
 		if err != nil {
 			return files, err
 		}
@@ -100,23 +99,6 @@ func (p *process) connect() ([]*os.File, error) {
 	}
 
 	return files, nil
-}
-
-func socketPair() (net.Conn, *os.File, error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
-	}
-
-	near, far := os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
-	defer near.Close() // FileConn has its own copy
-
-	conn, err := net.FileConn(near)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("make a pair of sockets: %w", err), far.Close())
-	}
-
-	return conn, far, nil
 }
 
 func (p *process) disconnect() {
@@ -141,8 +123,8 @@ func (p *process) wait() error {
 	return err
 }
 
-// complaint is the last that the process said.
-func (p *process) complaint() string {
+// lastOutput returns the last line of the process's output.
+func (p *process) lastOutput() string {
 	file, err := os.Open(p.logPath)
 	if err != nil {
 		return ""

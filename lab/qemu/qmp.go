@@ -12,24 +12,22 @@ import (
 	"net"
 )
 
-// monitor speaks QMP, QEMU's control protocol: a JSON object a line, commands
-// answered in order, with events in between.
+// monitor is a client of QMP, QEMU's control protocol: one JSON object a line, answers in the order of the commands,
+// with events in between.
 type monitor struct {
 	conn net.Conn
-	// replies has the answer to the command under way, and is closed when the
-	// connection ends.
+	// replies has the answer to the current command, and is closed when the connection ends.
 	replies chan qmpMessage
-	// busy holds a token while a command is under way.
+	// busy holds a token during a command.
 	busy chan struct{}
 }
 
-// qmpMessage is any message that QEMU sends.
+// qmpMessage is a message of QEMU.
 type qmpMessage struct {
-	Greeting json.RawMessage `json:"QMP"`
-	Return   json.RawMessage `json:"return"`
-	Error    *qmpError       `json:"error"`
-	Event    string          `json:"event"`
-	Data     struct {
+	Return json.RawMessage `json:"return"`
+	Error  *qmpError       `json:"error"`
+	Event  string          `json:"event"`
+	Data   struct {
 		Device string `json:"device"`
 		Guest  bool   `json:"guest"`
 		Reason string `json:"reason"`
@@ -47,15 +45,14 @@ func (e *qmpError) Error() string { return e.Desc }
 
 var errMonitorClosed = errors.New("the machine is off")
 
-// newMonitor begins a conversation; events are handed to onEvent on one
-// goroutine until the connection ends.
+// newMonitor returns a monitor on a connection. One goroutine passes events to onEvent until the connection ends.
 func newMonitor(conn net.Conn, onEvent func(qmpMessage)) *monitor {
 	m := &monitor{conn: conn, replies: make(chan qmpMessage), busy: make(chan struct{}, 1)}
 
 	go func() {
 		defer close(m.replies)
 
-		_ = readMessages(conn, func(msg qmpMessage) { // that QEMU is gone shows elsewhere
+		_ = readMessages(conn, func(msg qmpMessage) { // the end of QEMU is handled elsewhere
 			switch {
 			case msg.Event != "":
 				onEvent(msg)
@@ -68,7 +65,7 @@ func newMonitor(conn net.Conn, onEvent func(qmpMessage)) *monitor {
 	return m
 }
 
-// readMessages hands each message of a stream on until it ends.
+// readMessages calls handle with each message of a stream until it ends.
 func readMessages(r io.Reader, handle func(qmpMessage)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 4<<20)
@@ -76,7 +73,7 @@ func readMessages(r io.Reader, handle func(qmpMessage)) error {
 	for lines.Scan() {
 		var msg qmpMessage
 		if err := json.Unmarshal(lines.Bytes(), &msg); err != nil {
-			return fmt.Errorf("QEMU said %.80q: %w", lines.Text(), err)
+			return fmt.Errorf("read QEMU's message %.80q: %w", lines.Text(), err)
 		}
 
 		handle(msg)
@@ -102,18 +99,18 @@ func (m *monitor) do(ctx context.Context, c qmpCommand) error {
 	select {
 	case m.busy <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("tell QEMU %s: %w", command, ctx.Err())
+		return fmt.Errorf("call QEMU: %s: %w", command, ctx.Err())
 	}
 
 	if err := json.NewEncoder(m.conn).Encode(c); err != nil { // one write, with its newline
 		<-m.busy
 
-		return fmt.Errorf("tell QEMU %s: %w", command, errors.Join(errMonitorClosed, err))
+		return fmt.Errorf("call QEMU: %s: %w", command, errors.Join(errMonitorClosed, err))
 	}
 
 	answer := make(chan error, 1)
 
-	go func() { // outlives ctx, so that the next command does not get this one's answer
+	go func() { // outlives ctx, so that the next command does not get this answer
 		defer func() { <-m.busy }()
 
 		switch msg, ok := <-m.replies; {
@@ -129,11 +126,11 @@ func (m *monitor) do(ctx context.Context, c qmpCommand) error {
 	select {
 	case err := <-answer:
 		if err != nil {
-			return fmt.Errorf("tell QEMU %s: %w", command, err)
+			return fmt.Errorf("call QEMU: %s: %w", command, err)
 		}
 
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("tell QEMU %s: no answer: %w", command, ctx.Err())
+		return fmt.Errorf("call QEMU: %s: no answer: %w", command, ctx.Err())
 	}
 }

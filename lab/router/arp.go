@@ -10,8 +10,7 @@ import (
 
 var broadcast = HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// receiveARP answers for the leg's own addresses and learns from what others
-// say (RFC 826).
+// receiveARP answers requests for the leg's own addresses, and learns those of neighbors (RFC 826).
 func (c *Core) receiveARP(l *leg, b []byte) {
 	message := header.ARP(b)
 	if !message.IsValid() {
@@ -30,7 +29,7 @@ func (c *Core) receiveARP(l *leg, b []byte) {
 	}
 }
 
-// askARP asks who has an address.
+// askARP sends a request for an address.
 func (c *Core) askARP(l *leg, target netip.Addr) {
 	c.sendARP(l, header.ARPRequest, l.address4(target), broadcast, target, HardwareAddr{})
 }
@@ -47,9 +46,8 @@ func (c *Core) sendARP(l *leg, op header.ARPOp, from netip.Addr, to HardwareAddr
 	c.emit(l, frame, to, uint16(header.ARPProtocolNumber))
 }
 
-// address4 returns the leg's IPv4 address to talk to a host from: the one of
-// the host's subnet, or else the first. Without any it is 0.0.0.0, as that of a
-// prober (RFC 5227).
+// address4 returns the leg's IPv4 address for packets to a host: the one in the host's subnet, or else the first.
+// Without any it is 0.0.0.0, as in a probe (RFC 5227).
 func (l *leg) address4(to netip.Addr) netip.Addr {
 	first := netip.IPv4Unspecified()
 

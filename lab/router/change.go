@@ -4,81 +4,62 @@ package router
 
 import (
 	"fmt"
-	"time"
+	"reflect"
+	"strings"
 
 	"github.com/seed-59268b81/talos/lab/nat"
 )
 
-// SetNAT gives a leg another NAT, without the mappings of the old one, or none.
-func (c *Core) SetNAT(name string, cfg *nat.Config) error {
+// Set changes the setting of a leg. A NAT that stays the same keeps its mappings; a new one has none.
+func (c *Core) Set(name string, s Setting) error {
 	l, err := c.leg(name)
 	if err != nil {
 		return err
 	}
 
-	if cfg == nil {
-		l.NAT, l.table = nil, nil
+	if !reflect.DeepEqual(l.NAT, s.NAT) {
+		next := l.Leg
+		next.NAT = s.NAT
 
-		return nil
+		table, err := next.newTable()
+		if err != nil {
+			return fmt.Errorf("leg %q: %w", name, err)
+		}
+
+		l.table = table
 	}
 
-	next := l.Leg
-	next.NAT = cfg
-
-	if err := next.validate(); err != nil {
-		return fmt.Errorf("leg %q: %w", name, err)
-	}
-
-	filled := *cfg
-	filled.External = next.external()
-
-	table, err := nat.New(filled)
-	if err != nil {
-		return fmt.Errorf("leg %q: NAT: %w", name, err)
-	}
-
-	l.NAT, l.table = &filled, table
+	l.Setting = s
 
 	return nil
 }
 
-// SetBlockUDP blocks UDP on a leg, or lets it pass.
-func (c *Core) SetBlockUDP(name string, block bool) error {
-	l, err := c.leg(name)
-	if err == nil {
-		l.BlockUDP = block
+// newTable returns the table of the leg's NAT, nil without one.
+func (l *Leg) newTable() (*nat.Table, error) {
+	if l.NAT == nil {
+		return nil, nil
 	}
 
-	return err
-}
-
-// SetSilentTooBig makes a leg a black hole for packets that are too big for it,
-// or has their senders told.
-func (c *Core) SetSilentTooBig(name string, silent bool) error {
-	l, err := c.leg(name)
-	if err == nil {
-		l.SilentTooBig = silent
-	}
-
-	return err
-}
-
-// Mappings returns the mappings of a leg's NAT.
-func (c *Core) Mappings(name string, now time.Time) ([]nat.Mapping, error) {
-	l, err := c.leg(name)
-	if err != nil || l.table == nil {
+	if err := l.validate(); err != nil {
 		return nil, err
 	}
 
-	return l.table.Mappings(now), nil
+	filled := *l.NAT
+	filled.External = l.external()
+
+	return nat.New(filled)
 }
 
 func (c *Core) leg(name string) (*leg, error) {
+	var all []string
+
 	for _, l := range c.legs {
 		if l.Name == name {
 			return l, nil
 		}
+
+		all = append(all, l.Name)
 	}
 
-	return nil, fmt.Errorf("the router has no leg %q", name)
+	return nil, fmt.Errorf("there is no leg %q: there is %s", name, strings.Join(all, ", "))
 }

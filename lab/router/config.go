@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
 	"github.com/seed-59268b81/talos/lab/nat"
-
-	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// The bounds of a leg's MTU: what IPv4 hosts must be able to receive, and what
-// fits a frame of the lab's switch.
+// The bounds of a leg's MTU: the packets that IPv4 and IPv6 hosts must be able to receive, and the longest that fits a
+// frame of the lab's switch.
 const (
 	MinMTU     = 576
 	MinMTU6    = 1280
@@ -26,34 +23,36 @@ const (
 
 // Config describes a router.
 type Config struct {
-	Legs []Leg `json:"legs"`
+	Legs []Leg
 	// Routes beyond the subnets of the legs. The longest prefix wins.
-	Routes []Route `json:"routes,omitempty"`
+	Routes []Route
 }
 
 // Leg is one of the router's network cards.
 type Leg struct {
-	// Name is that of the leg, for routes and messages.
-	Name string `json:"name"`
+	// Name of the leg, for routes and messages.
+	Name string
 	// MAC of the card.
-	MAC HardwareAddr `json:"mac"`
-	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address
-	// also has the link-local one that follows from its MAC.
-	Addresses []netip.Prefix `json:"addresses"`
+	MAC HardwareAddr
+	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address also has the link-local one that follows
+	// from its MAC.
+	Addresses []netip.Prefix
 	// MTU is DefaultMTU if zero.
-	MTU int `json:"mtu,omitempty"`
-	// NAT translates IPv4 packets that leave the router through this leg. Its
-	// External is the first IPv4 address of the leg if it is not set. Packets that
-	// come in through the leg for other addresses than External are dropped.
+	MTU int
+
+	Setting
+}
+
+// Setting is the part of a leg that can change while the router runs.
+type Setting struct {
+	// NAT translates IPv4 packets that leave the router through the leg. Its External is the first IPv4 address of the
+	// leg if it is not set. Packets that come in through the leg for other addresses than External are dropped.
 	NAT *nat.Config `json:"nat,omitempty"`
-	// BlockUDP drops UDP, IPv4 and IPv6, that would cross the router through this
-	// leg.
+	// BlockUDP drops UDP, IPv4 and IPv6, that would cross the router through the leg.
 	BlockUDP bool `json:"blockUDP,omitempty"`
-	// SilentTooBig drops packets too big for this leg without a word to their
-	// sender: a black hole for path MTU discovery.
+	// SilentTooBig drops packets too big for the leg without an ICMP error to their sender: a black hole for path MTU
+	// discovery.
 	SilentTooBig bool `json:"silentTooBig,omitempty"`
-	// Announce makes the router the default router of this leg's IPv6 hosts.
-	Announce *Announcement `json:"announce,omitempty"`
 }
 
 // Route is a static route.
@@ -61,82 +60,25 @@ type Route struct {
 	Destination netip.Prefix `json:"destination"`
 	// Gateway is a neighbor on the leg.
 	Gateway netip.Addr `json:"gateway"`
-	// Leg is the name of the leg; if it is empty, the one whose subnet has
-	// the gateway.
+	// Leg is the name of the leg, by default the one whose subnet has the gateway.
 	Leg string `json:"leg,omitempty"`
 }
-
-// Announcement is what router advertisements (RFC 4861) say.
-type Announcement struct {
-	Prefixes []AnnouncedPrefix `json:"prefixes,omitempty"`
-	// Lifetime as a default router, DefaultRouterLifetime if zero. A negative one
-	// is announced as zero: the router is no default router.
-	Lifetime time.Duration `json:"lifetime,omitempty"`
-	// Interval between advertisements that nobody asked for,
-	// DefaultAnnounceInterval if zero.
-	Interval time.Duration `json:"interval,omitempty"`
-	// Managed and Other tell hosts to ask DHCPv6 for addresses or for the rest.
-	Managed bool `json:"managed,omitempty"`
-	Other   bool `json:"other,omitempty"`
-	// DNS servers (RFC 8106).
-	DNS []netip.Addr `json:"dns,omitempty"`
-	// MTU is announced if it is not zero.
-	MTU int `json:"mtu,omitempty"`
-}
-
-// AnnouncedPrefix is a prefix in an announcement: on the link, for addresses
-// that hosts make themselves unless NotAutonomous.
-type AnnouncedPrefix struct {
-	Prefix netip.Prefix `json:"prefix"`
-	// Valid and Preferred lifetimes, DefaultPrefixValid and DefaultPrefixPreferred
-	// if zero.
-	Valid         time.Duration `json:"valid,omitempty"`
-	Preferred     time.Duration `json:"preferred,omitempty"`
-	NotAutonomous bool          `json:"notAutonomous,omitempty"`
-}
-
-// The defaults of announcements.
-const (
-	DefaultRouterLifetime   = 30 * time.Minute
-	DefaultAnnounceInterval = 10 * time.Second
-	DefaultPrefixValid      = 24 * time.Hour
-	DefaultPrefixPreferred  = 4 * time.Hour
-)
 
 // HardwareAddr is an Ethernet address.
 type HardwareAddr [6]byte
 
-// String writes it as 52:54:00:00:00:01.
+// String returns the form 52:54:00:00:00:01.
 func (a HardwareAddr) String() string { return net.HardwareAddr(a[:]).String() }
 
-// MarshalText is String.
-func (a HardwareAddr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText reads what String writes.
-func (a *HardwareAddr) UnmarshalText(text []byte) error {
-	mac, err := net.ParseMAC(string(text))
-	if err != nil {
-		return err
-	}
-
-	if len(mac) != len(a) {
-		return fmt.Errorf("hardware address %s: want %d bytes", text, len(a))
-	}
-
-	*a = HardwareAddr(mac)
-
-	return nil
-}
-
-// group reports whether it is a multicast or broadcast address.
+// group reports whether a is a multicast or broadcast address.
 func (a HardwareAddr) group() bool { return a[0]&1 != 0 }
 
-// Validate tells what is wrong with a configuration.
+// Validate returns an error for a wrong configuration.
 func (c Config) Validate() error {
 	var errs []error
 
 	if len(c.Legs) < 2 {
-		errs = append(errs, fmt.Errorf("a router has two legs or more, not %d", len(c.Legs)))
+		errs = append(errs, fmt.Errorf("a router needs at least two legs, and has %d", len(c.Legs)))
 	}
 
 	names := map[string]bool{}
@@ -167,11 +109,11 @@ func (l *Leg) validate() error {
 	var errs []error
 
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	has6 := l.Announce != nil
+	has6 := false
 
 	for _, a := range l.Addresses {
 		if !a.IsValid() || a.Addr().IsMulticast() || a.Addr().IsUnspecified() || a.Addr().IsLoopback() || a.Addr().Is4In6() {
-			wrong("address %v: no address of a network card", a)
+			wrong("address %v: not the address of a network card", a)
 		}
 
 		has6 = has6 || a.Addr().Is6()
@@ -182,7 +124,7 @@ func (l *Leg) validate() error {
 	}
 
 	if l.MAC == (HardwareAddr{}) || l.MAC.group() {
-		wrong("hardware address %v: no address of a network card", l.MAC)
+		wrong("hardware address %v: not that of a network card", l.MAC)
 	}
 
 	least := MinMTU
@@ -200,18 +142,14 @@ func (l *Leg) validate() error {
 		}
 
 		if external := l.external(); !external.IsValid() || !l.owns(external) {
-			wrong("NAT: the external address %v is none of the leg's addresses %v", external, l.Addresses)
+			wrong("NAT: the external address %v is not one of the leg's addresses %v", external, l.Addresses)
 		}
-	}
-
-	if l.Announce != nil {
-		errs = append(errs, l.Announce.validate()...)
 	}
 
 	return errors.Join(errs...)
 }
 
-// external returns the address that the leg's NAT lends.
+// external returns the external address of the leg's NAT.
 func (l *Leg) external() netip.Addr {
 	if l.NAT.External.IsValid() {
 		return l.NAT.External
@@ -236,51 +174,10 @@ func (l *Leg) owns(a netip.Addr) bool {
 	return false
 }
 
-func (a *Announcement) validate() []error {
-	var errs []error
-
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("announcement: "+format, args...)) }
-
-	for _, p := range a.Prefixes {
-		if !p.Prefix.IsValid() || !p.Prefix.Addr().Is6() || p.Prefix.Addr().IsLinkLocalUnicast() {
-			wrong("prefix %v: want a global one of IPv6", p.Prefix)
-		}
-
-		if p.Valid < 0 || p.Preferred < 0 || cmp.Or(p.Preferred, DefaultPrefixPreferred) > cmp.Or(p.Valid, DefaultPrefixValid) {
-			wrong("prefix %v: lifetimes %v, preferred %v: want the second within the first", p.Prefix, p.Valid, p.Preferred)
-		}
-	}
-
-	for _, d := range a.DNS {
-		if !d.Is6() {
-			wrong("DNS server %v: want IPv6", d)
-		}
-	}
-
-	// RFC 4861, section 6.2.1, has 4 s at least; a lab may be in a hurry.
-	if a.Interval < 0 || a.Interval > 0 && a.Interval < 100*time.Millisecond {
-		wrong("interval %v: want 100ms or more", a.Interval)
-	}
-
-	if a.Lifetime > 9000*time.Second {
-		wrong("lifetime %v: want 9000s or less", a.Lifetime)
-	}
-
-	if size := header.IPv6MinimumSize + len(a.message(HardwareAddr{})); size > MinMTU6 {
-		wrong("a packet of %d bytes: want at most %d: fewer prefixes or DNS servers", size, MinMTU6)
-	}
-
-	if a.MTU != 0 && (a.MTU < MinMTU6 || a.MTU > MaxMTU) {
-		wrong("MTU %d: want %d to %d", a.MTU, MinMTU6, MaxMTU)
-	}
-
-	return errs
-}
-
 // routeLeg returns the index of a static route's leg.
 func (c Config) routeLeg(r Route) (int, error) {
 	if !r.Destination.IsValid() || r.Destination.Addr().Is4() != r.Gateway.Is4() || !r.Gateway.IsValid() {
-		return 0, fmt.Errorf("the destination and the gateway %v are not of one kind", r.Gateway)
+		return 0, fmt.Errorf("the destination and the gateway %v are not both IPv4 or both IPv6", r.Gateway)
 	}
 
 	for i := range c.Legs {
@@ -299,5 +196,5 @@ func (c Config) routeLeg(r Route) (int, error) {
 		return 0, fmt.Errorf("there is no leg %q", r.Leg)
 	}
 
-	return 0, fmt.Errorf("gateway %v is in no leg's subnet", r.Gateway)
+	return 0, fmt.Errorf("gateway %v is not in a leg's subnet", r.Gateway)
 }

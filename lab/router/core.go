@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/nat"
 
+	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
@@ -23,30 +24,25 @@ type Frame struct {
 	Data []byte
 }
 
-// Core is a router without a clock and a network: frames and times in, frames
-// out. It is not safe for concurrent use.
+// Core is a router without a clock and a network: it gets frames and times, and returns frames. It is not safe for
+// concurrent use.
 type Core struct {
 	legs   []*leg
-	own    map[netip.Addr]*leg // all addresses but the link-local ones
+	own    map[netip.Addr]*leg // all addresses except the link-local ones
 	routes []route             // the longest prefix first
 
 	now   time.Time
 	out   []Frame
-	arena []byte    // holds what out points to
+	arena []byte    // memory of the frames in out
 	id    uint16    // of the router's own IPv4 packets
 	due   time.Time // of Tick, if waits
 	waits bool
-	count Count
+	// forwarded and dropped count packets, dropped by reason.
+	forwarded uint64
+	dropped   map[string]uint64
 }
 
-// Count is what the router did with packets.
-type Count struct {
-	Forwarded uint64 `json:"forwarded"`
-	// Dropped by reason.
-	Dropped map[string]uint64 `json:"dropped,omitempty"`
-}
-
-// leg is a leg and what is known about its network.
+// leg is a leg with its neighbors.
 type leg struct {
 	Leg
 	index     int
@@ -54,34 +50,33 @@ type leg struct {
 	neighbors map[netip.Addr]*neighbor
 	waiting   int        // bytes of frames in the queues of neighbors
 	linkLocal netip.Addr // not valid without IPv6
-	announce  time.Time  // when the next router advertisement is due
 }
 
-// route is a way to a prefix: over a gateway, or directly if there is none.
+// route is a route to a prefix, through a gateway or, without one, directly.
 type route struct {
 	to      netip.Prefix
 	gateway netip.Addr
 	leg     *leg
 }
 
-// packet is an IP packet on its way through the router.
+// packet is an IP packet in the router.
 type packet struct {
 	in *leg // nil if the router itself sends it
 	// frame has room for an Ethernet header before the IP packet.
 	frame []byte
-	// sent is the packet as it came in, for the ICMP error about it.
+	// sent is the packet as it was received, for an ICMP error about it.
 	sent []byte
 }
 
 func (p *packet) ip() []byte { return p.frame[etherLen:] }
 
-// NewCore returns a router that has not seen anything yet.
+// NewCore returns a router with no neighbors.
 func NewCore(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 
-	c := &Core{own: map[netip.Addr]*leg{}, count: Count{Dropped: map[string]uint64{}}}
+	c := &Core{own: map[netip.Addr]*leg{}, dropped: map[string]uint64{}}
 
 	for i, l := range cfg.Legs {
 		leg := &leg{Leg: l, index: i, neighbors: map[netip.Addr]*neighbor{}}
@@ -97,12 +92,9 @@ func NewCore(cfg Config) (*Core, error) {
 			}
 		}
 
-		if l.Announce != nil {
-			leg.linkLocal, c.waits = linkLocal(l.MAC), true
-		}
-
-		if err := c.SetNAT(l.Name, l.NAT); err != nil {
-			return nil, err
+		var err error
+		if leg.table, err = leg.newTable(); err != nil {
+			return nil, fmt.Errorf("leg %q: NAT: %w", l.Name, err)
 		}
 	}
 
@@ -120,18 +112,13 @@ func NewCore(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// linkLocal returns the address that follows from a hardware address (RFC
-// 4291, appendix A).
+// linkLocal returns the address that follows from a hardware address.
 func linkLocal(mac HardwareAddr) netip.Addr {
-	return netip.AddrFrom16([16]byte{
-		0: 0xfe, 1: 0x80,
-		8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5],
-	})
+	return netip.AddrFrom16(header.LinkLocalAddr(tcpip.LinkAddress(mac[:])).As16())
 }
 
-// Receive takes a frame that came in through a leg and returns those that go
-// out. The frame is not changed; what is returned is valid until the next call.
-// Times may not go backwards.
+// Receive handles a frame that a leg received, and returns the frames to send. The frame is not changed. The result is
+// valid until the next call. Times must not go backwards.
 func (c *Core) Receive(index int, frame []byte, now time.Time) []Frame {
 	c.begin(now)
 
@@ -156,23 +143,17 @@ func (c *Core) Receive(index int, frame []byte, now time.Time) []Frame {
 	return c.out
 }
 
-// Tick does what is due: asks again for neighbors, gives up on others, sends
-// announcements.
+// Tick does what is due: it probes neighbors again, and gives up on others.
 func (c *Core) Tick(now time.Time) []Frame {
 	c.begin(now)
 
 	for _, l := range c.legs {
 		c.tickNeighbors(l)
-		c.tickAnnouncement(l)
 	}
 
 	c.waits = false
 
 	for _, l := range c.legs {
-		if l.Announce != nil {
-			c.wake(l.announce)
-		}
-
 		for _, n := range l.neighbors {
 			if n.asking() {
 				c.wake(n.next)
@@ -183,10 +164,10 @@ func (c *Core) Tick(now time.Time) []Frame {
 	return c.out
 }
 
-// Next returns when Tick is due, and false if nothing waits for it.
+// Next returns when Tick is due, and false if nothing is pending.
 func (c *Core) Next() (time.Time, bool) { return c.due, c.waits }
 
-// wake has Tick called at a time, or earlier.
+// wake makes Tick due at a time, or earlier.
 func (c *Core) wake(at time.Time) {
 	if !c.waits || at.Before(c.due) {
 		c.due, c.waits = at, true
@@ -202,7 +183,7 @@ func (c *Core) begin(now time.Time) {
 func (c *Core) frame(n int) []byte {
 	size := etherLen + n
 	if cap(c.arena)-len(c.arena) < size {
-		c.arena = make([]byte, 0, max(size, 64<<10)) // frames returned before keep theirs
+		c.arena = make([]byte, 0, max(size, 64<<10)) // earlier frames keep their memory
 	}
 
 	start := len(c.arena)
@@ -211,7 +192,7 @@ func (c *Core) frame(n int) []byte {
 	return c.arena[start : start+size : start+size]
 }
 
-// emit sends a frame, whose Ethernet header is still to be written.
+// emit writes a frame's Ethernet header and sends it.
 func (c *Core) emit(l *leg, frame []byte, to HardwareAddr, kind uint16) {
 	copy(frame, to[:])
 	copy(frame[6:], l.MAC[:])
@@ -219,7 +200,7 @@ func (c *Core) emit(l *leg, frame []byte, to HardwareAddr, kind uint16) {
 	c.out = append(c.out, Frame{l.index, frame})
 }
 
-// route returns the way to an address.
+// route returns the route to an address.
 func (c *Core) route(to netip.Addr) (route, bool) {
 	for _, r := range c.routes {
 		if r.to.Contains(to) {
@@ -230,14 +211,4 @@ func (c *Core) route(to netip.Addr) (route, bool) {
 	return route{}, false
 }
 
-func (c *Core) drop(reason string) { c.count.Dropped[reason]++ }
-
-// Count returns what the router did so far.
-func (c *Core) Count() Count {
-	count := Count{Forwarded: c.count.Forwarded, Dropped: map[string]uint64{}}
-	for reason, n := range c.count.Dropped {
-		count.Dropped[reason] = n
-	}
-
-	return count
-}
+func (c *Core) drop(reason string) { c.dropped[reason]++ }

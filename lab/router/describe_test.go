@@ -13,8 +13,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// describe writes a frame on one line, read with another implementation, and
-// checks that its checksums are right.
+// describe returns a frame as one line, read with another implementation, and checks its checksums.
 func describe(t testing.TB, legs []Leg, f Frame) string {
 	t.Helper()
 
@@ -71,7 +70,7 @@ func describe(t testing.TB, legs []Leg, f Frame) string {
 	return text
 }
 
-// about writes what an ICMP error is about.
+// about returns the packet of an ICMP error as a text.
 func about(b []byte) string {
 	first := layers.LayerTypeIPv4
 
@@ -96,7 +95,7 @@ func checkSums(t testing.TB, p gopacket.Packet) {
 	t.Helper()
 
 	if fragment, ok := p.NetworkLayer().(*layers.IPv4); ok && (fragment.FragOffset > 0 || fragment.Flags&layers.IPv4MoreFragments != 0) {
-		return // the sum is over all of them; putting them together checks it
+		return // the checksum is that of the reassembled packet
 	}
 
 	for _, l := range p.Layers() {

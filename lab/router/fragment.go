@@ -8,15 +8,14 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// fragment cuts an IPv4 packet into frames that fit an MTU (RFC 791, section
-// 3.2).
+// fragment splits an IPv4 packet into frames that fit an MTU (RFC 791, section 3.2).
 func (c *Core) fragment(b []byte, mtu int) [][]byte {
 	h := header.IPv4(b)
 	size := int(h.HeaderLength())
 	step := (mtu - size) &^ 7
 
-	// Of the options, some are only for the first fragment. There they are;
-	// the others have no operation in their place, so that all headers are as long.
+	// Some options are only for the first fragment. The others have no-ops in their place, so that all headers have the
+	// same length.
 	rest := slices.Clone(b[:size])
 	blankOptions(rest[header.IPv4MinimumSize:])
 

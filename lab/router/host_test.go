@@ -11,8 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// build serializes layers with right lengths and checksums, by another
-// implementation than the one under test.
+// build serializes layers with correct lengths and checksums. Its implementation is not the one under test.
 func build(list ...gopacket.SerializableLayer) []byte {
 	b := gopacket.NewSerializeBuffer()
 	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, list...); err != nil {
@@ -59,11 +58,11 @@ func arpFrame(op uint16, fromMAC, toMAC HardwareAddr, from, to netip.Addr) []byt
 type host struct {
 	mac, gateway HardwareAddr
 	addr         netip.Addr
-	// answer returns what to send back to where a datagram came from, or nil.
+	// answer returns the answer to a datagram, or nil.
 	answer func(port uint16, from netip.AddrPort, payload string) []byte
 	send   func(frame []byte)
 
-	mu sync.Mutex // a host of a real world receives on goroutines of the switch
+	mu sync.Mutex // on real switches a host receives on their goroutines
 }
 
 func (h *host) receive(frame []byte) {
@@ -101,7 +100,7 @@ func (h *host) receive(frame []byte) {
 	}
 }
 
-// datagram sends one over the gateway.
+// datagram sends a datagram through the gateway.
 func (h *host) datagram(port uint16, to netip.AddrPort, payload string) {
 	h.send(udpFrame(h.mac, h.gateway, netip.AddrPortFrom(h.addr, port), to, 64, []byte(payload)))
 }

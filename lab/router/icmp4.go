@@ -14,7 +14,7 @@ import (
 // ownTTL is the TTL or hop limit of the router's own packets.
 const ownTTL = 64
 
-// problem is why a packet does not arrive, with what both kinds of ICMP call it.
+// problem is why a packet does not arrive, with its numbers in both kinds of ICMP.
 type problem struct {
 	type4 header.ICMPv4Type
 	code4 header.ICMPv4Code
@@ -29,7 +29,7 @@ var (
 	timeExceeded    = problem{header.ICMPv4TimeExceeded, header.ICMPv4TTLExceeded, header.ICMPv6TimeExceeded, header.ICMPv6HopLimitExceeded}
 )
 
-// unreachable tells a packet's sender of a problem.
+// unreachable sends an ICMP error about a problem to a packet's sender.
 func (c *Core) unreachable(p *packet, why problem) {
 	switch {
 	case len(p.sent) == 0: // the router's own
@@ -40,7 +40,7 @@ func (c *Core) unreachable(p *packet, why problem) {
 	}
 }
 
-// tooBig tells a packet's sender which size fits.
+// tooBig sends an ICMP error with the size that fits to a packet's sender.
 func (c *Core) tooBig(p *packet, mtu int) {
 	if header.IPVersion(p.sent) == header.IPv4Version {
 		c.error4(p, header.ICMPv4DstUnreachable, header.ICMPv4FragmentationNeeded, uint32(mtu))
@@ -49,8 +49,7 @@ func (c *Core) tooBig(p *packet, mtu int) {
 	}
 }
 
-// error4 sends an ICMP error about a packet, unless it is one that no errors are
-// sent about (RFC 1812, section 4.3.2.7).
+// error4 sends an ICMP error about a packet, except about the packets that never get one (RFC 1812, section 4.3.2.7).
 func (c *Core) error4(p *packet, kind header.ICMPv4Type, code header.ICMPv4Code, rest uint32) {
 	sent := header.IPv4(p.sent)
 	if sent.FragmentOffset() != 0 || isError4(sent) {
@@ -62,8 +61,7 @@ func (c *Core) error4(p *packet, kind header.ICMPv4Type, code header.ICMPv4Code,
 		return
 	}
 
-	// An address that the sender has sent to is one it knows; otherwise that of
-	// the leg it came in through.
+	// Prefer the address that the sender has used; otherwise use that of the leg that received the packet.
 	from := p.in.address4(to)
 
 	switch {
@@ -88,8 +86,7 @@ func (c *Core) error4(p *packet, kind header.ICMPv4Type, code header.ICMPv4Code,
 	c.send4(frame, from, to)
 }
 
-// isError4 reports whether a packet is an ICMP message other than a query or a
-// reply.
+// isError4 reports whether a packet is an ICMP message other than a query or a reply.
 func isError4(b header.IPv4) bool {
 	if b.Protocol() != ip.ICMP || len(b) <= int(b.HeaderLength()) {
 		return false
@@ -103,8 +100,7 @@ func isError4(b header.IPv4) bool {
 	return true
 }
 
-// send4 sends an ICMP message of the router's own, in a frame with room for the
-// headers.
+// send4 sends an ICMP message of the router, in a frame with room for the headers.
 func (c *Core) send4(frame []byte, from, to netip.Addr) {
 	r, ok := c.route(to)
 	if !ok {

@@ -13,8 +13,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// error6 sends an ICMPv6 error about a packet, unless it is one that no errors
-// are sent about (RFC 4443, section 2.4).
+// error6 sends an ICMPv6 error about a packet, except about the packets that never get one (RFC 4443, section 2.4).
 func (c *Core) error6(p *packet, kind header.ICMPv6Type, code header.ICMPv6Code, rest uint32) {
 	to, about := addresses6(p.sent)
 
@@ -49,8 +48,7 @@ func isError6(message []byte) bool {
 	return len(message) == 0 || message[0] < 128 || header.ICMPv6Type(message[0]) == header.ICMPv6RedirectMsg
 }
 
-// address6 returns the router's address to talk to a host from that it knows
-// from a leg.
+// address6 returns the router's address for packets to a host that sent one to a leg.
 func (c *Core) address6(l *leg, to netip.Addr) netip.Addr {
 	if !to.IsLinkLocalUnicast() {
 		for _, a := range l.Addresses {
@@ -75,8 +73,8 @@ func (c *Core) echo6(l *leg, request header.ICMPv6, from, to netip.Addr) {
 	c.send6(l, frame, to, from)
 }
 
-// send6 sends an ICMPv6 message of the router's own, in a frame with room for
-// the headers. A link-local address is on leg l.
+// send6 sends an ICMPv6 message of the router, in a frame with room for the headers. A link-local destination is on leg
+// l.
 func (c *Core) send6(l *leg, frame []byte, from, to netip.Addr) {
 	r, ok := route{leg: l}, true
 	if !to.IsLinkLocalUnicast() {
@@ -91,8 +89,7 @@ func (c *Core) send6(l *leg, frame []byte, from, to netip.Addr) {
 	c.leave6(r, &packet{frame: frame})
 }
 
-// writeHeader6 writes the IPv6 header before an ICMPv6 message, and the
-// message's checksum.
+// writeHeader6 writes the IPv6 header before an ICMPv6 message, and the message's checksum.
 func writeHeader6(frame []byte, from, to netip.Addr, hopLimit uint8) {
 	h := header.IPv6(frame[etherLen:])
 	message := header.ICMPv6(h[header.IPv6MinimumSize:])
@@ -109,7 +106,7 @@ func writeHeader6(frame []byte, from, to netip.Addr, hopLimit uint8) {
 	message.SetChecksum(^sum6(message, from, to))
 }
 
-// sum6 is the sum over an ICMPv6 message and its pseudo header.
+// sum6 returns the sum over an ICMPv6 message and its pseudo header.
 func sum6(message []byte, from, to netip.Addr) uint16 {
 	pseudo := header.PseudoHeaderChecksum(header.ICMPv6ProtocolNumber,
 		tcpip.AddrFrom16(from.As16()), tcpip.AddrFrom16(to.As16()), uint16(len(message)))

@@ -14,11 +14,10 @@ import (
 // longest4 is the length of the longest IPv4 packet.
 const longest4 = 1<<16 - 1
 
-// receive4 takes an IPv4 packet from a leg.
+// receive4 handles an IPv4 packet from a leg.
 func (c *Core) receive4(l *leg, b []byte, group bool) {
 	h := header.IPv4(b)
-	// A fragment that ends beyond the longest packet would, cut further, begin
-	// anew at offset zero.
+	// A fragment that ends beyond the longest packet is invalid: fragmented again, a part of it would have offset zero.
 	if !h.IsValid(len(b)) || !h.IsChecksumValid() || int(h.FragmentOffset())+int(h.TotalLength()) > longest4 {
 		c.drop("malformed")
 
@@ -33,7 +32,7 @@ func (c *Core) receive4(l *leg, b []byte, group bool) {
 
 	switch {
 	case group || to.IsMulticast() || c.isBroadcast(to):
-		// Services for those are the gateway's.
+		// Only the gateway has services for multicast and broadcast.
 		return
 	case !from.IsGlobalUnicast() && !from.IsLinkLocalUnicast() || !to.IsGlobalUnicast() && !to.IsLinkLocalUnicast() || c.isBroadcast(from):
 		c.drop("bad address")
@@ -54,8 +53,7 @@ func addresses4(b []byte) (from, to netip.Addr) {
 	return netip.AddrFrom4([4]byte(h.SourceAddressSlice())), netip.AddrFrom4([4]byte(h.DestinationAddressSlice()))
 }
 
-// isBroadcast reports whether it is the broadcast address of the link or of
-// one of the router's subnets.
+// isBroadcast reports whether a is the broadcast address of the link or of one of the router's subnets.
 func (c *Core) isBroadcast(a netip.Addr) bool {
 	if a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return true
@@ -70,8 +68,8 @@ func (c *Core) isBroadcast(a netip.Addr) bool {
 	return false
 }
 
-// enter4 takes a packet from the outside of a leg's NAT. Nothing is reached
-// from there but the leg's own addresses and what the NAT lets in.
+// enter4 handles a packet from outside a leg's NAT. It reaches only the leg's own addresses, or what the NAT translates
+// it to.
 func (c *Core) enter4(l *leg, p *packet, to netip.Addr) {
 	if to != l.table.External() {
 		if l.owns(to) {
@@ -83,7 +81,7 @@ func (c *Core) enter4(l *leg, p *packet, to netip.Addr) {
 		return
 	}
 
-	// UDP that is let in by the NAT crosses the router.
+	// UDP that the NAT accepts crosses the router.
 	if l.BlockUDP && header.IPv4(p.ip()).Protocol() == ip.UDP {
 		c.drop("UDP blocked")
 
@@ -100,8 +98,8 @@ func (c *Core) enter4(l *leg, p *packet, to netip.Addr) {
 	}
 }
 
-// self4 takes a packet for an address of the router's own. One for the external
-// address of a NAT comes from its inside, for a hairpin.
+// self4 handles a packet for one of the router's addresses. A packet for the external address of a NAT comes from its
+// inside, and is hairpinned.
 func (c *Core) self4(in *leg, p *packet, to netip.Addr) {
 	outside := c.own[to]
 	if outside == in || outside.table == nil || outside.table.External() != to {
@@ -120,7 +118,7 @@ func (c *Core) self4(in *leg, p *packet, to netip.Addr) {
 	}
 }
 
-// forward4 sends a packet on.
+// forward4 forwards a packet.
 func (c *Core) forward4(p *packet) {
 	h := header.IPv4(p.ip())
 	from, to := addresses4(h)
@@ -131,34 +129,8 @@ func (c *Core) forward4(p *packet) {
 		return
 	}
 
-	if h.TTL() <= 1 {
-		c.drop("TTL exceeded")
-		c.unreachable(p, timeExceeded)
-
-		return
-	}
-
-	r, ok := c.route(to)
+	r, ok := c.way(p, to, h.TTL(), h.Flags()&header.IPv4FlagDontFragment == 0)
 	if !ok {
-		c.drop("no route")
-		c.unreachable(p, netUnreachable)
-
-		return
-	}
-
-	if r.leg.BlockUDP && h.Protocol() == ip.UDP {
-		c.drop("UDP blocked")
-
-		return
-	}
-
-	if len(h) > r.leg.MTU && h.Flags()&header.IPv4FlagDontFragment != 0 {
-		c.drop("too big")
-
-		if !r.leg.SilentTooBig {
-			c.tooBig(p, r.leg.MTU)
-		}
-
 		return
 	}
 
@@ -172,11 +144,41 @@ func (c *Core) forward4(p *packet) {
 
 	decrementTTL(h)
 
-	c.count.Forwarded++
+	c.forwarded++
 	c.leave4(r, p)
 }
 
-// decrementTTL takes one from the TTL and updates the checksum (RFC 1141).
+// way returns the route of a packet that may be forwarded. It drops other packets and sends ICMP errors about them.
+func (c *Core) way(p *packet, to netip.Addr, hops uint8, mayFragment bool) (route, bool) {
+	if hops <= 1 {
+		c.drop("TTL exceeded")
+		c.unreachable(p, timeExceeded)
+
+		return route{}, false
+	}
+
+	r, ok := c.route(to)
+
+	switch {
+	case !ok:
+		c.drop("no route")
+		c.unreachable(p, netUnreachable)
+	case r.leg.BlockUDP && ip.IsUDP(p.ip()):
+		c.drop("UDP blocked")
+	case len(p.ip()) > r.leg.MTU && !mayFragment:
+		c.drop("too big")
+
+		if !r.leg.SilentTooBig {
+			c.tooBig(p, r.leg.MTU)
+		}
+	default:
+		return r, true
+	}
+
+	return route{}, false
+}
+
+// decrementTTL decrements the TTL and updates the checksum (RFC 1141).
 func decrementTTL(h header.IPv4) {
 	h.SetTTL(h.TTL() - 1)
 
@@ -184,7 +186,7 @@ func decrementTTL(h header.IPv4) {
 	h.SetChecksum(uint16(sum + sum>>16))
 }
 
-// leave4 sends a packet over a leg, in fragments if it is too big.
+// leave4 sends a packet through a leg, in fragments if it is too big.
 func (c *Core) leave4(r route, p *packet) {
 	_, next := addresses4(p.ip())
 	if r.gateway.IsValid() {
@@ -202,11 +204,11 @@ func (c *Core) leave4(r route, p *packet) {
 	}
 }
 
-// local4 answers an echo request to the router. Nothing else is served.
+// local4 answers an echo request to the router, and other packets with an error.
 func (c *Core) local4(p *packet) {
 	h := header.IPv4(p.ip())
 	if h.More() || h.FragmentOffset() != 0 {
-		return // it puts nothing together
+		return // fragments are not reassembled
 	}
 
 	message := header.ICMPv4(h.Payload())

@@ -15,7 +15,7 @@ var (
 	allRouters = netip.IPv6LinkLocalAllRouters()
 )
 
-// receive6 takes an IPv6 packet from a leg.
+// receive6 handles an IPv6 packet from a leg.
 func (c *Core) receive6(l *leg, b []byte, mac HardwareAddr) {
 	if !l.linkLocal.IsValid() {
 		return // the leg has no IPv6
@@ -54,7 +54,7 @@ func addresses6(b []byte) (from, to netip.Addr) {
 	return netip.AddrFrom16([16]byte(header.IPv6(b).SourceAddressSlice())), netip.AddrFrom16([16]byte(header.IPv6(b).DestinationAddressSlice()))
 }
 
-// forward6 sends a packet on.
+// forward6 forwards a packet.
 func (c *Core) forward6(p *packet) {
 	h := header.IPv6(p.ip())
 	from, to := addresses6(h)
@@ -65,40 +65,14 @@ func (c *Core) forward6(p *packet) {
 		return
 	}
 
-	if h.HopLimit() <= 1 {
-		c.drop("TTL exceeded")
-		c.unreachable(p, timeExceeded)
-
-		return
-	}
-
-	r, ok := c.route(to)
+	r, ok := c.way(p, to, h.HopLimit(), false)
 	if !ok {
-		c.drop("no route")
-		c.unreachable(p, netUnreachable)
-
-		return
-	}
-
-	if r.leg.BlockUDP && ip.IsUDP(h) {
-		c.drop("UDP blocked")
-
-		return
-	}
-
-	if len(h) > r.leg.MTU {
-		c.drop("too big")
-
-		if !r.leg.SilentTooBig {
-			c.tooBig(p, r.leg.MTU)
-		}
-
 		return
 	}
 
 	h.SetHopLimit(h.HopLimit() - 1)
 
-	c.count.Forwarded++
+	c.forwarded++
 	c.leave6(r, p)
 }
 
@@ -111,8 +85,7 @@ func (c *Core) leave6(r route, p *packet) {
 	c.send(r.leg, next, p)
 }
 
-// local6 takes a packet for the router itself: neighbor discovery and echo
-// requests.
+// local6 handles a packet for the router itself: neighbor discovery and echo requests.
 func (c *Core) local6(l *leg, p *packet) {
 	h := p.ip()
 	from, to := addresses6(h)

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-59268b81/talos/lab/nat"
 )
 
-// access is how a site is connected to the world.
+// access is a site's connection to the world.
 type access struct {
 	name               string
 	open, blocked      bool
 	mapping, filtering nat.Behavior
 }
 
-// kinds are the six of the matrix, combinations all nine that there are.
+// kinds are the six of the matrix, combinations all nine.
 func kinds() []access {
 	list := []access{{name: "open", open: true}}
 
@@ -45,16 +45,13 @@ func combinations() []access {
 	return list
 }
 
-// reaches says, from the definitions of RFC 4787 alone, whether a probe of a
-// arrives at the endpoint that a server saw of b, while b probes the endpoint
-// that the server saw of a.
+// reaches predicts, by the definitions of RFC 4787, whether a probe of a arrives at b's endpoint as a server saw it,
+// while b probes a's endpoint as the server saw it.
 //
-// Section 4.1: b's probes leave from that endpoint too if b's mapping is
-// endpoint-independent; otherwise, as server and a have different addresses,
-// from another one, and the filter of the first knows the server alone.
-// Section 5: a's probe is let in by b if b filters nothing, or b sent to a's
-// address, or b sent to the very endpoint that the probe comes from, which is the
-// one that the server saw if a's mapping is endpoint-independent.
+// Section 4.1: if b's mapping is endpoint-independent, b's probes leave from that endpoint too. Otherwise they leave
+// from another one, since server and a have different addresses, and the filter of the first endpoint knows only the
+// server. Section 5: b accepts a's probe if b has no filter, or b has sent to a's address, or b has sent to the source
+// endpoint of the probe. The latter is the endpoint that the server saw if a's mapping is endpoint-independent.
 func reaches(a, b access) bool {
 	switch {
 	case b.open || b.filtering == nat.EndpointIndependent:
@@ -70,16 +67,15 @@ func reaches(a, b access) bool {
 
 func (a access) sameEndpoint() bool { return a.open || a.mapping == nat.EndpointIndependent }
 
-// answered says whether b's answer to a probe that reached it comes back. It
-// comes from the endpoint that a probed, unless b has a mapping of its own for
-// where the probe came from: if that is the endpoint that b has probed, and b's
-// mapping is not endpoint-independent. Then a's filter must not look at ports.
+// answered predicts whether b's answer to a received probe arrives at a. It comes from the endpoint that a probed,
+// unless b has another mapping for the probe's source: that is so if b has probed this endpoint and b's mapping is not
+// endpoint-independent. Then a's filter must not depend on ports.
 func answered(a, b access) bool {
 	return b.sameEndpoint() || !a.sameEndpoint() || a.open || a.filtering != nat.AddressAndPortDependent
 }
 
-// predicted says whether two hosts talk to each other directly: the probe of one
-// of them is answered. The server sees what RFC 5780, section 4.3 has it see.
+// predicted predicts whether two hosts reach each other directly: the probe of one of them is answered. The server sees
+// the endpoints of RFC 5780, section 4.3.
 func predicted(a, b access) bool {
 	talks := func(a, b access) bool { return reaches(a, b) && answered(a, b) }
 
@@ -91,8 +87,7 @@ const (
 	stunServer = "198.51.100.200:3478"
 )
 
-// agent is one end of a pair: it asks the server for its endpoint, and probes
-// the other's.
+// agent is one end of a pair: it asks the server for its endpoint, and probes the other's.
 type agent struct {
 	host *host
 	port uint16
@@ -132,7 +127,7 @@ func site(w world, number int, k access, open []Route) *hostAgents {
 	inside, outside := card(byte(2*number)), card(byte(2*number+1))
 	network := fmt.Sprintf("10.0.%d.", number)
 
-	world := Leg{Name: "world", MAC: outside, Addresses: prefixes(fmt.Sprintf("198.51.100.%d/24", number)), BlockUDP: k.blocked}
+	world := Leg{Name: "world", MAC: outside, Addresses: prefixes(fmt.Sprintf("198.51.100.%d/24", number)), Setting: Setting{BlockUDP: k.blocked}}
 
 	switch {
 	case k.open:
@@ -164,8 +159,8 @@ type hostAgents struct {
 	agents map[uint16]*agent
 }
 
-// matrix connects a host behind each kind with one behind each kind, all at
-// once on different ports, and returns how many pairs went as predicted.
+// matrix connects a host behind each kind with one behind each kind, all at once on different ports, and returns how
+// many pairs were as predicted.
 func matrix(t *testing.T, w world, list []access, round time.Duration) (right int) {
 	var (
 		hosts [2][]*hostAgents
@@ -204,7 +199,7 @@ func matrix(t *testing.T, w world, list []access, round time.Duration) (right in
 		}
 	}
 
-	for range 2 { // the first may be lost while neighbors are asked for
+	for range 2 { // the first may be lost while neighbors are unknown
 		for _, p := range pairs {
 			p.a.host.datagram(p.a.port, server, "bind")
 			p.b.host.datagram(p.b.port, server, "bind")
@@ -253,14 +248,14 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestMatrixOfCombinations has every mapping with every filtering.
+// TestMatrixOfCombinations tests every mapping with every filtering.
 func TestMatrixOfCombinations(t *testing.T) {
 	if right := matrix(t, newVirtualWorld(t), combinations(), time.Second); right != 81 {
 		t.Errorf("got %d pairs as predicted, want 81", right)
 	}
 }
 
-// TestMatrixOverSwitches has the same hosts and routers on switches.
+// TestMatrixOverSwitches tests the same hosts and routers on switches.
 func TestMatrixOverSwitches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		right := matrix(t, newSwitchWorld(t), kinds(), time.Second)
@@ -272,9 +267,8 @@ func TestMatrixOverSwitches(t *testing.T) {
 	})
 }
 
-// TestPrediction holds the prediction against the table that is well known (RFC
-// 5128, section 3.3 and what follows from it): of the pairs that are not
-// blocked, only those with a symmetric NAT and one that looks at ports fail.
+// TestPrediction compares the prediction with the well-known table (RFC 5128, section 3.3): of the pairs without
+// blocked UDP, only those of a symmetric NAT with one that filters by port fail.
 func TestPrediction(t *testing.T) {
 	fails := map[string]bool{"symmetric symmetric": true, "symmetric port-restricted": true, "port-restricted symmetric": true}
 

@@ -14,8 +14,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// universe is a router of random legs and routes, whose networks have a host
-// with each address.
+// universe is a router of random legs and routes. Its networks have a host with each address.
 type universe struct {
 	*rand.Rand
 	cfg  Config
@@ -40,7 +39,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 				netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i), 0, 1}), 16),
 				netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 3: byte(i), 15: 1}), 32),
 			},
-			MTU: []int{0, 1280, 1400}[u.IntN(3)], BlockUDP: u.IntN(4) == 0, SilentTooBig: u.IntN(4) == 0,
+			MTU: []int{0, 1280, 1400}[u.IntN(3)], Setting: Setting{BlockUDP: u.IntN(4) == 0, SilentTooBig: u.IntN(4) == 0},
 		})
 	}
 
@@ -62,7 +61,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	return u
 }
 
-// sent is a packet that comes in.
+// sent is a packet to the router.
 type sent struct {
 	leg      int
 	from, to netip.Addr
@@ -106,8 +105,7 @@ func (s sent) frame(mac HardwareAddr) []byte {
 	return build(ethernet(card(99), to, layers.EthernetTypeIPv6), ip, gopacket.Payload(make([]byte, size-20)))
 }
 
-// model says what a router does with a packet, in the words of the standards:
-// where it goes, or which error its sender gets.
+// model returns what a router must do with a packet by the standards: its next hop, or the error for its sender.
 func (u *universe) model(s sent) string {
 	type way struct {
 		bits, leg int
@@ -128,7 +126,7 @@ func (u *universe) model(s sent) string {
 		if r.Destination.Contains(s.to) && r.Destination.Bits() > best.bits {
 			var leg int
 
-			fmt.Sscan(r.Leg, &leg) // it was printed
+			fmt.Sscan(r.Leg, &leg) // the name is a printed number
 			best = way{r.Destination.Bits(), leg, r.Gateway}
 		}
 	}
@@ -166,9 +164,8 @@ func (u *universe) model(s sent) string {
 	}
 }
 
-// observe puts what the router did in the model's words. Its neighbors are not
-// known, so that it asks for each; the question names the next hop, and the
-// answer brings the packet.
+// observe returns what the router did, in the model's form. The neighbors are unknown, so the router sends a request
+// for each. The request names the next hop, and after its answer the router sends the packet.
 func (u *universe) observe(t *testing.T, s sent, now time.Time) string {
 	t.Helper()
 
@@ -189,10 +186,10 @@ func (u *universe) observe(t *testing.T, s sent, now time.Time) string {
 		next = netip.AddrFrom16([16]byte(n.TargetAddress))
 		frames = u.core.Receive(asked, advertisement(next, u.core.legs[asked].linkLocal, u.cfg.Legs[asked].MAC), now)
 	} else {
-		t.Fatalf("%+v: got %v, want a question for a neighbor", s, p)
+		t.Fatalf("%+v: got %v, want a request for a neighbor", s, p)
 	}
 
-	// As it was before.
+	// Restore the router.
 	delete(u.core.legs[asked].neighbors, next)
 
 	if len(frames) == 0 {

@@ -5,21 +5,20 @@ package router
 import (
 	"net/netip"
 
+	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
 const (
-	// ndpHopLimit proves that a message was not forwarded (RFC 4861).
+	// ndpHopLimit is the hop limit of messages that were not forwarded (RFC 4861).
 	ndpHopLimit = 255
-	// The options of neighbor discovery that hold a hardware address.
+	// The options of neighbor discovery with a hardware address.
 	sourceLinkAddress = 1
 	targetLinkAddress = 2
 	linkOptionLen     = 8
-	// A solicitation and an advertisement of a neighbor are a header, four bytes of
-	// flags, and the target.
+	// A solicitation and an advertisement of a neighbor are a header, four bytes of flags, and the target.
 	targetOffset = 8
 	neighborLen  = 24
-	solicitLen   = 8 // a router solicitation without options
 )
 
 // The flags of a neighbor advertisement.
@@ -29,23 +28,17 @@ const (
 	override   = 0x20
 )
 
-// solicitedNode returns the multicast group of an address (RFC 4291, section
-// 2.7.1).
+// solicitedNode returns the multicast group of an address.
 func solicitedNode(a netip.Addr) netip.Addr {
-	b := a.As16()
-
-	return netip.AddrFrom16([16]byte{0: 0xff, 1: 2, 11: 1, 12: 0xff, 13: b[13], 14: b[14], 15: b[15]})
+	return netip.AddrFrom16(header.SolicitedNodeAddr(tcpip.AddrFrom16(a.As16())).As16())
 }
 
-// multicastMAC returns the hardware address of a multicast group (RFC 2464).
+// multicastMAC returns the hardware address of a multicast group.
 func multicastMAC(group netip.Addr) HardwareAddr {
-	b := group.As16()
-
-	return HardwareAddr{0x33, 0x33, b[12], b[13], b[14], b[15]}
+	return HardwareAddr([]byte(header.EthernetAddressFromMulticastIPv6Address(tcpip.AddrFrom16(group.As16()))))
 }
 
-// solicits reports whether it is the solicited-node group of one of the leg's
-// addresses.
+// solicits reports whether group is the solicited-node group of one of the leg's addresses.
 func (l *leg) solicits(group netip.Addr) bool {
 	if !group.IsMulticast() {
 		return false
@@ -60,21 +53,13 @@ func (l *leg) solicits(group netip.Addr) bool {
 	return solicitedNode(l.linkLocal) == group
 }
 
-// receiveNDP takes a message of neighbor discovery (RFC 4861).
+// receiveNDP handles a message of neighbor discovery (RFC 4861).
 func (c *Core) receiveNDP(l *leg, message header.ICMPv6, from, to netip.Addr, hopLimit uint8) {
 	if hopLimit != ndpHopLimit || message.Code() != 0 {
 		return
 	}
 
 	switch kind := message.Type(); {
-	case kind == header.ICMPv6RouterSolicit && l.Announce != nil:
-		mac, ok := linkOption(message[solicitLen:], sourceLinkAddress)
-		if ok && !from.IsUnspecified() {
-			c.learn(l, from, mac, true)
-			c.announceTo(l, from, mac)
-		} else {
-			c.announceTo(l, allNodes, multicastMAC(allNodes))
-		}
 	case len(message) < neighborLen:
 	case kind == header.ICMPv6NeighborSolicit:
 		c.answerSolicitation(l, message, from)
@@ -102,7 +87,7 @@ func (c *Core) answerSolicitation(l *leg, message header.ICMPv6, from netip.Addr
 	mac, ok := linkOption(message[neighborLen:], sourceLinkAddress)
 
 	switch {
-	case from.IsUnspecified(): // somebody wants to have the address (RFC 4862)
+	case from.IsUnspecified(): // a host checks whether the address is free (RFC 4862)
 		c.advertise(l, target, allNodes, multicastMAC(allNodes), 0)
 	case ok && !mac.group():
 		c.learn(l, from, mac, true)
@@ -114,12 +99,12 @@ func (c *Core) answerSolicitation(l *leg, message header.ICMPv6, from netip.Addr
 	}
 }
 
-// advertise says that an address is this leg's.
+// advertise announces an address of this leg.
 func (c *Core) advertise(l *leg, target, to netip.Addr, mac HardwareAddr, flags byte) {
 	c.sendNDP(l, header.ICMPv6NeighborAdvert, fromRouter|override|flags, target, targetLinkAddress, target, to, mac)
 }
 
-// solicitNeighbor asks who has an address.
+// solicitNeighbor sends a solicitation for an address.
 func (c *Core) solicitNeighbor(l *leg, target netip.Addr) {
 	group := solicitedNode(target)
 	c.sendNDP(l, header.ICMPv6NeighborSolicit, 0, target, sourceLinkAddress, l.linkLocal, group, multicastMAC(group))

@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// probeEvery is how often, and probes how many times, a neighbor is asked for.
+	// probeEvery is the interval, and probes the number, of probes for a neighbor.
 	probeEvery = 500 * time.Millisecond
 	probes     = 6
-	// freshFor is how long a neighbor is believed to be where it was. One that is
-	// used after that is asked for again, while packets still go there.
+	// freshFor is how long a neighbor's hardware address is valid. When it is used after that, the neighbor is probed
+	// again, while packets still use it.
 	freshFor = 30 * time.Second
-	// neighborLimit bounds the neighbors of a leg, queueLimit the packets that
-	// wait for one of them. waitingBytes bounds the memory of all that waits on a
-	// leg.
+	// neighborLimit bounds the neighbors of a leg, queueLimit the packets that wait for one of them. waitingBytes
+	// bounds the memory of all waiting packets of a leg.
 	neighborLimit = 1024
 	queueLimit    = 16
 	waitingBytes  = 4 << 20
-	// sentLimit is as much of a packet as an ICMP error of IPv4 repeats (RFC 1812,
-	// section 4.3.2.3), and sentLimit6 of IPv6 (RFC 4443, section 2.4).
+	// sentLimit is how much of a packet an ICMP error of IPv4 quotes (RFC 1812, section 4.3.2.3), and sentLimit6 one of
+	// IPv6 (RFC 4443, section 2.4).
 	sentLimit  = 576 - header.IPv4MinimumSize - header.ICMPv4MinimumSize
 	sentLimit6 = header.IPv6MinimumMTU - header.IPv6MinimumSize - header.ICMPv6MinimumSize
 )
@@ -34,10 +33,10 @@ const (
 // neighbor is a host on a leg's network.
 type neighbor struct {
 	addr    netip.Addr
-	mac     HardwareAddr // zero until it is known
+	mac     HardwareAddr // zero while unknown
 	learned time.Time
-	asked   int       // probes sent and not answered
-	next    time.Time // when to ask again, or to give up
+	asked   int       // unanswered probes
+	next    time.Time // when to probe again, or to give up
 	queue   []packet
 }
 
@@ -45,7 +44,7 @@ func (n *neighbor) known() bool { return n.mac != HardwareAddr{} }
 
 func (n *neighbor) asking() bool { return n.asked > 0 }
 
-// send brings a packet to a neighbor, or keeps it until the neighbor is found.
+// send sends a packet to a neighbor, or queues it until the neighbor is found.
 func (c *Core) send(l *leg, to netip.Addr, p *packet) {
 	n := l.neighbors[to]
 	if n == nil {
@@ -76,7 +75,7 @@ func (c *Core) send(l *leg, to netip.Addr, p *packet) {
 	}
 }
 
-// evict makes room for a neighbor by forgetting one not heard of for longest.
+// evict removes the neighbor that was silent for longest, to make room for another.
 func (c *Core) evict(l *leg) bool {
 	var oldest *neighbor
 
@@ -116,8 +115,8 @@ func (c *Core) ask(l *leg, n *neighbor) {
 	}
 }
 
-// learn notes where a neighbor is and sends what waited for it. A neighbor that
-// nobody asked for is noted if create is set.
+// learn records a neighbor's hardware address and sends the packets that waited for it. An unknown neighbor is recorded
+// only with create.
 func (c *Core) learn(l *leg, addr netip.Addr, mac HardwareAddr, create bool) {
 	if mac.group() || mac == (HardwareAddr{}) || mac == l.MAC || c.own[addr] != nil || !addr.IsValid() || addr.IsUnspecified() || addr.IsMulticast() {
 		return
@@ -158,8 +157,8 @@ func (l *leg) onLink(a netip.Addr) bool {
 	return false
 }
 
-// tickNeighbors asks again, and gives up on who has not answered: the senders of
-// what waited for it are told.
+// tickNeighbors probes neighbors again, and gives up on those that have not answered. The senders of queued packets get
+// ICMP errors.
 func (c *Core) tickNeighbors(l *leg) {
 	for _, n := range inOrder(l.neighbors) {
 		switch {
@@ -178,8 +177,7 @@ func (c *Core) tickNeighbors(l *leg) {
 	}
 }
 
-// inOrder returns neighbors in the order of their addresses, so that what the
-// router does is repeatable.
+// inOrder returns neighbors in the order of their addresses, so that the router is deterministic.
 func inOrder(neighbors map[netip.Addr]*neighbor) []*neighbor {
 	return slices.SortedFunc(maps.Values(neighbors), func(a, b *neighbor) int { return a.addr.Compare(b.addr) })
 }

@@ -3,7 +3,6 @@
 package router
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 )
 
@@ -32,7 +30,7 @@ func TestNeighborIsFound(t *testing.T) {
 		}
 	}
 
-	// Asked again, and found: what waited comes in order, the rest was dropped.
+	// The neighbor is found at the second request. Queued packets are sent in order; the others were dropped.
 	if d := cmp.Diff(askARP+"\n", b.tick(probeEvery)); d != "" {
 		t.Errorf("after %v (-want +got):\n%s", probeEvery, d)
 	}
@@ -44,10 +42,10 @@ func TestNeighborIsFound(t *testing.T) {
 
 	answer := arpFrame(layers.ARPReply, card(9), worldCard, netip.MustParseAddr("198.51.100.9"), netip.MustParseAddr("198.51.100.1"))
 	if d := cmp.Diff(lines(want...), b.receive(1, answer)); d != "" {
-		t.Errorf("what waited (-want +got):\n%s", d)
+		t.Errorf("queued packets (-want +got):\n%s", d)
 	}
 
-	if got := b.core.Count().Dropped["neighbor queue full"]; got != 6 {
+	if got := b.core.dropped["neighbor queue full"]; got != 6 {
 		t.Errorf("got %d dropped, want 6", got)
 	}
 
@@ -83,7 +81,7 @@ func TestNeighborIsGone(t *testing.T) {
 	}
 }
 
-// TestNeighborIsAskedAgain uses one that was not heard of for a while.
+// TestNeighborIsAskedAgain uses a neighbor that was silent for a while.
 func TestNeighborIsAskedAgain(t *testing.T) {
 	b := newBench(t, nil)
 	b.tick(freshFor)
@@ -95,7 +93,7 @@ func TestNeighborIsAskedAgain(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
-	// It has another card now, and packets go there at once.
+	// It has another card now, and gets packets there at once.
 	b.receive(1, arpFrame(layers.ARPReply, card(8), worldCard, netip.MustParseAddr("198.51.100.2"), netip.MustParseAddr("198.51.100.1")))
 
 	through = "world to 02:00:00:00:00:08: 10.0.0.2 > 198.51.100.2 ttl 63 udp 1 > 7"
@@ -116,12 +114,12 @@ func TestNeighborsAreBounded(t *testing.T) {
 		t.Errorf("got %d neighbors, want %d", got, neighborLimit)
 	}
 
-	// Those not heard of for a while make room.
+	// Silent neighbors are evicted.
 	b.tick(freshFor)
 	b.receive(0, arpFrame(layers.ARPRequest, siteHost, broadcast, netip.MustParseAddr("10.2.0.1"), netip.MustParseAddr("10.0.0.1")))
 
 	if got := b.core.legs[0].neighbors[netip.MustParseAddr("10.2.0.1")]; got == nil {
-		t.Error("a new neighbor found no room")
+		t.Error("a new neighbor was not added")
 	}
 }
 
@@ -154,7 +152,7 @@ func TestWaitingPacketsAreBounded(t *testing.T) {
 	}
 }
 
-// TestForgedNeighbors sends what must not be believed.
+// TestForgedNeighbors sends messages that must be ignored.
 func TestForgedNeighbors(t *testing.T) {
 	b := newBench(t, nil)
 
@@ -167,75 +165,7 @@ func TestForgedNeighbors(t *testing.T) {
 	}
 }
 
-func announced() *Announcement {
-	return &Announcement{
-		Prefixes: []AnnouncedPrefix{{Prefix: prefix("2001:db8:1::/64")}},
-		DNS:      []netip.Addr{netip.MustParseAddr("2001:db8:1::53")}, Other: true, MTU: 1400,
-	}
-}
-
-func TestAnnouncement(t *testing.T) {
-	b := newBench(t, func(site, _ *Leg) { site.Announce = announced() })
-
-	ra := "site to 33:33:00:00:00:01: fe80::ff:fe00:1 > ff02::1 ttl 255 icmp6 134/0\n"
-	if d := cmp.Diff(ra+ra+ra, b.tick(2*DefaultAnnounceInterval)); d != "" {
-		t.Errorf("in twenty seconds (-want +got):\n%s", d)
-	}
-
-	solicit := func(from string, options ...layers.ICMPv6Option) []byte {
-		ip := &layers.IPv6{Version: 6, HopLimit: 255, NextHeader: layers.IPProtocolICMPv6, SrcIP: netip.MustParseAddr(from).AsSlice(), DstIP: allRouters.AsSlice()}
-		message := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeRouterSolicitation, 0)}
-		_ = message.SetNetworkLayerForChecksum(ip)
-
-		return build(ethernet(siteHost, multicastMAC(allRouters), layers.EthernetTypeIPv6), ip, message, &layers.ICMPv6RouterSolicitation{Options: options})
-	}
-
-	if d := cmp.Diff(strings.TrimSpace(ra), b.receive(0, solicit("::"))); d != "" {
-		t.Errorf("asked by a host without an address (-want +got):\n%s", d)
-	}
-
-	want := "site to 02:00:00:00:00:03: fe80::ff:fe00:1 > fe80::3 ttl 255 icmp6 134/0"
-	if d := cmp.Diff(want, b.receive(0, solicit("fe80::3", layers.ICMPv6Option{Type: layers.ICMPv6OptSourceAddress, Data: siteHost[:]}))); d != "" {
-		t.Errorf("asked by a host (-want +got):\n%s", d)
-	}
-
-	// What it says.
-	frames := b.core.Receive(0, solicit("::"), b.now)
-	p := gopacket.NewPacket(frames[0].Data, layers.LayerTypeEthernet, gopacket.Default)
-
-	got, _ := p.Layer(layers.LayerTypeICMPv6RouterAdvertisement).(*layers.ICMPv6RouterAdvertisement)
-	if got == nil || got.RouterLifetime != 1800 || got.HopLimit != 64 || got.ManagedAddressConfig() || !got.OtherConfig() {
-		t.Fatalf("got %+v", got)
-	}
-
-	options := map[layers.ICMPv6Opt][]byte{}
-	for _, o := range got.Options {
-		options[o.Type] = o.Data
-	}
-
-	if got := HardwareAddr(options[layers.ICMPv6OptSourceAddress]); got != siteCard {
-		t.Errorf("got source %v, want %v", got, siteCard)
-	}
-
-	if got := binary.BigEndian.Uint32(options[layers.ICMPv6OptMTU][2:]); got != 1400 {
-		t.Errorf("got MTU %d, want 1400", got)
-	}
-
-	info := options[layers.ICMPv6OptPrefixInfo]
-	if got := netip.PrefixFrom(netip.AddrFrom16([16]byte(info[14:])), int(info[0])); got != prefix("2001:db8:1::/64") || info[1] != 0xc0 {
-		t.Errorf("got prefix %v flags %#x, want 2001:db8:1::/64, on the link and autonomous", got, info[1])
-	}
-
-	if valid, preferred := binary.BigEndian.Uint32(info[2:]), binary.BigEndian.Uint32(info[6:]); valid != 86400 || preferred != 14400 {
-		t.Errorf("got lifetimes %d and %d, want 86400 and 14400", valid, preferred)
-	}
-
-	if got := netip.AddrFrom16([16]byte(options[25][6:])); got != netip.MustParseAddr("2001:db8:1::53") {
-		t.Errorf("got DNS server %v", got)
-	}
-}
-
-func TestNoAnnouncementUnasked(t *testing.T) {
+func TestNothingUnasked(t *testing.T) {
 	if got := newBench(t, nil).tick(time.Hour); got != "" {
 		t.Errorf("got %s, want nothing", got)
 	}

@@ -7,12 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// Plug is where a leg is plugged in: a port name on a switch. Faults on the
-// switch are set for that name.
+// Plug connects a leg to a switch, under a port name. Faults on the switch are set for that name.
 type Plug struct {
 	Switch *netswitch.Switch
 	Port   string
@@ -20,7 +18,7 @@ type Plug struct {
 
 // Router is a Core on ports of switches, with this computer's clock.
 type Router struct {
-	mu     sync.Mutex // guards core, timer, closed, and the sending of what core returns
+	mu     sync.Mutex // guards core, timer, closed, and the order of sent frames
 	core   *Core
 	timer  *time.Timer
 	closed bool
@@ -28,8 +26,7 @@ type Router struct {
 	ports []*netswitch.Port
 }
 
-// Start plugs a router in: each of its legs, in their order, into the plug of
-// the same index.
+// Start starts a router and connects each of its legs to the plug of the same index.
 func Start(cfg Config, plugs []Plug) (*Router, error) {
 	core, err := NewCore(cfg)
 	if err != nil {
@@ -42,7 +39,7 @@ func Start(cfg Config, plugs []Plug) (*Router, error) {
 
 	r := &Router{core: core}
 
-	// No frame is taken before all ports are there.
+	// No frame is handled before all ports exist.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -57,7 +54,7 @@ func Start(cfg Config, plugs []Plug) (*Router, error) {
 	return r, nil
 }
 
-// step has the core do something, sends what comes of it, and sets the timer.
+// step calls the core, sends the frames that it returns, and sets the timer.
 func (r *Router) step(do func(now time.Time) []Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +70,7 @@ func (r *Router) step(do func(now time.Time) []Frame) {
 		r.ports[f.Leg].Send(f.Data)
 	}
 
-	// Most frames leave the timer as it is.
+	// Most frames do not change the timer.
 	if next, waits := r.core.Next(); waits && (!waited || next != before || !next.After(now)) {
 		r.timer.Reset(next.Sub(now))
 	}
@@ -91,44 +88,23 @@ func (r *Router) Close() {
 	}
 }
 
-// SetNAT gives a leg another NAT, without the mappings of the old one; nil takes
-// the NAT away.
-func (r *Router) SetNAT(leg string, cfg *nat.Config) error {
+// Set changes the setting of a leg, see Core.Set.
+func (r *Router) Set(leg string, s Setting) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.core.SetNAT(leg, cfg)
+	return r.core.Set(leg, s)
 }
 
-// SetBlockUDP blocks UDP on a leg, or lets it pass.
-func (r *Router) SetBlockUDP(leg string, block bool) error {
+// Setting returns the current setting of a leg, or the zero value if there is no such leg.
+func (r *Router) Setting(leg string) Setting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.core.SetBlockUDP(leg, block)
-}
+	l, err := r.core.leg(leg)
+	if err != nil {
+		return Setting{}
+	}
 
-// SetSilentTooBig makes a leg a black hole for packets that are too big for it,
-// or has their senders told.
-func (r *Router) SetSilentTooBig(leg string, silent bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.SetSilentTooBig(leg, silent)
-}
-
-// Mappings returns the mappings of a leg's NAT.
-func (r *Router) Mappings(leg string) ([]nat.Mapping, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.Mappings(leg, time.Now())
-}
-
-// Count returns what the router did so far.
-func (r *Router) Count() Count {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.Count()
+	return l.Setting
 }

@@ -22,9 +22,8 @@ var (
 	siteHost, worldHost = card(3), card(4)
 )
 
-// bench is a router with a leg on a site and one on the world, whose hosts are
-// 10.0.0.2 and 198.51.100.2, 2001:db8:1::2 and 2001:db8:2::2. It knows them, and
-// the world's host is a gateway to 203.0.113.0/24.
+// bench is a router with a leg on a site and one on the world, whose hosts are 10.0.0.2 and 198.51.100.2, 2001:db8:1::2
+// and 2001:db8:2::2. It knows them, and the world's host is a gateway to 203.0.113.0/24.
 type bench struct {
 	t    *testing.T
 	core *Core
@@ -66,7 +65,7 @@ func (b *bench) receive(leg int, frame []byte) string {
 	return describeAll(b.t, b.cfg.Legs, b.core.Receive(leg, frame, b.now))
 }
 
-// tick lets time pass and does what is due, all of it.
+// tick advances the time and does everything that is due.
 func (b *bench) tick(d time.Duration) string {
 	b.t.Helper()
 
@@ -98,7 +97,7 @@ func fromWorld(from, to string, ttl uint8, size int) []byte {
 	return udpFrame(worldHost, worldCard, at(from), at(to), ttl, make([]byte, size))
 }
 
-// whole forbids to cut an IPv4 packet.
+// whole forbids fragmentation of an IPv4 packet.
 func whole(frame []byte) []byte {
 	p := gopacket.NewPacket(frame, layers.LayerTypeEthernet, gopacket.Default)
 	link, _ := p.LinkLayer().(*layers.Ethernet)
@@ -228,14 +227,13 @@ func TestForward(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, tt.edit)
 			if d := cmp.Diff(tt.want, b.receive(tt.leg, tt.frame)); d != "" {
-				t.Errorf("frames (-want +got):\n%s\n%+v", d, b.core.Count())
+				t.Errorf("frames (-want +got):\n%s\n%v", d, b.core.dropped)
 			}
 		})
 	}
 }
 
-// beyondLongest returns a fragment that ends after the last byte that a packet
-// can have.
+// beyondLongest returns a fragment that ends after the last byte of the longest packet.
 func beyondLongest() []byte {
 	frame := fromSite("10.0.0.2:5", "198.51.100.2:7", 64, 1400)
 	h := header.IPv4(frame[etherLen:])

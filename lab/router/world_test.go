@@ -14,15 +14,14 @@ import (
 type world interface {
 	addRouter(cfg Config, networks ...string)
 	addHost(h *host, network string)
-	// pass lets time pass.
+	// pass advances the time.
 	pass(d time.Duration)
 }
 
 // latency of a frame in the virtual world.
 const latency = time.Millisecond
 
-// virtualWorld has no time but its own: frames arrive in order, and nothing runs
-// at once with anything else.
+// virtualWorld has virtual time: frames arrive in order, and nothing runs concurrently.
 type virtualWorld struct {
 	t       *testing.T
 	now     time.Time
@@ -46,7 +45,7 @@ func newVirtualWorld(t *testing.T) *virtualWorld {
 	}
 }
 
-// plug returns how a new member of a network sends.
+// plug returns a function with which a new member of a network sends.
 func (w *virtualWorld) plug(network string, receive func([]byte)) func([]byte) {
 	self := &member{receive}
 	w.members[network] = append(w.members[network], self)
@@ -111,7 +110,7 @@ func (w *virtualWorld) pass(d time.Duration) {
 	}
 }
 
-// switchWorld is real: each network is a switch.
+// switchWorld runs in real time: each network is a switch.
 type switchWorld struct {
 	t        *testing.T
 	switches map[string]*netswitch.Switch

@@ -11,16 +11,16 @@ import (
 	"syscall"
 )
 
-// Lock keeps a lab's directory for one supervisor until it unlocks it or ends,
-// however it ends. Where the file system has no locks, nothing is locked.
-func Lock(dir string) (unlock func(), err error) {
+// Lock reserves a directory for one process until it unlocks it or ends. On a file system without locks, nothing is
+// locked. Taken is the error for a directory that another process has.
+func Lock(dir, taken string) (unlock func(), err error) {
 	file, err := os.Open(dir)
 	if err != nil {
-		return nil, fmt.Errorf("lock the lab's directory: %w", err)
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("lock the lab's directory %s: another supervisor runs it, begins or ends", dir), file.Close())
+		return nil, errors.Join(fmt.Errorf("lock %s: %s", dir, taken), file.Close())
 	}
 
 	return func() { _ = file.Close() }, nil // read only

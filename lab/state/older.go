@@ -9,10 +9,10 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// OnlyNetwork is the name of a lab's network where there is but one.
+// OnlyNetwork is the name of the network of a lab with only one.
 const OnlyNetwork = "lab"
 
-// older is the state of a lab from before there could be several networks.
+// older is the state of a lab in the format without several networks.
 type older struct {
 	Name    string    `yaml:"name"`
 	Created time.Time `yaml:"created"`
@@ -33,7 +33,7 @@ type older struct {
 	Supervisor *Process `yaml:"supervisor,omitempty"`
 }
 
-// lab returns what the older state describes.
+// lab returns the lab of an older state.
 func (o *older) lab(dir string) *Lab {
 	n := o.Network
 	l := &Lab{

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Process names a process for good: a PID alone is given to another one sooner
-// or later.
+// Process identifies a process. A PID alone does not: another process can get it later.
 type Process struct {
 	PID int `yaml:"pid"`
 	// Start is when it started, in clock ticks since this computer's boot.
@@ -23,7 +22,7 @@ type Process struct {
 	Boot string `yaml:"boot"`
 }
 
-// Identify returns the name of the process that now has a PID.
+// Identify returns the process that now has a PID.
 func Identify(pid int) (*Process, error) {
 	stat, err := readStat(pid)
 	if err != nil {
@@ -46,8 +45,7 @@ func (p *Process) Alive() bool {
 
 // Kill ends the process, if it still runs, and waits for its end.
 func (p *Process) Kill() error {
-	// The handle is taken before the look at the start time, so that what is
-	// looked at is what is killed.
+	// The handle is opened before the start time is checked, so that the checked process is the one that is killed.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", p.PID, err)
@@ -62,16 +60,16 @@ func (p *Process) Kill() error {
 		return fmt.Errorf("kill process %d: %w", p.PID, err)
 	}
 
-	// One that has much memory takes a while to free it.
-	if !p.WaitGone(time.Minute) {
-		return fmt.Errorf("process %d was killed and is still there", p.PID)
+	// A process with much memory takes a while to free it.
+	if !p.WaitEnded(time.Minute) {
+		return fmt.Errorf("process %d was killed and still exists", p.PID)
 	}
 
 	return nil
 }
 
-// WaitGone waits for the process's end, and reports whether it has come.
-func (p *Process) WaitGone(patience time.Duration) bool {
+// WaitEnded waits for the end of the process, and reports whether it has ended.
+func (p *Process) WaitEnded(patience time.Duration) bool {
 	for deadline := time.Now().Add(patience); p.Alive(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
@@ -81,7 +79,7 @@ func (p *Process) WaitGone(patience time.Duration) bool {
 	return true
 }
 
-// stat is what /proc/PID/stat tells of a process.
+// stat has fields of /proc/PID/stat.
 type stat struct {
 	dead  bool
 	start uint64
@@ -96,9 +94,8 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// parseStat reads fields 3, 20 and 22 of proc_pid_stat(5). Field 2, the program's
-// name, may hold blanks and parentheses. A process whose first thread has ended
-// keeps its files until the last one has.
+// parseStat reads fields 3, 20 and 22 of proc_pid_stat(5). Field 2, the program's name, may contain blanks and
+// parentheses. A process whose first thread has ended keeps its files until its last thread ends.
 func parseStat(text []byte) (stat, error) {
 	const state, threads, start = 3, 20, 22
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is what a lab leaves on disk: a directory with a description of
-// its machines and network, their disks and consoles, and which processes run
-// them. It outlives the processes, so that a lab can be listed, explained,
-// started again and destroyed after a crash or a reboot of this computer.
+// Package state is the state of a lab on disk: a directory with a description of its machines, networks and processes,
+// and with the disks and consoles. It outlives the processes, so that a lab can be listed, explained, started again and
+// destroyed after a crash or a reboot of this computer.
 package state
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +23,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Lab describes a lab and where it lies.
+// Lab describes a lab.
 type Lab struct {
 	Dir string `yaml:"-"`
 
@@ -38,13 +38,13 @@ type Lab struct {
 	World   world.World `yaml:"world"`
 	Machine Machine     `yaml:"machine"`
 	Nodes   []Node      `yaml:"nodes"`
-	// Cgroups are folders of /sys/fs/cgroup that the lab made for its containers.
+	// Cgroups are folders of /sys/fs/cgroup that the lab created for its containers.
 	Cgroups []string `yaml:"cgroups,omitempty"`
 	// Supervisor runs the lab; nil while the lab is stopped.
 	Supervisor *Process `yaml:"supervisor,omitempty"`
 }
 
-// Machine is what the lab's machines have in common.
+// Machine is what all machines of the lab have in common.
 type Machine struct {
 	// QEMU is the program of the virtual machines.
 	QEMU     string         `yaml:"qemu,omitempty"`
@@ -60,7 +60,7 @@ type Machine struct {
 	Cache string `yaml:"cache,omitempty"`
 }
 
-// Role is what a node is in its cluster.
+// Role is the role of a node in its cluster.
 type Role string
 
 // The roles.
@@ -69,12 +69,12 @@ const (
 	Worker       Role = "worker"
 )
 
-// Provisioner is what a node's machine runs as.
+// Provisioner is how a node's machine runs.
 type Provisioner string
 
 // The provisioners.
 const (
-	// QEMU runs virtual machines. A node that names no provisioner is one.
+	// QEMU runs virtual machines. It is the default.
 	QEMU Provisioner = "qemu"
 	// Container runs the root image in namespaces of this computer's kernel.
 	Container Provisioner = "container"
@@ -93,14 +93,13 @@ type Node struct {
 	CPUs      int          `yaml:"cpus"`
 	MemoryMiB int          `yaml:"memoryMiB"`
 	DiskGiB   int          `yaml:"diskGiB"`
-	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
+	// ExtraDisksGiB are the sizes of the disks besides the boot disk.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
-	// APIPort and KubernetesPort are where its ports for the API and for Kubernetes are found on
-	// 127.0.0.1. Zero lets the supervisor choose.
+	// APIPort and KubernetesPort are the ports of 127.0.0.1 that lead to its API and to Kubernetes. Zero lets the
+	// supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`
-	// Process is its QEMU, or the first process of its container, while the power
-	// is on.
+	// Process is its QEMU, or the first process of its container, while the power is on.
 	Process *Process `yaml:"process,omitempty"`
 }
 
@@ -117,59 +116,53 @@ const (
 	rootsDir    = "roots"
 )
 
-// LogPath is the supervisor's log.
+// LogPath returns the supervisor's log.
 func (l *Lab) LogPath() string { return filepath.Join(l.Dir, logFile) }
 
-// SocketPath is where the supervisor listens.
+// SocketPath returns the supervisor's socket.
 func (l *Lab) SocketPath() string { return filepath.Join(l.Dir, socketFile) }
 
-// BasePath is the lab's copy of the disk image.
+// BasePath returns the lab's copy of the disk image.
 func (l *Lab) BasePath() string { return filepath.Join(l.Dir, baseFile) }
 
-// TalosconfigPath is the lab's client configuration.
+// TalosconfigPath returns the lab's client configuration.
 func (l *Lab) TalosconfigPath() string { return filepath.Join(l.Dir, talosconfig) }
 
-// KubeconfigPath is the lab's Kubernetes client configuration.
+// KubeconfigPath returns the lab's Kubernetes client configuration.
 func (l *Lab) KubeconfigPath() string { return filepath.Join(l.Dir, kubeconfig) }
 
-// ConfigsPath is the directory of the nodes' machine configurations.
+// ConfigsPath returns the directory of the nodes' machine configurations.
 func (l *Lab) ConfigsPath() string { return filepath.Join(l.Dir, configsDir) }
 
-// NodesPath is where the directories of the nodes are.
+// NodesPath returns the directory with those of the nodes.
 func (l *Lab) NodesPath() string { return filepath.Join(l.Dir, nodesDir) }
 
-// NodeDir is the directory of a node's console, firmware variables and disk.
+// NodeDir returns the directory of a node's console, firmware variables and disk.
 func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir, name) }
 
-// RootsPath is where root images of containers are unpacked.
+// RootsPath returns the directory of the unpacked root images.
 func (l *Lab) RootsPath() string { return filepath.Join(l.Dir, rootsDir) }
 
-// Uses reports whether any node runs as one provisioner.
+// Uses reports whether any node has a provisioner.
 func (l *Lab) Uses(p Provisioner) bool {
 	return slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.As() == p })
 }
 
-// As is what the node runs as.
-func (n *Node) As() Provisioner {
-	if n.Provisioner == "" {
-		return QEMU
-	}
+// As returns the node's provisioner.
+func (n *Node) As() Provisioner { return cmp.Or(n.Provisioner, QEMU) }
 
-	return n.Provisioner
-}
-
-// DiskPath is a node's disk.
+// DiskPath returns a node's disk.
 func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
 
-// ExtraDiskPath is the disk of a node for ExtraDisksGiB[i].
+// ExtraDiskPath returns the disk of a node for ExtraDisksGiB[i].
 func (l *Lab) ExtraDiskPath(name string, i int) string {
 	return filepath.Join(l.NodeDir(name), fmt.Sprintf("extra-%d.qcow2", i+1))
 }
 
-// ConsolePath is the console of a node's latest boot.
+// ConsolePath returns the console log of a node's latest boot.
 func (l *Lab) ConsolePath(name string) string { return filepath.Join(l.NodeDir(name), "console.log") }
 
-// ErrNone tells that a directory holds no lab.
+// ErrNone is the error of a directory without a lab.
 var ErrNone = errors.New("there is no lab")
 
 // Load reads the lab in a directory.
@@ -178,7 +171,7 @@ func Load(dir string) (*Lab, error) {
 
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w in %s: create it with talosctl cluster create, or name the right --name and --state", ErrNone, dir)
+		return nil, fmt.Errorf("%w in %s: create it with talosctl cluster create, or use other --name and --state", ErrNone, dir)
 	}
 
 	if err != nil {
@@ -220,24 +213,28 @@ func (l *Lab) decode(text []byte) error {
 		return err
 	}
 
-	return l.check()
+	if err := l.check(); err != nil {
+		return fmt.Errorf("%w: the file is damaged; remove the directory", err)
+	}
+
+	return nil
 }
 
-// check reports what a damaged file lacks.
+// check returns an error for a damaged file.
 func (l *Lab) check() error {
 	if l.Name == "" || len(l.Nodes) == 0 || len(l.World.Networks) == 0 {
-		return errors.New("name, nodes or network are missing: the file is damaged; remove the directory")
+		return errors.New("name, nodes or network are missing")
 	}
 
 	for _, n := range l.World.Networks {
 		if !n.Subnet4.IsValid() && !n.Subnet6.IsValid() {
-			return fmt.Errorf("network %q has no subnet: the file is damaged; remove the directory", n.Name)
+			return fmt.Errorf("network %q has no subnet", n.Name)
 		}
 	}
 
 	for _, n := range l.Nodes {
 		if len(n.Cards) == 0 {
-			return fmt.Errorf("node %s has no card: the file is damaged; remove the directory", n.Name)
+			return fmt.Errorf("node %s has no card", n.Name)
 		}
 
 		for _, c := range n.Cards {
@@ -246,7 +243,7 @@ func (l *Lab) check() error {
 			}
 
 			if len(c.HardwareAddr()) != 6 {
-				return fmt.Errorf("node %s has a card with the address %q: the file is damaged; remove the directory", n.Name, c.MAC)
+				return fmt.Errorf("node %s has a card with the address %q", n.Name, c.MAC)
 			}
 		}
 	}
@@ -264,13 +261,13 @@ func (l *Lab) check() error {
 
 func (l *Lab) checkNetwork(who, network string) error {
 	if _, ok := l.World.Network(network); !ok {
-		return fmt.Errorf("%s is on network %q, which there is not: the file is damaged; remove the directory", who, network)
+		return fmt.Errorf("%s is on network %q, which does not exist", who, network)
 	}
 
 	return nil
 }
 
-// Machines are the nodes as their world sees them.
+// Machines returns the nodes in the form of package world.
 func (l *Lab) Machines() []world.Machine {
 	var all []world.Machine
 	for _, n := range l.Nodes {
@@ -294,7 +291,7 @@ func (l *Lab) Create() error {
 	return errors.Join(file.Close(), l.Save())
 }
 
-// Save writes the state, whole or not at all.
+// Save writes the state atomically.
 func (l *Lab) Save() error {
 	text, err := yaml.Marshal(l)
 	if err != nil {
@@ -308,7 +305,7 @@ func (l *Lab) Save() error {
 	return nil
 }
 
-// Remove deletes what a lab made, and its directory if nothing else is in it.
+// Remove removes the lab's files, and its directory if it is empty then.
 func (l *Lab) Remove() error {
 	path := filepath.Join(l.Dir, stateFile)
 
@@ -319,7 +316,7 @@ func (l *Lab) Remove() error {
 		all = append(all, filepath.Join(l.Dir, name))
 	}
 
-	// The state goes last: while it is there, another try finds the rest.
+	// The state is removed last: until then another try finds the other files.
 	for _, path := range append(all, path) {
 		errs = append(errs, os.RemoveAll(path))
 	}
@@ -328,23 +325,23 @@ func (l *Lab) Remove() error {
 		return fmt.Errorf("remove the lab: %w", err)
 	}
 
-	_ = os.Remove(l.Dir) // stays if it holds anything else
+	_ = os.Remove(l.Dir) // fails if other files are in it
 
 	return nil
 }
 
-// Condition is how a lab's processes are.
+// Condition is the condition of a lab's processes.
 type Condition string
 
 // The conditions.
 const (
 	Running Condition = "running"
 	Stopped Condition = "stopped"
-	// Crashed labs have lost their supervisor, and with it their machines.
+	// Crashed labs have lost their supervisor, and so their machines.
 	Crashed Condition = "crashed"
 )
 
-// Condition reports whether the lab runs.
+// Condition returns whether the lab runs, is stopped or has crashed.
 func (l *Lab) Condition() Condition {
 	switch {
 	case l.Supervisor == nil:
@@ -356,7 +353,7 @@ func (l *Lab) Condition() Condition {
 	return Crashed
 }
 
-// Explain tells about a condition what happened and what to do.
+// Explain returns a text with the lab's condition and what to do.
 func (l *Lab) Explain() string {
 	switch l.Condition() {
 	case Running:

@@ -118,8 +118,7 @@ func TestLoadComplains(t *testing.T) {
 	}
 }
 
-// TestLoadOlder reads the state of a lab from before there could be several
-// networks.
+// TestLoadOlder reads the state of a lab in the format without several networks.
 func TestLoadOlder(t *testing.T) {
 	text, err := os.ReadFile("testdata/older.yaml")
 	if err != nil {
@@ -257,10 +256,10 @@ func TestKillOnlyTheProcessMeant(t *testing.T) {
 	other.Start++
 
 	if err := other.Kill(); err != nil || !p.Alive() {
-		t.Fatalf("another process of the same number: got %v, alive %v", err, p.Alive())
+		t.Fatalf("another process with the same PID: got %v, alive %v", err, p.Alive())
 	}
 
-	if err := p.Kill(); err != nil { // a zombie counts as gone
+	if err := p.Kill(); err != nil { // a zombie counts as ended
 		t.Fatal(err)
 	}
 
@@ -269,7 +268,7 @@ func TestKillOnlyTheProcessMeant(t *testing.T) {
 	}
 
 	if err := p.Kill(); err != nil {
-		t.Errorf("the process is gone: got %v", err)
+		t.Errorf("the process has ended: got %v", err)
 	}
 }
 

@@ -14,9 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/pcap"
 )
 
-// Capture returns what writes the frames of the ports that names mean to w; or,
-// without names, each frame of the lab once. What is on several networks becomes
-// one file.
+// Capture returns a function that writes the frames of the ports of names or, without names, each frame of the lab once
+// to w. Frames of several networks become one file.
 func (s *Supervisor) Capture(names []string) (func(ctx context.Context, w io.Writer) error, error) {
 	wanted, err := s.captured(names)
 	if err != nil {
@@ -43,7 +42,7 @@ func (s *Supervisor) Capture(names []string) (func(ctx context.Context, w io.Wri
 				count, err := s.networks[network].sw.Capture(ctx, netswitch.Capture{Ports: ports}, file.Source())
 				s.log.Info("capture ends", "network", network, "frames", count.Frames, "dropped", count.Dropped)
 
-				if err != nil { // one file, one fate
+				if err != nil { // end all parts of the file
 					cancel()
 					mu.Lock()
 					errs = append(errs, fmt.Errorf("network %s: %w", network, err))
@@ -58,7 +57,7 @@ func (s *Supervisor) Capture(names []string) (func(ctx context.Context, w io.Wri
 	}, nil
 }
 
-// captured are the names of ports by network; without any, all of them.
+// captured returns the names of ports by network. No ports are all of a network.
 func (s *Supervisor) captured(names []string) (map[string][]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

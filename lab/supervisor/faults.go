@@ -6,23 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/router"
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// runningRouter is a router with how its legs are set now.
-type runningRouter struct {
-	*router.Router
-	settings map[string]world.Setting // by network
-}
-
-// SetLink sets the faults of the links that a name means.
+// SetLink sets the faults of the links of a name.
 func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +38,7 @@ func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
 	return nil
 }
 
-// SetPath sets the fault of a one-way path, on its network or all that both
-// ends are on.
+// SetPath sets the fault of a one-way path, on its network or on all networks with both ends.
 func (s *Supervisor) SetPath(fault control.PathFault) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +68,7 @@ func (s *Supervisor) SetPath(fault control.PathFault) error {
 	return nil
 }
 
-// SetLeg changes how a router treats what crosses one of its legs.
+// SetLeg changes the setting of a router's leg.
 func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,39 +78,18 @@ func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 		return s.unknown("router", name)
 	}
 
-	if _, ok := r.settings[network]; !ok {
-		return fmt.Errorf("router %s has no leg on network %q: it has legs on %v", name, network, slices.Sorted(maps.Keys(r.settings)))
-	}
-
 	if text, err := json.Marshal(setting); err == nil {
 		s.log.Info("router", "name", name, "leg", network, "setting", string(text))
 	}
 
-	return s.setLeg(name, r, network, setting)
-}
-
-// setLeg needs mu.
-func (s *Supervisor) setLeg(name string, r *runningRouter, network string, setting world.Setting) error {
-	was := r.settings[network]
-
-	// Another NAT forgets its mappings, so one that stays is left alone.
-	if !reflect.DeepEqual(was.NAT, setting.NAT) {
-		if err := r.SetNAT(network, setting.NAT); err != nil {
-			return fmt.Errorf("router %s: %w", name, err)
-		}
-	}
-
-	if err := errors.Join(r.SetBlockUDP(network, setting.BlockUDP), r.SetSilentTooBig(network, setting.SilentTooBig)); err != nil {
+	if err := r.Set(network, setting); err != nil {
 		return fmt.Errorf("router %s: %w", name, err)
 	}
-
-	r.settings[network] = setting
 
 	return nil
 }
 
-// Heal takes all faults away: links, paths, routers and services are again as
-// the lab was created. Cards stay as they are.
+// Heal removes all faults: links, paths, routers and services are as they were created. Unplugged cards stay unplugged.
 func (s *Supervisor) Heal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +106,7 @@ func (s *Supervisor) Heal() error {
 	for name, r := range s.routers {
 		created, _ := s.lab.World.Router(name)
 		for _, leg := range created.Legs {
-			errs = append(errs, s.setLeg(name, r, leg.Network, leg.Setting))
+			errs = append(errs, r.Set(leg.Network, leg.Setting))
 		}
 	}
 

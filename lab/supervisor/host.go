@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// host finds out what this computer gives to the machines.
+// host finds the accelerator, ids and cgroups of this computer for the machines.
 func (s *Supervisor) host(ctx context.Context) (err error) {
 	if s.lab.Uses(state.QEMU) {
 		s.accel = accel.Choose(ctx, s.lab.Machine.QEMU)
@@ -31,14 +31,14 @@ func (s *Supervisor) host(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Labs of one name in several places are several labs.
+	// Labs in different directories may have the same name.
 	place := sha256.Sum256([]byte(s.lab.Dir))
 
 	if s.cgroups, err = container.NewCgroups(s.lab.Name + "-" + hex.EncodeToString(place[:4])); err != nil {
 		return err
 	}
 
-	// Those of a life before, from another session, would otherwise be forgotten.
+	// The cgroups of an earlier run may be in another session, and would be lost.
 	if err := container.RemoveCgroups(s.lab.Cgroups...); err != nil {
 		return err
 	}
@@ -51,8 +51,7 @@ func (s *Supervisor) host(ctx context.Context) (err error) {
 	return s.cgroups.Create()
 }
 
-// containers tells what the containers run with, and what of a virtual machine
-// they do without.
+// containers describes how the containers run, and what they lack.
 func (s *Supervisor) containers() string {
 	if s.cgroups == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// TestOneSupervisor holds that a second supervisor, which began before the first
-// one was in the state, leaves alone what is the first one's.
+// TestOneSupervisor checks that a second supervisor, which starts before the first one is in the state, changes nothing
+// of the first.
 func TestOneSupervisor(t *testing.T) {
 	lab := &state.Lab{
 		Dir: t.TempDir(), Name: "two",
@@ -31,7 +31,7 @@ func TestOneSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	unlock, err := state.Lock(lab.Dir)
+	unlock, err := state.Lock(lab.Dir, "taken")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func TestOneSupervisor(t *testing.T) {
 
 	for _, path := range []string{lab.SocketPath(), lab.Cgroups[0]} {
 		if _, err := os.Stat(path); err != nil {
-			t.Errorf("the first one's is gone: %v", err)
+			t.Errorf("a file of the first one was removed: %v", err)
 		}
 	}
 
 	unlock()
 
-	if unlock, err = state.Lock(lab.Dir); err != nil {
+	if unlock, err = state.Lock(lab.Dir, "taken"); err != nil {
 		t.Fatalf("after the first one: %v", err)
 	}
 

@@ -45,7 +45,7 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// machine returns the machine of a node, by what the node runs as.
+// machine returns the machine of a node, of its provisioner.
 func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Machine {
 	if node.As() == state.Container {
 		return s.container(ctx, node)
@@ -54,16 +54,11 @@ func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Mach
 	return s.virtual(ctx, node)
 }
 
-// container returns a machine in namespaces of this computer's kernel.
+// container returns a machine that runs as a container.
 func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Machine {
-	var cards []container.Card
-	for _, card := range node.Cards {
-		cards = append(cards, container.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
-	}
-
 	return container.New(container.Config{
 		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
-		Cards: cards, IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
+		Cards: cards(node), IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
 		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs, Processes: s.processes},
 	}, s.plugTap(ctx, node), s.record(node), s.log)
 }
@@ -73,12 +68,8 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 	common := s.lab.Machine
 	cfg := qemu.Config{
 		Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: common.QEMU, Accel: s.accel,
-		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware,
+		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware, Cards: cards(node),
 		Kernel: common.Kernel, Initrd: common.Initrd, Cmdline: common.Cmdline,
-	}
-
-	for _, card := range node.Cards {
-		cfg.Cards = append(cfg.Cards, qemu.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
 	}
 
 	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
@@ -92,21 +83,30 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 	return qemu.New(cfg, s.plug(ctx, node), s.record(node), s.log)
 }
 
-// plug returns what connects the network cards of a virtual machine.
+func cards(node *state.Node) []machine.Card {
+	var cards []machine.Card
+	for _, card := range node.Cards {
+		cards = append(cards, machine.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
+	}
+
+	return cards
+}
+
+// plug returns a function that connects the network cards of a virtual machine.
 func (s *Supervisor) plug(ctx context.Context, node *state.Node) func(int, net.Conn) {
 	return func(card int, conn net.Conn) {
 		s.serve(node, card, func(sw *netswitch.Switch, port string) error { return sw.ServeStream(ctx, port, conn) })
 	}
 }
 
-// plugTap returns what connects the network cards of a container.
+// plugTap returns a function that connects the network cards of a container.
 func (s *Supervisor) plugTap(ctx context.Context, node *state.Node) func(int, io.ReadWriteCloser) {
 	return func(card int, frames io.ReadWriteCloser) {
 		s.serve(node, card, func(sw *netswitch.Switch, port string) error { return sw.ServePackets(ctx, port, frames) })
 	}
 }
 
-// serve connects a card with its network.
+// serve connects a card to its network.
 func (s *Supervisor) serve(node *state.Node, card int, serve func(sw *netswitch.Switch, port string) error) {
 	sw, port := s.networks[node.Cards[card].Network].sw, world.CardPort(node.Name, card)
 
@@ -117,7 +117,7 @@ func (s *Supervisor) serve(node *state.Node, card int, serve func(sw *netswitch.
 	})
 }
 
-// record returns what keeps a node's process in the state file.
+// record returns a function that saves a node's process in the state file.
 func (s *Supervisor) record(node *state.Node) func(machine.Status) {
 	return func(status machine.Status) {
 		s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *Supervisor) record(node *state.Node) func(machine.Status) {
 
 		node.Process = nil
 		if status.PID != 0 {
-			// A process gone meanwhile has no entry, and needs none.
+			// A process that has ended needs no entry.
 			node.Process, _ = state.Identify(status.PID)
 		}
 

@@ -20,7 +20,7 @@ import (
 // secondDHCPPort is the port of a network's second DHCP server.
 const secondDHCPPort = "second-dhcp"
 
-// secondDHCPMAC is no machine's: no IPv4 address begins with 0.
+// secondDHCPMAC differs from those of all machines: no IPv4 address begins with 0.
 var secondDHCPMAC = net.HardwareAddr{0x52, 0x54, 0x00, 0x00, 0x00, 0x02}
 
 // network is a running network.
@@ -29,13 +29,13 @@ type network struct {
 
 	sw *netswitch.Switch
 	gw *gateway.Gateway
-	// services is how they behave now.
+	// services is their current behaviour.
 	services world.Services
 	// second is the second DHCP server, if there is one.
 	second *gateway.Gateway
 }
 
-// openWorld makes the networks and their gateways, and the routers.
+// openWorld starts the networks with their gateways, and the routers.
 func (s *Supervisor) openWorld() error {
 	w := &s.lab.World
 
@@ -63,7 +63,7 @@ func (s *Supervisor) openWorld() error {
 	return nil
 }
 
-// seedOf gives each network chances of its own.
+// seedOf returns a seed for each network.
 func seedOf(lab uint64, network string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(network)) // never fails
@@ -71,7 +71,7 @@ func seedOf(lab uint64, network string) uint64 {
 	return lab ^ h.Sum64()
 }
 
-// gatewayConfig describes the gateway of a network.
+// gatewayConfig returns the configuration of a network's gateway.
 func (s *Supervisor) gatewayConfig(n *world.Network) gateway.Config {
 	w := &s.lab.World
 	cfg := gateway.Config{
@@ -93,7 +93,7 @@ func (s *Supervisor) gatewayConfig(n *world.Network) gateway.Config {
 
 	for _, other := range w.Networks {
 		for _, subnet := range []netip.Prefix{other.Subnet4, other.Subnet6} {
-			// Sites may have the same subnet, which then is this one.
+			// Another site may have the subnet of this one.
 			if other.Name != n.Name && subnet.IsValid() && !subnet.Overlaps(n.Subnet4) && !subnet.Overlaps(n.Subnet6) {
 				cfg.Inside = append(cfg.Inside, subnet)
 			}
@@ -113,7 +113,7 @@ func (s *Supervisor) gatewayConfig(n *world.Network) gateway.Config {
 	return cfg
 }
 
-// announced has router advertisements name the network's router, if it has one.
+// announced makes router advertisements announce the network's router, if it has one.
 func announced(w *world.World, n *world.Network, ra gateway.RouterAdvertisement) gateway.RouterAdvertisement {
 	if n.Router == "" || !n.Subnet6.IsValid() || !ra.From.IsZero() {
 		return ra
@@ -146,7 +146,7 @@ func (s *Supervisor) setSecondDHCP(n *network, behaviour *gateway.DHCPBehaviour)
 		cfg.Cloud = ""
 		cfg.Router4, _ = s.lab.World.DefaultRouter(n.Network)
 
-		// Where there is IPv6, the first gateway tells the addresses.
+		// The first gateway serves IPv6.
 		for i := range cfg.Hosts {
 			cfg.Hosts[i].Addr6 = netip.Addr{}
 		}
@@ -159,7 +159,7 @@ func (s *Supervisor) setSecondDHCP(n *network, behaviour *gateway.DHCPBehaviour)
 	return nil
 }
 
-// SetServices sets how the services of a network behave.
+// SetServices sets the behaviour of a network's services.
 func (s *Supervisor) SetServices(name string, services world.Services) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,10 +183,10 @@ func (s *Supervisor) setServices(n *network, services world.Services) error {
 	}
 
 	if !reflect.DeepEqual(services.Only, n.services.Only) || services.Cloud != n.services.Cloud {
-		return fmt.Errorf("services of network %s: which ones run, and of which cloud, is fixed when the lab is created", n.Name)
+		return fmt.Errorf("services of network %s: the services that run, and their cloud, cannot change after the lab is created", n.Name)
 	}
 
-	if text, err := json.Marshal(services); err == nil { // which leaves out what is healthy
+	if text, err := json.Marshal(services); err == nil { // without healthy services
 		s.log.Info("services", "network", n.Name, "behave", string(text))
 	}
 
@@ -208,8 +208,8 @@ func (s *Supervisor) setServices(n *network, services world.Services) error {
 	return nil
 }
 
-// change sets a behaviour that is another one than before: what counts from the
-// change, such as a drift, goes on otherwise.
+// change sets a behaviour if it differs from the one before. Otherwise effects that count from the change, such as a
+// drift, continue.
 func change[T any](set func(T) error, was, now T) error {
 	if reflect.DeepEqual(was, now) {
 		return nil
@@ -234,7 +234,7 @@ func (s *Supervisor) closeWorld() {
 	}
 }
 
-// openRouter plugs a router into its networks.
+// openRouter starts a router on its networks.
 func (s *Supervisor) openRouter(r *world.Router) error {
 	var plugs []router.Plug
 	for _, leg := range r.Legs {
@@ -246,12 +246,7 @@ func (s *Supervisor) openRouter(r *world.Router) error {
 		return err
 	}
 
-	running := &runningRouter{Router: started, settings: map[string]world.Setting{}}
-	for _, leg := range r.Legs {
-		running.settings[leg.Network] = leg.Setting
-	}
-
-	s.routers[r.Name] = running
+	s.routers[r.Name] = started
 
 	return nil
 }

@@ -66,7 +66,7 @@ func (s *Supervisor) SetCard(ctx context.Context, name string, card int, unplugg
 
 // Stop ends the lab.
 func (s *Supervisor) Stop() {
-	s.log.Info("told to stop")
+	s.log.Info("stop requested")
 	s.stop()
 }
 

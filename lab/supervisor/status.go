@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Status tells how the lab is.
+// Status returns the status of the lab.
 func (s *Supervisor) Status() control.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Supervisor) Status() control.Status {
 
 		for _, leg := range r.Legs {
 			router.Legs = append(router.Legs, control.LegStatus{
-				LinkStatus: link(world.Port{Network: leg.Network, Name: r.Name}), Setting: s.routers[r.Name].settings[leg.Network],
+				LinkStatus: link(world.Port{Network: leg.Network, Name: r.Name}), Setting: s.routers[r.Name].Setting(leg.Network),
 			})
 		}
 

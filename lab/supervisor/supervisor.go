@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supervisor runs a lab: the switch, the gateway and the machines are
-// its own, in one process that ends when it is told to. One process, because
-// the switch and the gateway are one fast path, and because a lab then lives
-// and dies as a whole.
+// Package supervisor runs a lab: the switches, gateways, routers and machines, in one process. With one process, frames
+// pass between switch and gateway quickly, and the whole lab ends at once.
 package supervisor
 
 import (
@@ -23,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
+	"github.com/seed-59268b81/talos/lab/router"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -31,29 +30,27 @@ type Supervisor struct {
 	log   *slog.Logger
 	accel accel.Accel
 	nodes map[string]machine.Machine
-	// ids, cgroups and processes, the most of a machine, are the containers';
-	// without containers, nil and 0.
+	// ids, cgroups and processes (the limit of a machine) are for containers; nil and 0 without them.
 	ids       *container.IDs
 	cgroups   *container.Cgroups
 	processes int
-	// done ends when the lab is told to stop.
+	// done ends when the lab is stopped.
 	done context.Context
 	stop context.CancelFunc
 
 	networks map[string]*network
-	routers  map[string]*runningRouter
+	routers  map[string]*router.Router
 
-	// mu guards lab and its file, and how services and routers are set.
+	// mu guards lab and its file, and the settings of services and routers.
 	mu    sync.Mutex
 	lab   *state.Lab
 	plugs sync.WaitGroup // streams of the machines' cards
 }
 
-// Run runs the lab in a directory until ctx ends or the lab is told to stop.
-// Ready, if not nil, is called when all machines are switched on and the control
-// socket answers.
+// Run runs the lab in a directory until ctx ends or the lab is stopped. Ready, if not nil, is called when all machines
+// are switched on and the control socket answers.
 func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
-	unlock, err := state.Lock(dir)
+	unlock, err := state.Lock(dir, "another supervisor runs, starts or ends the lab")
 	if err != nil {
 		return err
 	}
@@ -73,7 +70,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 
 	s := &Supervisor{
 		lab: lab, log: log, done: ctx, stop: stop,
-		nodes: map[string]machine.Machine{}, networks: map[string]*network{}, routers: map[string]*runningRouter{},
+		nodes: map[string]machine.Machine{}, networks: map[string]*network{}, routers: map[string]*router.Router{},
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
 
@@ -88,7 +85,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 
 	server := &http.Server{Handler: control.Handler(s), ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() {
-		// A moment for the answer to the one who said stop.
+		// The client that stopped the lab gets its answer first.
 		grace, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 
@@ -111,7 +108,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 	return nil
 }
 
-// begin brings up the network and switches all machines on.
+// begin starts the networks and switches all machines on.
 func (s *Supervisor) begin(ctx context.Context) error {
 	self, err := state.Identify(os.Getpid())
 	if err != nil {
@@ -144,22 +141,21 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	return s.powerOn(ctx)
 }
 
-// forward opens a port of loopback for a node, the one it had before if any.
+// forward forwards a port of loopback to a node, the same one as before if it had one.
 func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 	l, err := net.Listen("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), *port).String())
 	if err != nil {
-		return fmt.Errorf("forward a port of loopback to %s:%d: %w; if another program has it now, end that one", node.Name, to, err)
+		return fmt.Errorf("forward a port of loopback to %s:%d: %w; if another program uses the port, end that program", node.Name, to, err)
 	}
 
 	*port = netip.MustParseAddrPort(l.Addr().String()).Port()
-	// The gateway is on the node's own network: this way crosses no router.
+	// The gateway is on the node's own network, so that no router is between them.
 	s.networks[node.Cards[0].Network].gw.Forward(l, netip.AddrPortFrom(node.Addr, to))
 
 	return nil
 }
 
-// end cuts all power, takes the network down and says in the state that the lab
-// is stopped.
+// end cuts all power, stops the networks and records in the state that the lab is stopped.
 func (s *Supervisor) end() error {
 	var cut sync.WaitGroup
 	for _, m := range s.nodes {

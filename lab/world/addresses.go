@@ -8,18 +8,17 @@ import (
 	"slices"
 )
 
-// addresses are those of one network that are given out.
+// addresses are the assigned addresses of one network.
 type addresses struct {
 	network *Network
 	index   int // of the network in the world
 	taken   map[netip.Addr]bool
-	// next is the first address for cards that may be free, and count how many
-	// cards there are.
+	// next is the first address for cards that may be free, and count the number of cards.
 	next  netip.Addr
 	count uint16
 }
 
-// taken returns the addresses of a network that the world has fixed already.
+// taken returns the addresses of a network that are configured.
 func (w *World) taken(n *Network, machines []Machine) *addresses {
 	a := &addresses{
 		network: n, next: n.Subnet4.Addr().Next(), count: 1, // the gateway's
@@ -48,8 +47,7 @@ func (w *World) taken(n *Network, machines []Machine) *addresses {
 	return a
 }
 
-// last gives out the last free addresses, of each kind that is wanted and not
-// yet chosen.
+// last assigns the last free addresses, of each kind that is wanted and not configured.
 func (a *addresses) last(addr4, addr6 *netip.Addr) error {
 	if subnet := a.network.Subnet4; addr4 != nil && subnet.IsValid() && !addr4.IsValid() {
 		addr := broadcast(subnet).Prev()
@@ -79,7 +77,7 @@ func (a *addresses) last(addr4, addr6 *netip.Addr) error {
 	return nil
 }
 
-// card gives a card its addresses.
+// card assigns the addresses of a card.
 func (a *addresses) card(c *Card) error {
 	a.count++
 
@@ -99,7 +97,7 @@ func (a *addresses) card(c *Card) error {
 		c.MAC = cardMAC(c, a.index, a.count).String()
 	}
 
-	c.MAC = c.HardwareAddr().String() // one of the forms that a MAC can be written in
+	c.MAC = c.HardwareAddr().String() // in its usual form
 
 	if subnet := a.network.Subnet6; subnet.IsValid() && !c.Addr6.IsValid() {
 		c.Addr6 = address6(subnet, c.HardwareAddr(), a.count)
@@ -114,10 +112,10 @@ func (a *addresses) card(c *Card) error {
 }
 
 func (a *addresses) full() error {
-	return fmt.Errorf("network %s: subnet %v has no free address left: choose a larger one", a.network.Name, a.network.Subnet4)
+	return fmt.Errorf("network %s: subnet %v has no free address: choose a larger one", a.network.Name, a.network.Subnet4)
 }
 
-// broadcast is the last address of an IPv4 subnet.
+// broadcast returns the last address of an IPv4 subnet.
 func broadcast(subnet netip.Prefix) netip.Addr {
 	b := subnet.Masked().Addr().As4()
 	for i := subnet.Bits(); i < 32; i++ {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world describes what the machines of a lab find around them: networks
-// with the services on each, routers between networks, sites behind a NAT, and
-// the network cards of each machine.
+// Package world describes the networks of a lab: their services, the routers between them, sites behind a NAT, and the
+// network cards of each machine.
 //
-// It is pure: Plan fills in what a description leaves out (addresses, default
-// routers, default routes) and tells what is wrong with it. Package supervisor
-// makes the world that it describes, out of netswitch, gateway and router.
+// It is pure: Plan checks a description and fills in defaults (addresses, default routers, default routes). Package
+// supervisor builds the world from netswitch, gateway and router.
 //
-// Each network is one switch. On each there is a gateway, which has the
-// network's services, and through which the ports of loopback reach the
-// machines: it is on their own network, so that this way never crosses a NAT.
-// Machines have the gateway as their default router, unless their network names
-// a router.
+// Each network is one switch with a gateway, which runs the network's services. The ports of loopback reach the
+// machines through the gateway of their own network, and so cross no NAT. The gateway is the default router of the
+// machines, unless their network names a router.
 //
-// A site is a network whose router has a second leg, with a NAT, on the network
-// Internet, which all sites share.
+// A site is a network whose router has a second leg, with a NAT, on the network Internet, which all sites share.
 package world

@@ -3,6 +3,7 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -25,8 +26,7 @@ var (
 	everywhere6 = netip.MustParsePrefix("::/0")
 )
 
-// Plan fills in what a world and its machines' cards leave out, and reports
-// everything that is wrong with them.
+// Plan fills in the defaults of a world and its machines' cards, and returns all mistakes in them.
 func (w *World) Plan(machines []Machine) error {
 	for i := range w.Networks {
 		w.Networks[i].setDefaults()
@@ -58,8 +58,8 @@ func (w *World) Plan(machines []Machine) error {
 		}
 	}
 
-	// What was given out may be what was chosen for another card.
-	var errs complaints
+	// An assigned address may be configured for another card.
+	var errs errorList
 	for i := range w.Networks {
 		w.validateAddresses(&w.Networks[i], machines, &errs)
 	}
@@ -78,9 +78,7 @@ func (w *World) Plan(machines []Machine) error {
 func (n *Network) setDefaults() {
 	n.Subnet4, n.Subnet6 = n.Subnet4.Masked(), n.Subnet6.Masked()
 
-	if n.MTU == 0 {
-		n.MTU = defaultMTU
-	}
+	n.MTU = cmp.Or(n.MTU, defaultMTU)
 
 	if n.Subnet4.IsValid() && !n.Gateway4.IsValid() {
 		n.Gateway4 = n.Subnet4.Addr().Next()
@@ -91,7 +89,7 @@ func (n *Network) setDefaults() {
 	}
 }
 
-// route gives a router that has no routes its default routes.
+// route adds default routes to a router without routes.
 func (w *World) route(r *Router) {
 	if len(r.Routes) > 0 {
 		return
@@ -114,8 +112,7 @@ func (w *World) route(r *Router) {
 	}
 }
 
-// uplink returns the leg that leads out: one whose network has another default
-// router, and of several one with a NAT.
+// uplink returns the leg to the outside: one whose network has another default router, preferably one with a NAT.
 func (w *World) uplink(r *Router) *Leg {
 	var up *Leg
 
@@ -140,7 +137,7 @@ func (w *World) DefaultRouter(n *Network) (addr4, addr6 netip.Addr) {
 	return n.Gateway4, n.Gateway6
 }
 
-// LegMAC is the hardware address of a router's leg on a network.
+// LegMAC returns the hardware address of a router's leg on a network.
 func (w *World) LegMAC(routerName, network string) router.HardwareAddr {
 	for i, r := range w.Routers {
 		for l, leg := range r.Legs {
@@ -154,19 +151,15 @@ func (w *World) LegMAC(routerName, network string) router.HardwareAddr {
 	return router.HardwareAddr{}
 }
 
-// RouterConfig describes a router to package router.
+// RouterConfig returns a router's configuration for package router.
 func (w *World) RouterConfig(r *Router) router.Config {
 	config := router.Config{Routes: r.Routes}
 
 	for _, leg := range r.Legs {
 		network, _ := w.Network(leg.Network)
 		l := router.Leg{
-			Name: leg.Network, MAC: w.LegMAC(r.Name, leg.Network), MTU: int(leg.MTU),
-			NAT: leg.NAT, BlockUDP: leg.BlockUDP, SilentTooBig: leg.SilentTooBig,
-		}
-
-		if l.MTU == 0 {
-			l.MTU = int(network.MTU)
+			Name: leg.Network, MAC: w.LegMAC(r.Name, leg.Network), MTU: int(cmp.Or(leg.MTU, network.MTU)),
+			Setting: leg.Setting,
 		}
 
 		if leg.Addr4.IsValid() {
@@ -183,8 +176,7 @@ func (w *World) RouterConfig(r *Router) router.Config {
 	return config
 }
 
-// LastFree returns the last address of a network's IPv4 subnet that nothing in
-// the world has.
+// LastFree returns the last free address of a network's IPv4 subnet.
 func (w *World) LastFree(n *Network, machines []Machine) (netip.Addr, error) {
 	var addr4 netip.Addr
 
@@ -193,8 +185,7 @@ func (w *World) LastFree(n *Network, machines []Machine) (netip.Addr, error) {
 	return addr4, err
 }
 
-// cardMAC is the hardware address that a card has unless another one is chosen:
-// one address tells the other.
+// cardMAC returns the default of a card's hardware address, derived from its IPv4 address.
 func cardMAC(c *Card, network int, count uint16) net.HardwareAddr {
 	if c.Addr4.IsValid() {
 		a := c.Addr4.As4()
@@ -205,8 +196,7 @@ func cardMAC(c *Card, network int, count uint16) net.HardwareAddr {
 	return net.HardwareAddr{0x52, 0x54, 0xfe, byte(network), byte(count >> 8), byte(count)}
 }
 
-// address6 is the one that a card gives itself, or that DHCPv6 leases where
-// hosts cannot.
+// address6 returns the address that a card gives itself, or that DHCPv6 leases in subnets where hosts cannot.
 func address6(subnet netip.Prefix, mac net.HardwareAddr, count uint16) netip.Addr {
 	if subnet.Bits() == 64 {
 		return gateway.SLAAC(subnet, mac)

@@ -21,8 +21,8 @@ var (
 	compare = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
 )
 
-// TestPlanAddresses gives out the addresses of two networks: one of both
-// protocols, with some that are chosen, and one of IPv6 alone.
+// TestPlanAddresses assigns the addresses of two networks: one of both protocols, with some configured addresses, and
+// one of only IPv6.
 func TestPlanAddresses(t *testing.T) {
 	w := World{Networks: []Network{
 		{Name: "lab", Subnet4: prefix("10.5.0.77/24"), Subnet6: prefix("fd00:5::/64")},
@@ -65,8 +65,7 @@ func TestPlanAddresses(t *testing.T) {
 	}
 }
 
-// TestPlanSites wants the routers of sites, one of them behind another one, to
-// lead outwards.
+// TestPlanSites checks the default routes of sites' routers, one of them behind another one.
 func TestPlanSites(t *testing.T) {
 	w := World{}
 	w.Add(
@@ -91,7 +90,7 @@ func TestPlanSites(t *testing.T) {
 				{Name: "site-1", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 0, 0, 1}, Addresses: []netip.Prefix{prefix("10.5.0.254/24")}, MTU: 1500},
 				{
 					Name: "internet", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 0, 1, 1}, Addresses: []netip.Prefix{prefix("203.0.113.254/24")},
-					MTU: 1500, NAT: &nat.Config{Mapping: nat.AddressDependent},
+					MTU: 1500, Setting: router.Setting{NAT: &nat.Config{Mapping: nat.AddressDependent}},
 				},
 			},
 			Routes: route("203.0.113.1"),
@@ -101,7 +100,7 @@ func TestPlanSites(t *testing.T) {
 				{Name: "site-2", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 1, 0, 1}, Addresses: []netip.Prefix{prefix("10.5.0.254/24")}, MTU: 1500},
 				{
 					Name: "internet", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 1, 1, 1}, Addresses: []netip.Prefix{prefix("203.0.113.253/24")},
-					MTU: 1500, NAT: &nat.Config{}, BlockUDP: true,
+					MTU: 1500, Setting: router.Setting{NAT: &nat.Config{}, BlockUDP: true},
 				},
 			},
 			Routes: route("203.0.113.1"),
@@ -111,7 +110,7 @@ func TestPlanSites(t *testing.T) {
 				{Name: "home", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 2, 0, 1}, Addresses: []netip.Prefix{prefix("192.168.1.254/24")}, MTU: 1500},
 				{
 					Name: "site-1", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 2, 1, 1}, Addresses: []netip.Prefix{prefix("10.5.0.253/24")},
-					MTU: 1400, NAT: &nat.Config{},
+					MTU: 1400, Setting: router.Setting{NAT: &nat.Config{}},
 				},
 			},
 			Routes: route("10.5.0.254"), // the site's router, not its gateway
@@ -146,28 +145,28 @@ func TestPlanRefuses(t *testing.T) {
 		{"no network", func(w *World, _ []Machine) { w.Networks = nil }, "no network"},
 		{"two of a name", network(func(n *Network) { n.Name = "six" }), `network "six": network six has that name`},
 		{"a name that is taken", network(func(n *Network) { n.Name = "gateway" }), "the gateways"},
-		{"a name that is none", network(func(n *Network) { n.Name = "My Net" }), `"My Net"`},
+		{"an invalid name", network(func(n *Network) { n.Name = "My Net" }), `"My Net"`},
 		{"no subnet", network(func(n *Network) { n.Subnet4 = netip.Prefix{} }), "Subnet4, Subnet6 or both"},
 		{"IPv6 as IPv4", network(func(n *Network) { n.Subnet4 = prefix("fd00::/64") }), "want IPv4"},
 		{"IPv4 as IPv6", network(func(n *Network) { n.Subnet6 = prefix("10.0.0.0/8") }), "want IPv6"},
 		{"an MTU too small", network(func(n *Network) { n.MTU = 100 }), "MTU 100"},
 		{"an MTU too small for IPv6", network(func(n *Network) { n.MTU, n.Subnet6 = 600, prefix("fd01::/64") }), "at least 1280"},
 		{"a gateway elsewhere", network(func(n *Network) { n.Gateway4 = addr("10.6.0.1") }), "10.6.0.1 is not in network lab"},
-		{"an unknown router", network(func(n *Network) { n.Router = "nobody" }), `there is no router "nobody": there is no router`},
+		{"an unknown router", network(func(n *Network) { n.Router = "unknown" }), `there is no router "unknown": there is no router`},
 		{"an unknown service", network(func(n *Network) { n.Services.Only = []gateway.Service{"smtp"} }), `"smtp"`},
 		{"a behaviour that cannot be", network(func(n *Network) { n.Services.NTP.Leap = 9 }), "network lab: NTP"},
-		{"a behaviour of no service", network(func(n *Network) { n.Services.Metadata.Silent = true }), "network lab: the service metadata has a behaviour and does not run there"},
-		{"a behaviour of another protocol", network(func(n *Network) { n.Services.DHCPv6.Silent = true }), "network lab: the service dhcpv6 has a behaviour"},
+		{"a behaviour of no service", network(func(n *Network) { n.Services.Metadata.Silent = true }), "network lab: the service metadata does not run there"},
+		{"a behaviour of another protocol", network(func(n *Network) { n.Services.DHCPv6.Silent = true }), "network lab: the service dhcpv6 does not run there"},
 		{"a behaviour of a service left out", network(func(n *Network) {
 			n.Services.Only = []gateway.Service{gateway.ServiceDNS}
 			n.Services.NTP.Silent = true
-		}), "network lab: the service ntp has a behaviour"},
+		}), "network lab: the service ntp does not run there"},
 		{"a second server on IPv6 alone", func(w *World, _ []Machine) {
 			w.Networks = append(w.Networks, Network{Name: "far", Subnet6: prefix("fd00:7::/64"), Services: Services{SecondDHCP: &gateway.DHCPBehaviour{}}})
 		}, "network far: a second DHCP server needs an IPv4 subnet"},
 		{"a second server that cannot be", network(func(n *Network) { n.Services.SecondDHCP = &gateway.DHCPBehaviour{Delay: -1} }), "network lab: DHCP"},
 		{"a full network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/30"); n.Gateway4 = addr("10.5.0.2"); n.Router = "" }), ""},
-		{"a fuller network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/31") }), "no free address left"},
+		{"a fuller network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/31") }), "no free address"},
 		{"a router without a leg", func(w *World, m []Machine) {
 			between(func(r *Router) {})(w, m)
 			w.Networks = append(w.Networks, Network{Name: "far", Subnet4: prefix("10.7.0.0/24"), Router: "r"})
@@ -221,7 +220,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// TestRouted tells machines that a partition of networks does not part.
+// TestRouted finds machines that stay connected when their networks' paths are cut.
 func TestRouted(t *testing.T) {
 	w := World{Networks: []Network{{Name: "apart"}}}
 	w.Add(Site{Name: "site-1"}, Site{Name: "site-2"})

@@ -11,17 +11,17 @@ import (
 	"github.com/seed-59268b81/talos/lab/gateway"
 )
 
-// Port is where something is plugged into a network.
+// Port is the connection of a card, leg or gateway to a network.
 type Port struct {
 	Network string `json:"network"`
 	// Name is unique in the network.
 	Name string `json:"name"`
 }
 
-// CardPort is the name of a machine's card on its network.
+// CardPort returns the name of a machine's card on its network.
 func CardPort(machine string, card int) string { return machine + "/" + strconv.Itoa(card) }
 
-// Exact is a name that means this port to Find, and no other.
+// Exact returns the name with which Find finds this port alone.
 func (p Port) Exact() string {
 	if strings.Contains(p.Name, "/") { // a machine's card
 		return p.Name
@@ -30,8 +30,7 @@ func (p Port) Exact() string {
 	return p.Name + "/" + p.Network
 }
 
-// owned is a port with the name of what is plugged in, and what tells it from
-// others of that name.
+// owned is a port with the name of its machine, router or gateway, and the number of the card or leg.
 type owned struct {
 	Port
 	owner, number string
@@ -59,21 +58,16 @@ func (w *World) owned(machines []Machine) []owned {
 	return all
 }
 
-// Ports are all ports of a lab.
+// Ports returns all ports of a lab.
 func (w *World) Ports(machines []Machine) []Port {
-	var all []Port
-	for _, p := range w.owned(machines) {
-		all = append(all, p.Port)
-	}
-
-	return all
+	return collect(w.owned(machines), func(p owned) Port { return p.Port })
 }
 
-// Find returns the ports that a name means:
+// Find returns the ports of a name:
 //
 //	MACHINE, ROUTER or "gateway"      all cards or legs, the gateway on all networks
 //	MACHINE/NUMBER                    one card, counted from 0
-//	MACHINE/NETWORK, ROUTER/NETWORK   what it has on that network
+//	MACHINE/NETWORK, ROUTER/NETWORK   its cards or leg on that network
 //	gateway/NETWORK                   the gateway there
 //	NETWORK                           all ports of a network
 func (w *World) Find(machines []Machine, name string) ([]Port, error) {
@@ -107,19 +101,14 @@ func (w *World) Find(machines []Machine, name string) ([]Port, error) {
 	return nil, fmt.Errorf("%s has no card %q: %s", owner, part, known("card", parts))
 }
 
-// Names are all names that Find knows, without parts.
+// Names returns all names that Find knows, without parts.
 func (w *World) Names(machines []Machine) []string {
-	var all []string
+	names := collect(machines, func(m Machine) string { return m.Name })
 
-	for _, m := range machines {
-		all = append(all, m.Name)
-	}
-
-	return slices.Concat(all, w.RouterNames(), w.NetworkNames(), []string{gateway.PortName})
+	return slices.Concat(names, w.RouterNames(), w.NetworkNames(), []string{gateway.PortName})
 }
 
-// Paths are the one-way connections from the ports of one name to those of
-// another, on each network that both are on.
+// Paths returns the one-way paths from the ports of one name to those of another, on each network that has both.
 func (w *World) Paths(machines []Machine, from, to string) ([]Path, error) {
 	sources, err := w.Find(machines, from)
 	if err != nil {
@@ -142,16 +131,16 @@ func (w *World) Paths(machines []Machine, from, to string) ([]Path, error) {
 	}
 
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s and %s are on no common network, so there is no path from one to the other: name the routers between them", from, to)
+		return nil, fmt.Errorf("%s and %s have no common network, so there is no path between them: name the routers between them", from, to)
 	}
 
 	return paths, nil
 }
 
-// Routed reports whether routers connect a network of one name with another
-// network of the other, so that cutting paths on networks does not part the two.
+// Routed reports whether routers connect a network of one name with another network of the other. Cut paths on networks
+// do not separate the two then.
 func (w *World) Routed(machines []Machine, from, to string) bool {
-	sources, _ := w.Find(machines, from) // no ports, no connection
+	sources, _ := w.Find(machines, from) // without ports there is no connection
 	targets, _ := w.Find(machines, to)
 
 	for _, s := range sources {
@@ -166,11 +155,11 @@ func (w *World) Routed(machines []Machine, from, to string) bool {
 	return false
 }
 
-// reached are the networks that routers connect with one.
+// reached returns the networks that routers connect with a network.
 func (w *World) reached(network string) map[string]bool {
 	reached := map[string]bool{network: true}
 
-	for range w.Routers { // as many steps as can be needed
+	for range w.Routers { // the longest chain has all routers
 		for _, r := range w.Routers {
 			if slices.ContainsFunc(r.Legs, func(l Leg) bool { return reached[l.Network] }) {
 				for _, leg := range r.Legs {
@@ -183,7 +172,7 @@ func (w *World) reached(network string) map[string]bool {
 	return reached
 }
 
-// Path is a one-way connection between two ports of a network.
+// Path is a one-way path between two ports of a network.
 type Path struct {
 	Network  string
 	From, To string

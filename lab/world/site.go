@@ -11,27 +11,26 @@ import (
 // Internet is the network that sites share.
 const Internet = "internet"
 
-// InternetSubnet is its subnet, which is reserved for documentation (RFC 5737, TEST-NET-3): public
-// addresses, of which the real Internet has none.
+// InternetSubnet is its subnet: public addresses that are reserved for documentation (RFC 5737, TEST-NET-3), and so
+// unused on the real Internet.
 var InternetSubnet = netip.MustParsePrefix("203.0.113.0/24")
 
 // Site is a network behind a router with a NAT.
 type Site struct {
 	// Name of the network. Its router is NAME-router.
 	Name string
-	// Subnet of the site, 10.6.N.0/24 for the N-th site by default. Sites may have
-	// the same one, as homes do.
+	// Subnet of the site, 10.6.N.0/24 for the N-th site by default. Several sites may have the same one, as homes do.
 	Subnet netip.Prefix
 	// NAT of the site's router; External is the router's address.
 	NAT nat.Config
-	// BlockUDP lets no UDP through the router.
+	// BlockUDP drops UDP that would cross the router.
 	BlockUDP bool
 }
 
-// RouterName is the name of the site's router.
+// RouterName returns the name of the site's router.
 func (s Site) RouterName() string { return s.Name + "-router" }
 
-// Add adds sites to a world, and the network that they share if it is not there.
+// Add adds sites to a world, and the network that they share if it does not exist.
 func (w *World) Add(sites ...Site) {
 	if _, ok := w.Network(Internet); !ok && len(sites) > 0 {
 		w.Networks = append(w.Networks, Network{Name: Internet, Subnet4: InternetSubnet})

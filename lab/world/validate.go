@@ -15,20 +15,20 @@ import (
 	"github.com/seed-59268b81/talos/lab/gateway"
 )
 
-// MaxCards is how many network cards a machine can have.
+// MaxCards bounds the network cards of a machine.
 const MaxCards = 8
 
-// names are what can be part of a host name.
+// names matches a part of a host name.
 var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
-// complaints are the errors of one description.
-type complaints []error
+// errorList collects the errors of a description.
+type errorList []error
 
-func (c *complaints) add(format string, args ...any) { *c = append(*c, fmt.Errorf(format, args...)) }
+func (c *errorList) add(format string, args ...any) { *c = append(*c, fmt.Errorf(format, args...)) }
 
-// validate reports what is wrong with a world before addresses are given out.
+// validate returns the mistakes in a world before addresses are assigned.
 func (w *World) validate(machines []Machine) error {
-	var errs complaints
+	var errs errorList
 
 	if len(w.Networks) == 0 {
 		errs.add("the lab has no network")
@@ -65,13 +65,13 @@ func (w *World) validate(machines []Machine) error {
 	return errors.Join(errs...)
 }
 
-func (w *World) validateNetwork(n *Network, errs *complaints) {
+func (w *World) validateNetwork(n *Network, errs *errorList) {
 	if !names.MatchString(n.Name) {
 		errs.add("network name %q: want up to 32 lower-case letters, digits and dashes", n.Name)
 	}
 
 	if !n.Subnet4.IsValid() && !n.Subnet6.IsValid() {
-		errs.add("network %s: it has no subnet: give it Subnet4, Subnet6 or both", n.Name)
+		errs.add("network %s: it has no subnet: set Subnet4, Subnet6 or both", n.Name)
 	}
 
 	if n.Subnet4.IsValid() && !n.Subnet4.Addr().Is4() {
@@ -110,8 +110,8 @@ func (w *World) validateNetwork(n *Network, errs *complaints) {
 	}
 }
 
-// Accepts reports which behaviour cannot be, or is that of a service that does
-// not run on the network.
+// Accepts returns an error for a behaviour that is not possible, or that is one of a service that does not run on the
+// network.
 func (n *Network) Accepts(s Services) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (n *Network) Accepts(s Services) error {
 		{gateway.ServiceDNS, s.DNS}, {gateway.ServiceNTP, s.NTP}, {gateway.ServiceMetadata, s.Metadata},
 	} {
 		if !reflect.ValueOf(set.behaviour).IsZero() && !n.runs(set.service) {
-			return fmt.Errorf("the service %s has a behaviour and does not run there", set.service)
+			return fmt.Errorf("the service %s does not run there, so it cannot have a behaviour", set.service)
 		}
 	}
 
@@ -156,7 +156,7 @@ var services = []gateway.Service{
 	gateway.ServiceDHCP, gateway.ServiceDHCPv6, gateway.ServiceRA, gateway.ServiceDNS, gateway.ServiceNTP, gateway.ServiceMetadata,
 }
 
-func (w *World) validateRouter(r *Router, errs *complaints) {
+func (w *World) validateRouter(r *Router, errs *errorList) {
 	if !names.MatchString(r.Name) {
 		errs.add("router name %q: want up to 32 lower-case letters, digits and dashes", r.Name)
 	}
@@ -182,7 +182,7 @@ func (w *World) validateRouter(r *Router, errs *complaints) {
 	}
 }
 
-func (w *World) validateCards(m Machine, errs *complaints) {
+func (w *World) validateCards(m Machine, errs *errorList) {
 	if len(m.Cards) == 0 || len(m.Cards) > MaxCards {
 		errs.add("machine %s has %d network cards: want 1 to %d", m.Name, len(m.Cards), MaxCards)
 	}
@@ -206,9 +206,8 @@ func (w *World) validateCards(m Machine, errs *complaints) {
 	}
 }
 
-// validateAddresses reports addresses that cannot be in a network's subnets, or
-// are taken twice.
-func (w *World) validateAddresses(n *Network, machines []Machine, errs *complaints) {
+// validateAddresses returns an error for addresses that are not in their subnets, or that are used twice.
+func (w *World) validateAddresses(n *Network, machines []Machine, errs *errorList) {
 	taken := owners{addrs: map[netip.Addr]string{}, macs: map[string]string{gateway.DefaultMAC.String(): "the gateway"}, errs: errs}
 
 	taken.own(n, "gateway of network "+n.Name, n.Gateway4, n.Gateway6)
@@ -241,11 +240,11 @@ func (w *World) validateAddresses(n *Network, machines []Machine, errs *complain
 	}
 }
 
-// owners are who has which addresses on a network.
+// owners are the owners of the addresses on a network.
 type owners struct {
 	addrs map[netip.Addr]string
 	macs  map[string]string
-	errs  *complaints
+	errs  *errorList
 }
 
 func (o *owners) own(n *Network, owner string, addr4, addr6 netip.Addr) {
@@ -271,9 +270,9 @@ func (o *owners) own(n *Network, owner string, addr4, addr6 netip.Addr) {
 	}
 }
 
-// validateRouters reports what package router would not accept.
+// validateRouters returns the errors of package router.
 func (w *World) validateRouters() error {
-	var errs complaints
+	var errs errorList
 
 	for i := range w.Routers {
 		if err := w.RouterConfig(&w.Routers[i]).Validate(); err != nil {
@@ -284,27 +283,27 @@ func (w *World) validateRouters() error {
 	return errors.Join(errs...)
 }
 
-// NetworkNames are the names of all networks.
+// NetworkNames returns the names of all networks.
 func (w *World) NetworkNames() []string {
-	var all []string
-	for _, n := range w.Networks {
-		all = append(all, n.Name)
-	}
-
-	return all
+	return collect(w.Networks, func(n Network) string { return n.Name })
 }
 
-// RouterNames are the names of all routers.
+// RouterNames returns the names of all routers.
 func (w *World) RouterNames() []string {
-	var all []string
-	for _, r := range w.Routers {
-		all = append(all, r.Name)
-	}
-
-	return all
+	return collect(w.Routers, func(r Router) string { return r.Name })
 }
 
-// known tells which names there are.
+// collect calls a function for each element, and returns the results.
+func collect[T, V any](all []T, of func(T) V) []V {
+	var list []V
+	for _, one := range all {
+		list = append(list, of(one))
+	}
+
+	return list
+}
+
+// known returns a text with the existing names.
 func known(what string, all []string) string {
 	if len(all) == 0 {
 		return "there is no " + what

@@ -5,14 +5,12 @@ package world
 import (
 	"net"
 	"net/netip"
-	"slices"
 
 	"github.com/seed-59268b81/talos/lab/gateway"
-	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/router"
 )
 
-// World is the networks of a lab and what is between them.
+// World is the networks and routers of a lab.
 type World struct {
 	Networks []Network `json:"networks"`
 	Routers  []Router  `json:"routers,omitempty"`
@@ -24,25 +22,22 @@ type Network struct {
 	// Subnet4 and Subnet6 exist only inside the lab.
 	Subnet4 netip.Prefix `json:"subnet4,omitzero"`
 	Subnet6 netip.Prefix `json:"subnet6,omitzero"`
-	// Gateway4 and Gateway6 are the addresses of the gateway, by default the first
-	// of each subnet.
+	// Gateway4 and Gateway6 are the addresses of the gateway, by default the first of each subnet.
 	Gateway4 netip.Addr `json:"gateway4,omitzero"`
 	Gateway6 netip.Addr `json:"gateway6,omitzero"`
 	// MTU is 1500 by default.
 	MTU uint16 `json:"mtu,omitempty"`
-	// Router is the name of the router that machines have as their default one, by
-	// default the gateway.
+	// Router is the name of the machines' default router, by default the gateway.
 	Router string `json:"router,omitempty"`
-	// Offline gateways lead nowhere.
+	// Offline gateways have no connection to the world.
 	Offline bool `json:"offline,omitempty"`
 	// Services of the gateway.
 	Services Services `json:"services,omitzero"`
 }
 
-// Services are how the services of a network behave. The zero value is healthy
-// ones.
+// Services are the services of a network and their behaviour. The zero value is healthy.
 type Services struct {
-	// Only these run; without any, all that the network's protocols allow.
+	// Only is the services that run, by default all that the network's protocols allow.
 	Only []gateway.Service `json:"only,omitempty"`
 	// Cloud is the platform whose metadata server runs, if any.
 	Cloud string `json:"cloud,omitempty"`
@@ -58,7 +53,7 @@ type Services struct {
 	SecondDHCP *gateway.DHCPBehaviour `json:"secondDHCP,omitempty"`
 }
 
-// Validate reports which behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (s Services) Validate() error {
 	errs := []interface{ Validate() error }{s.DHCP, s.DHCPv6, s.RA, s.DNS, s.NTP, s.Metadata}
 	if s.SecondDHCP != nil {
@@ -78,9 +73,8 @@ func (s Services) Validate() error {
 type Router struct {
 	Name string `json:"name"`
 	Legs []Leg  `json:"legs"`
-	// Routes beyond the networks of the legs. Without any, a router whose leg is
-	// on a network with the gateway as default router has default routes to that
-	// gateway.
+	// Routes beyond the networks of the legs. By default, a router with a leg on a network whose default router is the
+	// gateway has default routes to that gateway.
 	Routes []router.Route `json:"routes,omitempty"`
 }
 
@@ -97,30 +91,22 @@ type Leg struct {
 	Setting
 }
 
-// Setting is what of a leg can be changed while the lab runs.
-type Setting struct {
-	// NAT translates the IPv4 packets that leave the router through the leg.
-	NAT *nat.Config `json:"nat,omitempty"`
-	// BlockUDP drops UDP that would cross the router through the leg.
-	BlockUDP bool `json:"blockUDP,omitempty"`
-	// SilentTooBig drops packets too big for the leg without telling their sender.
-	SilentTooBig bool `json:"silentTooBig,omitempty"`
-}
+// Setting is the part of a leg that can change while the lab runs.
+type Setting = router.Setting
 
 // Card is a machine's network card.
 type Card struct {
 	Network string `json:"network"`
-	// MAC is made from the address by default.
+	// MAC is derived from the address by default.
 	MAC string `json:"mac,omitempty"`
-	// Addr4 and Addr6 are what the card gets on its network; the next free ones
-	// by default.
+	// Addr4 and Addr6 are the card's addresses, by default the next free ones.
 	Addr4 netip.Addr `json:"addr4,omitzero"`
 	Addr6 netip.Addr `json:"addr6,omitzero"`
-	// Unplugged cards are not there when the machine is switched on.
+	// Unplugged cards are missing when the machine is switched on.
 	Unplugged bool `json:"unplugged,omitempty"`
 }
 
-// Addr is the card's address: IPv4 if it has one.
+// Addr returns the card's IPv4 address or, without one, its IPv6 address.
 func (c Card) Addr() netip.Addr {
 	if c.Addr4.IsValid() {
 		return c.Addr4
@@ -129,7 +115,7 @@ func (c Card) Addr() netip.Addr {
 	return c.Addr6
 }
 
-// HardwareAddr is the MAC of a card that Plan has seen.
+// HardwareAddr returns the MAC of a card after Plan.
 func (c Card) HardwareAddr() net.HardwareAddr {
 	mac, _ := net.ParseMAC(c.MAC)
 
@@ -138,30 +124,25 @@ func (c Card) HardwareAddr() net.HardwareAddr {
 
 // Network returns a network by its name.
 func (w *World) Network(name string) (*Network, bool) {
-	i := slices.IndexFunc(w.Networks, func(n Network) bool { return n.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-
-	return &w.Networks[i], true
+	return find(w.Networks, func(n *Network) bool { return n.Name == name })
 }
 
 // Router returns a router by its name.
 func (w *World) Router(name string) (*Router, bool) {
-	i := slices.IndexFunc(w.Routers, func(r Router) bool { return r.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-
-	return &w.Routers[i], true
+	return find(w.Routers, func(r *Router) bool { return r.Name == name })
 }
 
 // Leg returns a router's leg on a network.
 func (r *Router) Leg(network string) (*Leg, bool) {
-	i := slices.IndexFunc(r.Legs, func(l Leg) bool { return l.Network == network })
-	if i < 0 {
-		return nil, false
+	return find(r.Legs, func(l *Leg) bool { return l.Network == network })
+}
+
+func find[T any](all []T, is func(*T) bool) (*T, bool) {
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i], true
+		}
 	}
 
-	return &r.Legs[i], true
+	return nil, false
 }

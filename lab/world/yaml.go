@@ -9,19 +9,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The parts of a world have one written form, that of JSON: the control API of
-// a lab has it as it is, and the lab's state as YAML.
+// A world is written in one form, that of JSON: the control API of a lab uses JSON, and the lab's state the same fields
+// in YAML.
 
-// MarshalYAML writes what JSON has.
+// MarshalYAML returns the fields of the JSON form.
 func (w World) MarshalYAML() (any, error) { return throughJSON(w) }
 
-// UnmarshalYAML reads what MarshalYAML writes, and nothing else.
+// UnmarshalYAML reads the form of MarshalYAML. Unknown fields are an error.
 func (w *World) UnmarshalYAML(node *yaml.Node) error { return fromYAML(node, w) }
 
-// MarshalYAML writes what JSON has.
+// MarshalYAML returns the fields of the JSON form.
 func (c Card) MarshalYAML() (any, error) { return throughJSON(c) }
 
-// UnmarshalYAML reads what MarshalYAML writes, and nothing else.
+// UnmarshalYAML reads the form of MarshalYAML. Unknown fields are an error.
 func (c *Card) UnmarshalYAML(node *yaml.Node) error { return fromYAML(node, c) }
 
 func throughJSON(v any) (any, error) {
@@ -39,7 +39,7 @@ func throughJSON(v any) (any, error) {
 	return block(plain.Content[0]), nil
 }
 
-// block gives a node the style that people read more easily.
+// block sets the style of a node to block, which is easier to read.
 func block(node *yaml.Node) *yaml.Node {
 	node.Style = 0
 	for _, child := range node.Content {

@@ -47,7 +47,7 @@ func TestCheckArgs(t *testing.T) {
 	}
 }
 
-// The policy on mounts: never setuid; device files in /dev only; what is written is not executed.
+// The policy of mounts: never setuid, device files only in /dev, nothing both writable and executable.
 func TestMountPolicy(t *testing.T) {
 	mayExecute := []string{"/dev", "/run"} // see Mounts
 
@@ -144,7 +144,7 @@ func TestPrefetch(t *testing.T) {
 
 	parts, err := needed(f)
 	if err != nil || len(parts) != 2 || parts[0].start != 0 {
-		t.Fatalf("got %v, %v, want what is before the table of lines and what is after it", parts, err)
+		t.Fatalf("got %v, %v, want the parts before and after the table of lines", parts, err)
 	}
 
 	size, left := parts[1].end, parts[1].start-parts[0].end
@@ -162,6 +162,6 @@ func TestPrefetch(t *testing.T) {
 	}
 
 	if err := Prefetch(none); err == nil {
-		t.Error("what is no program was fetched")
+		t.Error("a file that is not a program was fetched")
 	}
 }

@@ -10,17 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// inContainer are the mounts that machined needs in a container too. All others are the kernel's own file systems, or
-// what only a computer of its own has.
+// inContainer are the targets of the mounts that machined needs in a container too. The others are file systems of the kernel
+// that belong to the host.
 var inContainer = []string{layout.RunDir, layout.SystemDir, "/tmp", "/dev/shm", "/dev/pts", "/dev/mqueue", "/sys/fs/cgroup"}
 
-// containerMounts returns the mounts that are left to make: who started the container has made some or all.
+// containerMounts returns the mounts that the container engine has not made.
 func containerMounts(points []mount.Point, table []mount.Entry) []mount.Point {
 	var out []mount.Point
 
@@ -34,8 +32,8 @@ func containerMounts(points []mount.Point, table []mount.Entry) []mount.Point {
 	return out
 }
 
-// standIns are files of /proc that tell of the host, by what stands in their place: a boot has an id of its own and no
-// kernel arguments, and the kubelet, which insists on some parameters of the kernel and would set them, finds them set.
+// standIns are replacements of files in /proc that describe the host. A boot of the container has its own id and no kernel
+// arguments. The kubelet requires some kernel parameters and would set them; the replacements have them set.
 func standIns(bootID string) map[string]string {
 	return map[string]string{
 		"/proc/sys/kernel/random/boot_id":     bootID,
@@ -49,42 +47,23 @@ func standIns(bootID string) map[string]string {
 	}
 }
 
-// earlyContainer is Early in a container: the same system folders and limits, and nothing of the host is touched.
+// earlyContainer is Early in a container: the same system folders and limits, without changes to the host.
 func earlyContainer(canRaise bool) error {
-	if err := mount.MakeShared("/"); err != nil {
-		return err
-	}
-
 	table, err := mount.Table()
 	if err != nil {
 		return err
 	}
 
-	if err := mount.All(containerMounts(Mounts(), table)); err != nil {
+	// The kernel's log is the host's. The kubelet does not start without /dev/kmsg, but accepts an empty one.
+	links := map[string]string{"/dev/fd": "/proc/self/fd", "/dev/kmsg": "/dev/null"}
+	if err := prepare(containerMounts(Mounts(), table), links); err != nil {
 		return err
 	}
 
-	unix.Umask(0o022)
-
-	if err := makeDirs(layout.SystemFolders); err != nil {
-		return err
-	}
-
-	if err := bindEtc(); err != nil {
-		return err
-	}
-
-	// The kernel's log is the host's. The kubelet does not start without one, and takes an empty one.
-	for link, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/kmsg": "/dev/null"} {
-		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("make %s: %w", link, err)
-		}
-	}
-
-	// The kernel makes a new one at each reading.
+	// The kernel returns a new id at each read.
 	bootID, err := os.ReadFile("/proc/sys/kernel/random/uuid")
 	if err != nil {
-		return fmt.Errorf("make an id of this boot: %w", err)
+		return fmt.Errorf("create the id of this boot: %w", err)
 	}
 
 	if err := standIn(standIns(string(bootID))); err != nil {
@@ -94,7 +73,7 @@ func earlyContainer(canRaise bool) error {
 	return setEnvironment(canRaise)
 }
 
-// standIn shows files in place of others. What this kernel does not have needs none.
+// standIn binds files with the given content over others. It skips files that this kernel does not have.
 func standIn(files map[string]string) error {
 	for target, text := range files {
 		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
@@ -103,12 +82,8 @@ func standIn(files map[string]string) error {
 
 		source := filepath.Join(layout.ProcDir, target)
 
-		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
-			return fmt.Errorf("stand in for %s: %w", target, err)
-		}
-
-		if err := os.WriteFile(source, []byte(text), 0o444); err != nil {
-			return fmt.Errorf("stand in for %s: %w", target, err)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(source), 0o755), os.WriteFile(source, []byte(text), 0o444)); err != nil {
+			return fmt.Errorf("replace %s: %w", target, err)
 		}
 
 		if err := mount.Bind(source, target, hardened|mount.ReadOnly); err != nil {

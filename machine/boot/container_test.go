@@ -50,12 +50,12 @@ func TestContainerMounts(t *testing.T) {
 
 	for _, target := range inContainer {
 		if !slices.ContainsFunc(Mounts(), func(p mount.Point) bool { return p.Target == target }) {
-			t.Errorf("%s is no mount of the system", target)
+			t.Errorf("%s is not a mount of the system", target)
 		}
 	}
 }
 
-// On the real kernel: what is shown in place of the host's files is read-only, and the files themselves stay as they are.
+// On the real kernel: the replacements of the host's files are read-only, and the files themselves do not change.
 func TestStandIn(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -65,7 +65,7 @@ func TestStandIn(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The stand-ins lie in a folder that an image has, and a test need not.
+	// The replacements are in a folder of the image, which a test may lack.
 	if err := os.Mkdir("/system", 0o755); err == nil {
 		t.Cleanup(func() { os.Remove("/system") })
 	}
@@ -111,7 +111,7 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// The whole of it in namespaces, from a root without anything mounted, and again with all that the first left.
+// The whole function in namespaces, from a root without mounts, and again on the result.
 func TestEarlyContainer(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -176,7 +176,7 @@ func TestEarlyContainer(t *testing.T) {
 	}
 }
 
-// enterEmptyRoot makes a folder the root of this process: what an engine has mounted before it starts process 1.
+// enterEmptyRoot makes a folder the root of this process, with the mounts of a container engine.
 func enterEmptyRoot(t *testing.T, root string) {
 	t.Helper()
 
@@ -202,10 +202,10 @@ func enterEmptyRoot(t *testing.T, root string) {
 	}
 
 	if err := unix.PivotRoot(root, filepath.Join(root, "old")); err != nil {
-		t.Skipf("no root of its own: %v", err)
+		t.Skipf("no new root: %v", err)
 	}
 
-	// The test's own files must be where they were when it ends.
+	// The test's own files must be in place when it ends.
 	t.Cleanup(func() {
 		unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, "") // the next step says it
 

@@ -17,13 +17,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Early is the start of machined as process 1: it verifies what the system stands on, mounts the pseudo file
-// systems, makes /system anew, and sets the limits and the environment that every child inherits. After an
-// error there is nothing to run on: log it and call Halt.
+// Early is the start of machined as process 1: it checks the kernel's arguments, mounts the pseudo file systems, creates
+// /system, and sets the limits and the environment that every child inherits. After an error the system cannot run: log the
+// error and call Halt.
 //
-// In a container modules is nil, and what is mounted already stays as it is.
+// In a container modules is nil, and existing mounts are kept.
 //
-// It returns the kernel's arguments, which nobody else reads: afterwards /proc/cmdline may be without the secrets among them.
+// It returns the kernel's arguments. Read them nowhere else: /proc/cmdline may be without the secrets afterwards.
 func Early(p platform.Platform, modules *module.Loader) (cmdline.Cmdline, error) {
 	if !p.Owns(platform.KernelArguments) || !p.Owns(platform.FileSystems) {
 		if err := earlyContainer(p.Owns(platform.OOMScores)); err != nil {
@@ -42,30 +42,42 @@ func Early(p platform.Platform, modules *module.Loader) (cmdline.Cmdline, error)
 }
 
 func earlyMachine(modules *module.Loader, line string) error {
-
-	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
-	if err := mount.MakeShared("/"); err != nil {
-		return err
-	}
-
 	for _, p := range Mounts() {
-		// The kernel would do so too, by a program for each. What it has built in has no module.
+		// The kernel would start a program for each. A file system that is built in has no module.
 		if err := modules.Load("fs-" + p.FSType); err != nil && !errors.Is(err, module.ErrNotFound) && !p.Optional {
 			return err
 		}
 	}
 
-	if err := mount.All(Mounts()); err != nil {
-		return err
-	}
-
-	// Kernels that do not say are taken to be affected.
+	// A kernel without the file is treated as affected.
 	affected, err := os.ReadFile(meltdown)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("ask the kernel about the processor: %w", err)
+		return fmt.Errorf("read the processor's vulnerability: %w", err)
 	}
 
 	if err := CheckArgs(line, string(affected)); err != nil {
+		return err
+	}
+
+	if err := prepare(Mounts(), map[string]string{"/dev/fd": "/proc/self/fd"}); err != nil {
+		return err
+	}
+
+	if err := hideSecrets(line, "/proc/cmdline", layout.CmdlineFile); err != nil {
+		return err
+	}
+
+	return setEnvironment(true)
+}
+
+// prepare creates mounts, the system's folders and symbolic links.
+func prepare(points []mount.Point, links map[string]string) error {
+	// Mounts below the root propagate both ways, so that containers and the host see each other's volumes.
+	if err := mount.MakeShared("/"); err != nil {
+		return err
+	}
+
+	if err := mount.All(points); err != nil {
 		return err
 	}
 
@@ -75,29 +87,23 @@ func earlyMachine(modules *module.Loader, line string) error {
 		return err
 	}
 
-	if err := hideSecrets(line, "/proc/cmdline", layout.CmdlineFile); err != nil {
-		return err
-	}
-
 	if err := bindEtc(); err != nil {
 		return err
 	}
 
-	if err := os.Symlink("/proc/self/fd", "/dev/fd"); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make /dev/fd: %w", err)
+	for link, target := range links {
+		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("create %s: %w", link, err)
+		}
 	}
 
-	return setEnvironment(true)
+	return nil
 }
 
 func makeDirs(folders []layout.Folder) error {
 	for _, d := range folders {
-		if err := os.MkdirAll(d.Path, fs.FileMode(d.Mode)); err != nil {
-			return fmt.Errorf("make system folder: %w", err)
-		}
-
-		if err := os.Chown(d.Path, d.UID, d.UID); err != nil {
-			return fmt.Errorf("make system folder: %w", err)
+		if err := errors.Join(os.MkdirAll(d.Path, fs.FileMode(d.Mode)), os.Chown(d.Path, d.UID, d.UID)); err != nil {
+			return fmt.Errorf("create system folder: %w", err)
 		}
 	}
 
@@ -108,7 +114,7 @@ func bindEtc() error {
 	for _, target := range EtcDirs {
 		source := layout.SystemDir + target
 		if err := os.MkdirAll(source, 0o755); err != nil {
-			return fmt.Errorf("make system folder: %w", err)
+			return fmt.Errorf("create system folder: %w", err)
 		}
 
 		if err := mount.Bind(source, target, hardened); err != nil {
@@ -122,7 +128,8 @@ func bindEtc() error {
 // noFile is the limit of open files that services inherit.
 const noFile = 1048576
 
-// setEnvironment sets the limits and variables that services inherit. Who may not raise a limit keeps the one there is.
+// setEnvironment sets the limits and variables that services inherit. Without the right to raise the limit of open files it
+// keeps a lower one.
 func setEnvironment(canRaise bool) error {
 	limit := unix.Rlimit{Cur: noFile, Max: noFile}
 

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// hideSecrets binds a command line without secrets over the kernel's, for all that sees this procfs: services, the kubelet, pods
-// that have the host's /proc. It does nothing when there is nothing to hide. A container has a procfs of its own, which shows what
-// the kernel was given: such an argument is for machines that run no one else's containers.
+// hideSecrets binds a command line without secrets over the kernel's, for every process with this procfs: services, the kubelet,
+// and pods that have the host's /proc. It does nothing when there is no secret. Containers have their own procfs, which shows the
+// original: use such arguments only on machines whose containers are trusted.
 func hideSecrets(line, proc, shown string) error {
 	redacted := cmdline.Redact(line)
 	if redacted == line {
@@ -20,7 +20,7 @@ func hideSecrets(line, proc, shown string) error {
 	}
 
 	if err := os.WriteFile(shown, []byte(redacted), 0o444); err != nil {
-		return fmt.Errorf("hide the configuration of the kernel command line: %w", err)
+		return fmt.Errorf("hide the configuration in the kernel command line: %w", err)
 	}
 
 	return mount.Bind(shown, proc, hardened|mount.ReadOnly)

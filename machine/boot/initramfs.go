@@ -17,27 +17,27 @@ import (
 	"github.com/seed-59268b81/talos/sys/power"
 )
 
-// What the image builder puts into the initramfs.
+// Paths in the initramfs.
 const (
 	// RootImage is the root file system.
 	RootImage = "/rootfs.sqsh"
 	// ModuleList names the module files to load, one a line, in order.
 	ModuleList = "/modules.load"
-	// newRoot is where the root is put together.
+	// newRoot is where the new root is assembled.
 	newRoot = "/root"
 	// realInit is what runs after the switch.
 	realInit = "/sbin/init"
 )
 
-// initramfsMounts move into the new root with everything in them.
+// initramfsMounts are moved into the new root.
 var initramfsMounts = []mount.Point{
 	{Source: "devtmpfs", Target: "/dev", FSType: "devtmpfs", Flags: mount.NoSuid, Data: "mode=0755"},
 	{Source: "proc", Target: "/proc", FSType: "proc", Flags: mount.NoSuid | mount.NoDev | mount.NoExec},
 	{Source: "sysfs", Target: "/sys", FSType: "sysfs", Flags: mount.NoSuid | mount.NoDev | mount.NoExec},
 }
 
-// Initramfs is process 1 of the initramfs. It does not return: it becomes /sbin/init of the new root, or it
-// says why it cannot and reboots after a pause, or stays where the kernel argument panic=0 asks for it.
+// Initramfs is process 1 of the initramfs. It does not return: it becomes /sbin/init of the new root, or logs the error and
+// reboots after a pause. With the kernel argument panic=0 it waits instead.
 func Initramfs() {
 	err := mount.All(initramfsMounts)
 	log := openKmsg()
@@ -74,7 +74,7 @@ func enterRoot(log *kmsg) error {
 	return switchRoot(newRoot, realInit)
 }
 
-// loadModules inserts the modules of a list, in its order; one that is loaded already is a success.
+// loadModules inserts the modules of a list, in order. Modules that are loaded already are skipped.
 func loadModules(list string) error {
 	text, err := os.ReadFile(list)
 	if err != nil {
@@ -96,12 +96,12 @@ func loadModules(list string) error {
 	return nil
 }
 
-// Halt ends a boot that cannot go on: it waits, so that the console can be read, and reboots. With panic=0
-// among the kernel's arguments it waits for ever. The reason must have been logged before.
+// Halt ends a boot that has failed: it waits, so that the console can be read, and reboots. With the kernel argument panic=0 it
+// waits for ever. Log the reason first.
 func Halt(logf func(string, ...any)) {
 	args, err := cmdline.Read("/proc")
 	if err == nil && hasArg(args, "panic", "0") {
-		logf("halted, as the kernel argument panic=0 asks; switch the machine off")
+		logf("halted because of the kernel argument panic=0; switch the machine off")
 
 		for {
 			time.Sleep(time.Hour)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kmsg writes lines to the kernel log. Before /dev is there, and where there is none, to standard error.
+// kmsg writes lines to the kernel log, or to standard error if it cannot be opened.
 type kmsg struct{ file *os.File }
 
 func openKmsg() *kmsg {
@@ -31,7 +31,7 @@ func (k *kmsg) errorf(format string, args ...any) { k.write(levelError, format, 
 
 func (k *kmsg) write(level, format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		// One write is one record. A log that cannot be written has nobody to tell.
+		// One write is one record. An error cannot be reported anywhere.
 		_, _ = fmt.Fprintf(k.file, "%s[talos] %s\n", level, strings.TrimSpace(line))
 	}
 }

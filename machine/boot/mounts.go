@@ -11,22 +11,22 @@ import (
 
 const (
 	hardened = mount.NoSuid | mount.NoDev | mount.NoExec
-	// cgroupOptions: a delegated cgroup is a boundary; memory protection of a parent covers its children.
+	// cgroupOptions make a delegated cgroup a boundary, and extend the memory protection of a parent to its children.
 	cgroupOptions = "nsdelegate,memory_recursiveprot"
 )
 
-// Mounts returns the mounts that machined makes before anything else, in order. /dev, /proc and /sys have
-// come over from the initramfs. Nothing is setuid, no device file works outside /dev, and nothing that can be
-// written can be executed, but for /run, where containerd keeps the root of each container, and /dev.
+// Mounts returns the mounts that machined makes first, in order. /dev, /proc and /sys are moved from the initramfs. Nothing is
+// setuid, no device file works outside /dev, and no writable file system is executable except /dev and /run, where containerd
+// keeps the root of each container.
 //
-// debugfs is not among them: nothing of the system reads it, and lockdown=integrity refuses what it has. tracefs is there for
-// programs that observe a node by eBPF, which take it from the host.
+// debugfs is not mounted: no part of the system reads it, and lockdown=integrity refuses access. tracefs is for programs in pods
+// that observe the node by eBPF.
 func Mounts() []mount.Point {
 	return []mount.Point{
 		{Source: "tmpfs", Target: layout.RunDir, FSType: "tmpfs", Flags: mount.NoSuid | mount.NoDev, Data: "mode=0755"},
 		{Source: "tmpfs", Target: layout.SystemDir, FSType: "tmpfs", Flags: hardened, Data: "mode=0755"},
 		{Source: "tmpfs", Target: "/tmp", FSType: "tmpfs", Flags: hardened, Data: "mode=1777,size=64M"},
-		// Until EPHEMERAL is mounted over it, so that a missing disk is no reason for a failing mkdir.
+		// Until EPHEMERAL is mounted over it, so that mkdir works without a disk.
 		{Source: "tmpfs", Target: layout.VarDir, FSType: "tmpfs", Flags: hardened, Data: "mode=0755,size=16M"},
 
 		{Source: "tmpfs", Target: "/dev/shm", FSType: "tmpfs", Flags: hardened, Data: "mode=1777"},
@@ -43,15 +43,14 @@ func Mounts() []mount.Point {
 	}
 }
 
-// LateMounts returns those that nothing of the system's own waits for. The kernel looks for a module when bpf is mounted,
-// which takes a quarter of a second on a slow machine.
+// LateMounts returns the mounts that the system itself does not need. The kernel looks for a module when bpf is mounted, which
+// takes a quarter of a second on a slow machine.
 func LateMounts() []mount.Point {
 	return []mount.Point{
 		{Source: "bpf", Target: "/sys/fs/bpf", FSType: "bpf", Flags: hardened, Data: "mode=0700", Optional: true},
 	}
 }
 
-// EtcDirs are the folders of /etc that programs write into while the machine runs: kubelet's own files and
-// the network configuration that a CNI leaves. Each is bound from a folder of the same name in /system/etc;
-// the root image has them as empty folders.
+// EtcDirs are the folders of /etc that programs write to: the kubelet's files, and the network configuration that a CNI
+// installs. Each is bound from the folder of the same name in /system/etc; in the root image it is empty.
 var EtcDirs = []string{"/etc/kubernetes", "/etc/cni", "/etc/cri"}

@@ -11,12 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
-// PlugName is the name by which init is run to load drivers.
+// PlugName is the name (argv[0]) under which init loads drivers.
 const PlugName = "plug"
 
-// plugCards starts a process that loads the drivers of disks and network cards out of the new root, beside the start of
-// its init: that is one thread's work, and waits for the drivers as soon as it is done. What is not loaded then, machined
-// loads itself.
+// plugCards starts a process that loads the drivers of disks and network cards from the new root, in parallel with the start
+// of the root's init, which uses one processor and needs the drivers next. machined loads the drivers that are missing then.
 func plugCards() error {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{PlugName}
@@ -25,13 +24,13 @@ func plugCards() error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: newRoot}
 
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("load drivers ahead: %w", err)
+		return fmt.Errorf("preload drivers: %w", err)
 	}
 
 	return cmd.Process.Release()
 }
 
-// Plug loads the drivers of the disks and network cards that there are, and the file system of the volumes.
+// Plug loads the drivers of the disks and network cards of this machine, and the file system of the volumes.
 func Plug() {
 	log := openKmsg()
 
@@ -45,6 +44,6 @@ func Plug() {
 	}
 
 	if err != nil {
-		log.errorf("load drivers ahead: %v", err)
+		log.errorf("preload drivers: %v", err)
 	}
 }

@@ -13,16 +13,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// prefetchPart is what one processor reads at a time: a multiple of the root image's block.
+// prefetchPart is how much one processor reads at a time: a multiple of the root image's block size.
 const prefetchPart = 1 << 20
 
-// lines is the part of a Go program that tells which line of the source an address belongs to: two fifths of the
-// program, of which little is needed before something goes wrong.
+// lines is the section of a Go program that maps addresses to source lines: two fifths of the program, hardly used before an
+// error.
 const lines = ".gopclntab"
 
-// Prefetch reads a program of the root image into the page cache on all processors, but for its table of lines. A
-// program that is read by its own page faults is unpacked by one processor, bit by bit, while it waits; a large one
-// starts in half the time and less if it is fetched first.
+// Prefetch reads a program of the root image, except its table of lines, into the page cache on all processors. Otherwise page
+// faults of the program unpack it step by step on one processor. A large program starts in less than half the time.
 func Prefetch(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,12 +41,12 @@ func Prefetch(path string) error {
 
 	for range runtime.NumCPU() {
 		readers.Go(func() error {
-			// Read, and not only advise: the kernel takes advice for 128 KiB at a time at most.
+			// Read instead of fadvise: the kernel reads at most 128 KiB ahead for one call.
 			b := make([]byte, prefetchPart)
 
 			var failed error
 
-			for p := range offsets { // to the end: who gives them out waits
+			for p := range offsets { // all of them: the sender blocks
 				if _, err := f.ReadAt(b[:p.end-p.start], p.start); err != nil && !errors.Is(err, io.EOF) {
 					failed = fmt.Errorf("prefetch: %w", err)
 				}
@@ -68,10 +67,10 @@ func Prefetch(path string) error {
 	return readers.Wait()
 }
 
-// part of a file, from an offset to before another.
+// part is a range of a file, without its end.
 type part struct{ start, end int64 }
 
-// needed are the parts of a program that it takes to start.
+// needed returns the parts that a program reads when it starts.
 func needed(f *os.File) ([]part, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -86,11 +85,11 @@ func needed(f *os.File) ([]part, error) {
 	size := info.Size()
 
 	s := program.Section(lines)
-	if s == nil || s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset { // a size
+	if s == nil || s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset {
 		return []part{{0, size}}, nil
 	}
 
-	start := int64(s.Offset) // at most the size
+	start := int64(s.Offset)
 
-	return []part{{0, start}, {start + int64(s.FileSize), size}}, nil // at most the size
+	return []part{{0, start}, {start + int64(s.FileSize), size}}, nil
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
-// preload names the modules that every node comes to need, in the order of need: the file systems
-// of containers, the network of pods, and what kube-proxy and the CNI's rules are made of. The kernel would
-// ask for most of them by itself, one process after another, at the moment when somebody waits for it.
+// preload are the modules that every node needs, in the order of use: the file systems of containers, the network of pods, and
+// netfilter for the rules of kube-proxy and CNIs. The kernel would request most of them one by one when they are first used.
 var preload = []string{
 	"overlay", "erofs",
 	"veth", "bridge", "br_netfilter", "vxlan", "dummy",
@@ -21,8 +20,8 @@ var preload = []string{
 	"xt_physdev", "xt_recent", "xt_REDIRECT", "xt_statistic", "xt_tcpudp", "ipt_REJECT", "ip6t_REJECT",
 }
 
-// Preload loads them. It takes a second or two on a slow machine, so it runs beside everything else; what is
-// waited for is loaded on demand in any case. Modules that this kernel does not have are passed over.
+// Preload loads modules that every node needs. It takes a second or two on a slow machine, so run it in the background: the
+// kernel loads a missing module on demand. Modules that this kernel does not have are skipped.
 func Preload(l *module.Loader) error {
 	var errs []error
 

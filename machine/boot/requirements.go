@@ -9,19 +9,18 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// meltdown is where the kernel says whether the processor leaks the kernel's memory to programs.
+// meltdown is the file that reports whether the processor leaks the kernel's memory to programs.
 const meltdown = "/sys/devices/system/cpu/vulnerabilities/meltdown"
 
-// requiredArgs are the kernel's hardening arguments without which the system does not run (Kernel Self
-// Protection Project); an empty value is a bare flag.
+// requiredArgs are the kernel's hardening arguments that the system requires (Kernel Self Protection Project). An empty value
+// is a flag.
 var requiredArgs = []struct{ name, value, why string }{
 	{"slab_nomerge", "", "keeps kernel objects of different types apart, so that an overflow of one cannot reach another"},
 	{"pti", "on", "keeps the kernel out of the page tables of programs"},
 }
 
-// CheckArgs verifies a kernel command line and names every argument that is missing. meltdown is what the kernel says
-// of the processor: one that is not affected needs no pti=on, which protects from nothing there, and costs an emulated
-// processor half its speed.
+// CheckArgs checks a kernel command line. Its error names every missing argument. meltdown is the kernel's report about the
+// processor: one that is not affected does not need pti=on, which would halve the speed of an emulated processor.
 func CheckArgs(line, meltdown string) error {
 	args := cmdline.Parse(line)
 
@@ -48,7 +47,7 @@ func CheckArgs(line, meltdown string) error {
 		"add them to the boot entry or boot the image's own one", strings.Join(missing, ", "))
 }
 
-// hasArg tells whether an argument has the value; a later one overrides an earlier one.
+// hasArg reports whether an argument has the value. The last one of a name counts.
 func hasArg(args cmdline.Cmdline, name, value string) bool {
 	got, ok := args.Get(name)
 

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// The root image's way: packed, attached to a loop device, mounted read-only.
+// The root image is packed, attached to a loop device, and mounted read-only.
 func TestMountImage(t *testing.T) {
 	mksquashfs := hosttest.Need(t, "mksquashfs")
 
 	runtime.LockOSThread() // and not unlocked: the thread's namespace ends with it
 
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		t.Skipf("no mount namespace of our own: %v", err)
+		t.Skipf("no mount namespace: %v", err)
 	}
 
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {

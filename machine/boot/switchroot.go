@@ -20,7 +20,7 @@ func mountImage(image, target string) error {
 		return fmt.Errorf("root image %s: %w", image, err)
 	}
 
-	// The device lets go of the file when the last mount of it is gone.
+	// The device detaches from the file after its last unmount.
 	defer dev.Close()
 
 	return mount.Point{
@@ -62,20 +62,20 @@ func attachLoop(image string) (*os.File, error) {
 
 		dev.Close() // unused
 
-		if !errors.Is(err, unix.EBUSY) { // somebody else took it in between
+		if !errors.Is(err, unix.EBUSY) { // another process has taken it
 			return nil, fmt.Errorf("configure %s: %w", dev.Name(), err)
 		}
 	}
 }
 
-// switchRoot frees the initramfs, makes root the root and becomes init. The initramfs itself cannot be
-// unmounted: its files are removed, and the new root is moved over it.
+// switchRoot frees the initramfs, makes the new root the root, and executes init. The initramfs cannot be unmounted: its files
+// are removed, and the new root is moved over it.
 func switchRoot(root, init string) error {
 	if _, err := os.Stat(filepath.Join(root, init)); err != nil {
 		return fmt.Errorf("the root image has no %s: %w", init, err)
 	}
 
-	// Without it the program starts all the same, only later.
+	// An error only delays the start.
 	_ = Prefetch(filepath.Join(root, init))
 
 	if err := removeTree("/"); err != nil {
@@ -105,8 +105,7 @@ func switchRoot(root, init string) error {
 	return nil
 }
 
-// removeTree removes everything below a folder that is on the folder's own file system. A mount point that
-// is in the way stays.
+// removeTree removes everything below a folder that is on the same file system. Mount points stay.
 func removeTree(dir string) error {
 	var root unix.Stat_t
 	if err := unix.Lstat(dir, &root); err != nil {
@@ -130,7 +129,7 @@ func removeBelow(dir string, dev uint64) error {
 		if e.IsDir() {
 			var st unix.Stat_t
 			if err := unix.Lstat(path, &st); err != nil || st.Dev != dev {
-				continue // gone, or another file system
+				continue // removed, or another file system
 			}
 
 			errs = append(errs, removeBelow(path, dev))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events is the machine's history for those who watch it over the API: a bounded ring of messages with
-// sortable ids. A reader starts from the past (so many events, so much time, after an id) and goes on with the
-// present; one that is slower than the ring is told so and ends, since a hole in a history is worse than its end.
+// Package events is the machine's history for clients of the API: a bounded ring of events with sortable ids. A reader starts
+// with past events (by number, by time, or after an id) and continues with new ones. A reader that is too slow for the ring gets
+// an error rather than a history with a gap.
 package events
 
 import (
@@ -22,10 +22,10 @@ import (
 // Capacity is how many events are kept.
 const Capacity = 1024
 
-// maxBatch is how many are given to a reader at once.
+// maxBatch is how many events a reader takes from the ring at once.
 const maxBatch = 64
 
-// typePrefix of the payload's URL, before the message's own name: what existing clients match.
+// typePrefix precedes the message's name in the payload's URL. Existing clients match it.
 const typePrefix = "talos/runtime/"
 
 // Event is one entry.
@@ -35,7 +35,7 @@ type Event struct {
 	Payload proto.Message
 }
 
-// Wire returns the message as it is sent.
+// Wire returns the event as it is sent.
 func (e Event) Wire() (*machine.Event, error) {
 	value, err := proto.Marshal(e.Payload)
 	if err != nil {
@@ -49,7 +49,7 @@ func (e Event) Wire() (*machine.Event, error) {
 	}, nil
 }
 
-// Ring of the last events. The zero value is ready.
+// Ring holds the last events. The zero value is ready to use.
 type Ring struct {
 	mu      sync.Mutex
 	events  [Capacity]Event
@@ -57,7 +57,7 @@ type Ring struct {
 	changed chan struct{}
 }
 
-// Publish adds an event; the actor is the id of the API call that caused it, if any.
+// Publish adds an event. The actor is the id of the API call that caused it, if any.
 func (r *Ring) Publish(payload proto.Message, actorID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,11 +71,11 @@ func (r *Ring) Publish(payload proto.Message, actorID string) {
 	}
 }
 
-// Start says where a reader begins. The zero value begins with the next event.
+// Start is where a reader starts. The zero value starts with the next event.
 type Start struct {
-	// Tail is how many past events, of those that are asked for, to begin with; negative means all.
+	// Tail is how many past events to start with, of those that match; negative means all.
 	Tail int
-	// After is the id of the last event seen; it goes before Since, which goes before Tail.
+	// After is the id of the last event seen. It takes precedence over Since, and Since over Tail.
 	After string
 	// Since is how far back in time to go, in whole seconds as ids have them.
 	Since time.Duration
@@ -83,10 +83,12 @@ type Start struct {
 	Actor string
 }
 
+func (s Start) wants(e Event) bool { return s.Actor == "" || e.ActorID == s.Actor }
+
 // ErrOverrun ends a reader that was too slow.
 var ErrOverrun = errors.New("events were overwritten before they could be sent: read faster, or start again with tail")
 
-// Watch calls fn for each event until ctx is done, which is no error.
+// Watch calls fn for each event. It returns nil when the context ends.
 func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) error {
 	pos, err := r.position(start)
 	if err != nil {
@@ -100,12 +102,10 @@ func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) err
 		}
 
 		for _, e := range batch {
-			if start.Actor != "" && e.ActorID != start.Actor {
-				continue
-			}
-
-			if err := fn(e); err != nil {
-				return err
+			if start.wants(e) {
+				if err := fn(e); err != nil {
+					return err
+				}
 			}
 		}
 
@@ -123,19 +123,11 @@ func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) err
 	}
 }
 
-func (r *Ring) oldest() uint64 {
-	if r.next > Capacity {
-		return r.next - Capacity
-	}
-
-	return 0
-}
+func (r *Ring) oldest() uint64 { return max(r.next, Capacity) - Capacity }
 
 func (r *Ring) position(start Start) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-
-	wanted := func(e Event) bool { return start.Actor == "" || e.ActorID == start.Actor }
 
 	switch {
 	case start.After != "":
@@ -144,7 +136,7 @@ func (r *Ring) position(start Start) (uint64, error) {
 			return 0, fmt.Errorf("events after %.40q: not an event id: %w", start.After, err)
 		}
 
-		// By itself where it is still kept: the ids of one second need not be in order.
+		// By equality if the event is still kept: ids of one second need not be in order.
 		if pos := r.first(func(e Event) bool { return e.ID == id }); pos < r.next {
 			return pos + 1, nil
 		}
@@ -159,11 +151,11 @@ func (r *Ring) position(start Start) (uint64, error) {
 	case start.Tail < 0:
 		return r.oldest(), nil
 	default:
-		return r.last(start.Tail, wanted), nil
+		return r.last(start.Tail, start.wants), nil
 	}
 }
 
-// last returns where the last events that match begin.
+// last returns the position of the last count events that match.
 func (r *Ring) last(count int, match func(Event) bool) uint64 {
 	pos := r.next
 
@@ -195,7 +187,7 @@ func (r *Ring) after(pos uint64) ([]Event, uint64, <-chan struct{}, error) {
 		return nil, 0, nil, ErrOverrun
 	}
 
-	// A reader holds a few at a time, however slow it is.
+	// A bounded number, so that a slow reader holds little memory.
 	end := min(r.next, pos+maxBatch)
 
 	batch := make([]Event, 0, end-pos)

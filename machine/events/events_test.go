@@ -41,7 +41,7 @@ func TestWatch(t *testing.T) {
 	}{
 		{"live only", events.Start{}, []string{"3"}},
 		{"tail", events.Start{Tail: 2}, []string{"1", "2", "3"}},
-		{"tail of more than there is", events.Start{Tail: 20}, []string{"0", "1", "2", "3"}},
+		{"a longer tail than the log", events.Start{Tail: 20}, []string{"0", "1", "2", "3"}},
 		{"all", events.Start{Tail: -1}, []string{"0", "1", "2", "3"}},
 		{"one actor", events.Start{Tail: -1, Actor: "me"}, []string{"1"}},
 		{"the last of one actor", events.Start{Tail: 1, Actor: "me"}, []string{"1"}},
@@ -140,7 +140,7 @@ func TestSince(t *testing.T) {
 	})
 }
 
-// TestAll gives a reader more than it takes at once.
+// TestAll gives a reader more events than fit into a batch.
 func TestAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r events.Ring

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package healthsource asks etcd and Kubernetes, with the keys that a control plane node's state has, for what the checks
-// of package health look at.
+// Package healthsource reads from etcd and Kubernetes what the checks of package health need, with the keys in the state of a
+// control plane node.
 package healthsource

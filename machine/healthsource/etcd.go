@@ -3,6 +3,7 @@
 package healthsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,30 +18,28 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Etcd asks real members of etcd, with this system's own certificate.
+// Etcd reads from members of etcd with this system's own certificate.
 type Etcd struct{ State state.Reader }
 
 // Members implements health.Etcd.
 func (e Etcd) Members(ctx context.Context, endpoint string) ([]health.Member, error) {
-	if endpoint == "" {
-		endpoint = contract.EtcdURL
-	}
+	endpoint = cmp.Or(endpoint, contract.EtcdURL)
 
-	root, err := typed.Find[secrets.EtcdRootSpec](ctx, e.State, "", secrets.EtcdRootID)
+	var (
+		root  secrets.EtcdRootSpec
+		certs secrets.EtcdCertsSpec
+	)
+
+	ready, err := typed.All(typed.Read(ctx, e.State, secrets.EtcdRootID, &root), typed.Read(ctx, e.State, secrets.EtcdID, &certs))
 	if err != nil {
 		return nil, err
 	}
 
-	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, e.State, "", secrets.EtcdID)
-	if err != nil {
-		return nil, err
+	if !ready {
+		return nil, errors.New("the certificates for etcd are not issued yet")
 	}
 
-	if root == nil || certs == nil {
-		return nil, errors.New("the certificates for etcd are not made yet")
-	}
-
-	client, err := etcdclient.New(ctx, *root.TypedSpec(), *certs.TypedSpec(), endpoint)
+	client, err := etcdclient.New(ctx, root, certs, endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ const (
 	staleAnswer = `{"metadata": {"generation": 5}, "spec": {"replicas": 2}, "status": {"observedGeneration": 4, "readyReplicas": 2}}`
 )
 
-// apiServer is an API server that wants a certificate of the cluster's authority, in the group of the health check and no other,
-// and a node's state that holds the authority.
+// apiServer is an API server that requires a certificate of the cluster's authority in the group of the health check, and a node's
+// state with that authority.
 func apiServer(t *testing.T, answers map[string]string) *healthsource.Kubernetes {
 	t.Helper()
 
@@ -58,7 +58,7 @@ func apiServer(t *testing.T, answers map[string]string) *healthsource.Kubernetes
 		answer, ok := answers[r.URL.RequestURI()]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
-			answer = `{"reason": "NotFound", "message": "there is none"}`
+			answer = `{"reason": "NotFound", "message": "not found"}`
 		}
 
 		_, _ = w.Write([]byte(answer)) // the client went away
@@ -144,7 +144,7 @@ func TestKubernetesErrors(t *testing.T) {
 		k    *healthsource.Kubernetes
 		want string
 	}{
-		{"no certificates", &healthsource.Kubernetes{State: memory.New()}, "ask a control plane node"},
+		{"no certificates", &healthsource.Kubernetes{State: memory.New()}, "call a control plane node"},
 		{"answer of another shape", garbage, "GET /api/v1/nodes: answer"},
 		{"endpoint of the caller", elsewhere, "127.0.0.1:1"},
 	} {
@@ -153,7 +153,7 @@ func TestKubernetesErrors(t *testing.T) {
 		}
 	}
 
-	if _, err := (healthsource.Etcd{State: memory.New()}).Members(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "not made yet") {
+	if _, err := (healthsource.Etcd{State: memory.New()}).Members(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "not issued yet") {
 		t.Errorf("etcd without certificates: got %v", err)
 	}
 }

@@ -18,36 +18,33 @@ import (
 )
 
 const (
-	// Group may read what a health check tells of, by the manifest 12-talos-health: who asks for a check sends this node to an API
-	// server, and shall not thereby send its administrator.
+	// Group may read what a health check needs, by the manifest 12-talos-health. A caller chooses the API server that this node
+	// connects to, which must not receive the credentials of an administrator.
 	Group = "talos:health"
-	// lifetime of a certificate in the group. It is signed when a check begins, and again at half of it.
+	// lifetime of a certificate in the group. It is signed when a check starts, and renewed at half of its life.
 	lifetime = time.Hour
 )
 
-// Kubernetes asks a real API server, with a certificate of its own that this control plane node signs. It is not for use by
-// several goroutines.
+// Kubernetes reads from an API server with a certificate that this control plane node signs. It is not safe for concurrent
+// use.
 type Kubernetes struct {
 	State state.Reader
 	// Endpoint is the API server's URL, by default this node's.
 	Endpoint string
 
-	root   secrets.KubernetesRootSpec // that the client's certificate is of
+	root   secrets.KubernetesRootSpec // authority of the client's certificate
 	renew  time.Time
 	client *kube.Client
 }
 
 func (k *Kubernetes) connect(ctx context.Context) (*kube.Client, error) {
-	found, err := typed.Find[secrets.KubernetesRootSpec](ctx, k.State, "", secrets.KubernetesRootID)
-	if err != nil {
-		return nil, err
-	}
+	var root secrets.KubernetesRootSpec
 
-	if found == nil {
-		return nil, errors.New("the authority of Kubernetes is not known here: ask a control plane node, or wait for its configuration")
+	if found := typed.Read(ctx, k.State, secrets.KubernetesRootID, &root); found.Err != nil {
+		return nil, found.Err
+	} else if !found.OK {
+		return nil, errors.New("this node does not have the authority of Kubernetes: call a control plane node, or wait for its configuration")
 	}
-
-	root := *found.TypedSpec()
 
 	if k.client != nil && time.Now().Before(k.renew) && reflect.DeepEqual(k.root, root) {
 		return k.client, nil
@@ -73,7 +70,7 @@ func (k *Kubernetes) connect(ctx context.Context) (*kube.Client, error) {
 	return k.client, nil
 }
 
-// identity signs a certificate that may read, and do nothing else.
+// identity signs a certificate that may only read.
 func identity(root secrets.KubernetesRootSpec) (kubeconfig.Config, error) {
 	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
 	if err != nil {
@@ -90,7 +87,7 @@ func identity(root secrets.KubernetesRootSpec) (kubeconfig.Config, error) {
 	}, nil
 }
 
-// Close drops the connection.
+// Close closes the connection.
 func (k *Kubernetes) Close() {
 	if k.client != nil {
 		k.client.Close()
@@ -98,7 +95,7 @@ func (k *Kubernetes) Close() {
 	}
 }
 
-// Get is the one that health.KubernetesAPI has.
+// Get implements the function of health.KubernetesAPI.
 func (k *Kubernetes) Get(ctx context.Context, path string, into any) (found bool, err error) {
 	client, err := k.connect(ctx)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
-// rolesFrom returns the roles of the caller: those that the metadata says, as far as the process that says so may have
-// them. A connection of which no process is known has none.
+// rolesFrom returns the roles of the caller: those in the metadata that the process at the other end may pass on. A
+// connection from an unknown process has none.
 func rolesFrom(ctx context.Context) []string {
 	process, ok := processFrom(ctx)
 	if !ok {
@@ -41,7 +41,7 @@ func rolesFrom(ctx context.Context) []string {
 	return roles
 }
 
-// Authorized is the check that applies the rules.
+// Authorized returns the check that applies the rules.
 func Authorized(st state.Reader) Check {
 	return func(ctx context.Context, method string) error { return authorize(ctx, st, method) }
 }
@@ -70,12 +70,11 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 		return nil
 	}
 
-	return status.Errorf(codes.PermissionDenied, "%s: it takes one of the roles %s, the caller has [%s]%s",
+	return status.Errorf(codes.PermissionDenied, "%s: it requires one of the roles %s, the caller has [%s]%s",
 		strings.TrimPrefix(method, "/"), strings.Join(allowed, ", "), strings.Join(roles, ", "), hint)
 }
 
-// isConfigured reports whether the machine has a configuration that makes it somebody's: one that is active, staged for the next
-// boot, or stored and damaged.
+// isConfigured reports whether the machine has a configuration: active, staged for the next boot, or stored and damaged.
 func isConfigured(ctx context.Context, st state.Reader) (bool, error) {
 	all, err := typed.List[configres.MachineConfigSpec](ctx, st, "")
 	if err != nil {

@@ -36,12 +36,12 @@ import (
 	"github.com/seed-59268b81/talos/machine/server/servertest"
 )
 
-// letters of testdata/roles.txt. What no letter stands for may nothing.
+// letters of testdata/roles.txt. Other letters stand for no role.
 var letters = map[string]string{
 	contract.RoleAdmin: "A", contract.RoleOperator: "O", contract.RoleReader: "R", contract.RoleEtcdBackup: "E", contract.RoleImageVerifier: "V", contract.RoleMetaWriter: "M",
 }
 
-// everyRole is what a certificate can hold, and some that it should not.
+// everyRole is every role that a certificate can have, and some that are not valid.
 var everyRole = []string{
 	contract.RoleAdmin, contract.RoleOperator, contract.RoleReader, contract.RoleEtcdBackup, contract.RoleImageVerifier, contract.RoleMetaWriter,
 	"os:impersonator", "", "OS:ADMIN", "os:admin ", "admin", "os:", "*",
@@ -74,7 +74,7 @@ func readTable(t *testing.T) map[string]string {
 	return table
 }
 
-// may tells what the table says about a caller with some roles.
+// may reports whether the table allows a call to a caller with some roles.
 func may(who string, configured bool, roles ...string) bool {
 	if strings.Contains(who, "r") && !configured {
 		who += "R"
@@ -83,7 +83,7 @@ func may(who string, configured bool, roles ...string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return letters[role] != "" && strings.Contains(who, letters[role]) })
 }
 
-// services of the machine's API, as its packages describe them.
+// services returns the services of the API, as its packages describe them.
 func services(t *testing.T) []protoreflect.ServiceDescriptor {
 	t.Helper()
 
@@ -103,8 +103,7 @@ func services(t *testing.T) []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// TestRulesAreWhole compares the rules with what there is: every call has exactly one, and one that is added to the API
-// fails here until somebody has thought about who may make it.
+// TestRulesAreWhole compares the rules with the API: every call has exactly one rule, and a new call fails here until it has one.
 func TestRulesAreWhole(t *testing.T) {
 	var described, ruled []string
 
@@ -147,7 +146,7 @@ func TestRulesAreWhole(t *testing.T) {
 	}
 }
 
-// TestEverySetOfRoles asks the rules about every method for every set of roles.
+// TestEverySetOfRoles checks the rules for every method and every set of roles.
 func TestEverySetOfRoles(t *testing.T) {
 	table := readTable(t)
 	candidates := append(contract.Roles(), "os:impersonator", "OS:ADMIN")
@@ -187,7 +186,7 @@ func TestEverySetOfRoles(t *testing.T) {
 	}
 }
 
-// calledWith is the context that a handler gets for a call of apid in the name of someone with the roles.
+// calledWith returns a handler's context for a call of apid with the roles.
 func calledWith(ctx context.Context, roles ...string) context.Context {
 	md := metadata.MD{}
 	md.Set(contract.KeyRole, roles...)
@@ -197,7 +196,7 @@ func calledWith(ctx context.Context, roles ...string) context.Context {
 	return peer.NewContext(ctx, &peer.Peer{AuthInfo: Process{Service: "apid", Roles: contract.Roles(), known: true}})
 }
 
-// newState is that of a machine with or without a configuration.
+// newState returns the state of a machine with or without a configuration.
 func newState(t *testing.T, configured bool) state.State {
 	t.Helper()
 
@@ -211,8 +210,8 @@ func newState(t *testing.T, configured bool) state.State {
 	return b.State
 }
 
-// TestEveryMethodForEveryRole makes every call there is over a real socket, unary and stream, with each role: what may
-// pass reaches the handler, and all else is PermissionDenied.
+// TestEveryMethodForEveryRole makes every call over a real socket, unary and stream, with each role: an allowed call reaches the
+// handler or is answered as unsupported, every other one is PermissionDenied.
 func TestEveryMethodForEveryRole(t *testing.T) {
 	table := readTable(t)
 
@@ -227,7 +226,7 @@ func TestEveryMethodForEveryRole(t *testing.T) {
 				for _, role := range append([]string{"-"}, everyRole...) {
 					want := codes.PermissionDenied
 					if may(table[name], configured, role) {
-						want = codes.OK
+						want = status.Code(unsupported["/"+name])
 					}
 
 					ctx := t.Context()
@@ -261,7 +260,7 @@ func call(ctx context.Context, conn *grpc.ClientConn, method string, streaming b
 	return nil
 }
 
-// serveAll has every service of the API, with handlers that do nothing, behind the interceptors of machined's socket.
+// serveAll serves every service of the API, with empty handlers, behind the interceptors of machined's socket.
 func serveAll(t *testing.T, st state.State) *grpc.ClientConn {
 	t.Helper()
 
@@ -299,7 +298,7 @@ func nothing(name string) grpc.MethodHandler {
 	}
 }
 
-// serveOn has a server answer on a unix socket.
+// serveOn serves on a unix socket.
 func serveOn(t *testing.T, g *grpc.Server) *grpc.ClientConn {
 	t.Helper()
 
@@ -311,7 +310,7 @@ func serveOn(t *testing.T, g *grpc.Server) *grpc.ClientConn {
 	return servertest.Serve(t, g, l)
 }
 
-// TestRulesAreInPlace makes one call and one stream, so that the rules above are known to be asked.
+// TestRulesAreInPlace makes a unary call and a stream, which shows that the server applies the rules above.
 func TestRulesAreInPlace(t *testing.T) {
 	b := newBench(t)
 
@@ -330,14 +329,14 @@ func TestRulesAreInPlace(t *testing.T) {
 	}
 
 	_, err = stream.Recv()
-	want := "machine.MachineService/Kubeconfig: it takes one of the roles os:admin, the caller has [os:operator]"
+	want := "machine.MachineService/Kubeconfig: it requires one of the roles os:admin, the caller has [os:operator]"
 
 	if s := status.Convert(err); s.Code() != codes.PermissionDenied || s.Message() != want {
 		t.Errorf("got %v, want PermissionDenied: %s", err, want)
 	}
 }
 
-// TestPanicIsOneCallsError has a call run into a nil pointer.
+// TestPanicIsOneCallsError makes a call dereference a nil pointer.
 func TestPanicIsOneCallsError(t *testing.T) {
 	b := newBench(t)
 	b.Server.Ring = nil

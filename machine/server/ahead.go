@@ -13,13 +13,13 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Check decides about a call by its caller and method alone; its error is the caller's answer.
+// Check decides by caller and method alone whether a call may run. Its error is returned to the caller.
 type Check func(ctx context.Context, method string) error
 
-// ahead asks the checks when the header of a call has come, before a byte of its messages is kept or decoded. An interceptor
-// is too late: gRPC decodes the request of a unary call before it asks one.
+// ahead runs the checks when the header of a call has arrived, before its messages are buffered or decoded. An interceptor
+// would be too late: gRPC decodes the request of a unary call first.
 //
-// It runs on the goroutine that reads the connection, outside of every recover but its own.
+// It runs on the goroutine that reads the connection, where no other function recovers from panics.
 func ahead(checks []Check) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (_ context.Context, err error) {
 		defer func() {

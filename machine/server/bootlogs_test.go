@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/service/bootlog"
 )
 
-// ofBoot makes calls about an earlier boot.
+// ofBoot returns a context for calls about an earlier boot.
 func ofBoot(ctx context.Context, boot string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, MetadataBoot, boot)
 }
@@ -35,7 +35,7 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 		t.Errorf("before the disk is there: got %v, want FailedPrecondition", err)
 	}
 
-	// An earlier boot, of another process.
+	// An earlier boot, recorded by another process.
 	earlier := bootlog.New(bootlog.DefaultLimits)
 	open := func(j *bootlog.Journal, id string) {
 		t.Helper()
@@ -69,13 +69,13 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 		says    string
 	}{
 		{"this boot", "0", &machine.LogsRequest{Id: "etcd", TailLines: -1}, "now\n", codes.OK, ""},
-		{"the one before", "-1", &machine.LogsRequest{Namespace: "system", Id: "etcd", TailLines: -1}, "first\nlast\n", codes.OK, ""},
+		{"the previous one", "-1", &machine.LogsRequest{Namespace: "system", Id: "etcd", TailLines: -1}, "first\nlast\n", codes.OK, ""},
 		{"its last line", "-1", &machine.LogsRequest{Id: "etcd", TailLines: 1}, "last\n", codes.OK, ""},
-		{"no such log", "-1", &machine.LogsRequest{Id: "nobody", TailLines: 1}, "", codes.NotFound, `that boot has ["etcd" "kernel"]`},
+		{"no such log", "-1", &machine.LogsRequest{Id: "unknown", TailLines: 1}, "", codes.NotFound, `that boot has ["etcd" "kernel"]`},
 		{"no such boot", "-2", &machine.LogsRequest{Id: "etcd", TailLines: 1}, "", codes.NotFound, "talosctl get boots"},
-		{"to be followed", "-1", &machine.LogsRequest{Id: "etcd", Follow: true}, "", codes.InvalidArgument, "nothing to follow"},
+		{"with follow", "-1", &machine.LogsRequest{Id: "etcd", Follow: true}, "", codes.InvalidArgument, "nothing to follow"},
 		{"of a pod", "-1", &machine.LogsRequest{Namespace: "k8s.io", Id: "a/b:c"}, "", codes.InvalidArgument, "of services"},
-		{"a boot to come", "1", &machine.LogsRequest{Id: "etcd"}, "", codes.InvalidArgument, "want one number"},
+		{"a future boot", "1", &machine.LogsRequest{Id: "etcd"}, "", codes.InvalidArgument, "want one number"},
 		{"no number", "last", &machine.LogsRequest{Id: "etcd"}, "", codes.InvalidArgument, "want one number"},
 	} {
 		stream, err := b.machine.Logs(ofBoot(ctx, tt.boot), tt.request)
@@ -88,11 +88,11 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 
 	r, err := b.machine.LogsContainers(ofBoot(ctx, "-1"), &emptypb.Empty{})
 	if err != nil || strings.Join(r.GetMessages()[0].GetIds(), " ") != "etcd kernel" {
-		t.Errorf("the logs of the boot before: got %v, %v", r, err)
+		t.Errorf("the logs of the previous boot: got %v, %v", r, err)
 	}
 
 	messages, err := b.machine.Dmesg(ofBoot(ctx, "-1"), &machine.DmesgRequest{})
 	if got, err := text(t, messages, err); err != nil || got != "kern: hello\n" {
-		t.Errorf("dmesg of the boot before: got %q, %v", got, err)
+		t.Errorf("dmesg of the previous boot: got %q, %v", got, err)
 	}
 }

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// maxCalls that run at once, watches and logs that are followed included. Administrators may make the last quarter: a
-	// reader that opens as many as there can be keeps them out of nothing.
+	// maxCalls is how many calls run at once, watches and followed logs included. The last quarter is for administrators, so
+	// that no reader can lock them out.
 	maxCalls       = 512
 	maxCallsOthers = maxCalls / 4 * 3
 )
 
-// costly are the methods of which fewer calls may run at once: their messages are large, or they walk through file systems.
+// costly are the methods with a lower limit: their messages are large, or they walk through file systems.
 var costly = map[string]int{
 	"/machine.MachineService/ApplyConfiguration": 8,
 	"/machine.MachineService/EtcdRecover":        8,
@@ -32,7 +32,8 @@ var costly = map[string]int{
 	"/machine.MachineService/List":               32,
 }
 
-// Bounded is the check that refuses a call when too many run. It is the last: what it lets through counts until it ends.
+// Bounded returns the check that refuses a call when too many run. It must be the last: a call that it lets through counts
+// until it ends.
 func Bounded() Check {
 	return (&calls{costly: map[string]int{}}).enter
 }

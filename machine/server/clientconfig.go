@@ -17,31 +17,30 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// maxClientLifetime is how long a client's certificate may be good; minClientLifetime, that it is of any use.
+// Limits of the lifetime of a client's certificate.
 const (
 	maxClientLifetime = generate.ClientLifetime
 	minClientLifetime = time.Minute
 )
 
-// GenerateClientConfiguration implements machine.MachineService: a certificate with roles that allow calls, and no other,
-// least of all that by which apids know each other.
+// GenerateClientConfiguration implements machine.MachineService. The certificate has only roles that allow calls, never the
+// impersonator's, which is for apid.
 func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.GenerateClientConfigurationRequest) (*machine.GenerateClientConfigurationResponse, error) {
 	const what = "generate client configuration"
 
 	roles, ttl := req.GetRoles(), maxClientLifetime
 
 	if len(roles) == 0 {
-		return nil, status.Errorf(codes.InvalidArgument, "%s: name one role at least, of %s", what, strings.Join(contract.Roles(), ", "))
+		return nil, status.Errorf(codes.InvalidArgument, "%s: name at least one of the roles %s", what, strings.Join(contract.Roles(), ", "))
 	}
 
 	for _, role := range roles {
 		if !slices.Contains(contract.Roles(), role) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s: no certificate can be made for the role %.64q: want some of %s", what, role, strings.Join(contract.Roles(), ", "))
+			return nil, status.Errorf(codes.InvalidArgument, "%s: role %.64q: want one of %s", what, role, strings.Join(contract.Roles(), ", "))
 		}
 	}
 
@@ -53,21 +52,18 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 		return nil, status.Errorf(codes.InvalidArgument, "%s: a lifetime of %s is not between %s and %s", what, ttl, minClientLifetime, maxClientLifetime)
 	}
 
+	cfg, err := s.configuration(ctx, what)
+	if err != nil {
+		return nil, err
+	}
+
 	root, err := typed.Find[secrets.OSRootSpec](ctx, s.State, "", secrets.OSRootID)
 	if err != nil {
 		return nil, err
 	}
 
-	cfg, err := fromconfig.Active(ctx, s.State)
-	if err != nil {
-		return nil, err
-	}
-
-	switch {
-	case cfg == nil:
-		return nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
-	case root == nil || len(root.TypedSpec().IssuingCA.Key) == 0:
-		return nil, status.Errorf(codes.FailedPrecondition, "%s: only a control plane node has the authority's key; ask one of those", what)
+	if root == nil || len(root.TypedSpec().IssuingCA.Key) == 0 {
+		return nil, status.Errorf(codes.FailedPrecondition, "%s: only a control plane node has the authority's key; call a control plane node", what)
 	}
 
 	ca := root.TypedSpec().IssuingCA
@@ -85,12 +81,12 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)
 	}
 
-	made, err := client.Find("")
+	issued, err := client.Find("")
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)
 	}
 
 	return &machine.GenerateClientConfigurationResponse{Messages: []*machine.GenerateClientConfiguration{{
-		Ca: made.CA, Crt: made.Crt, Key: made.Key, Talosconfig: text,
+		Ca: issued.CA, Crt: issued.Crt, Key: issued.Key, Talosconfig: text,
 	}}}, nil
 }

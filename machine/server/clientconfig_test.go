@@ -49,7 +49,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 
 	set(t, b, secrets.OSRootID, secrets.OSRootSpec{IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}})
 
-	refused("no role", request(time.Hour), codes.InvalidArgument, "name one role")
+	refused("no role", request(time.Hour), codes.InvalidArgument, "name at least one of the roles")
 	refused("impersonation", request(time.Hour, contract.RoleReader, "os:impersonator"), codes.InvalidArgument, `"os:impersonator"`)
 	refused("a role of no use", request(time.Hour, "system:masters"), codes.InvalidArgument, `"system:masters"`)
 	refused("no time", request(0, contract.RoleReader), codes.InvalidArgument, "not between")
@@ -74,7 +74,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 
 	context, err := file.Find("")
 	if err != nil || string(context.CA) != string(ca.PEM.Crt) || string(context.Crt) != string(made.GetCrt()) || string(made.GetCa()) != string(ca.PEM.Crt) {
-		t.Errorf("the file does not hold what was made: %v", err)
+		t.Errorf("the file does not have the generated content: %v", err)
 	}
 
 	if _, err := (pki.Pair{Crt: made.GetCrt(), Key: made.GetKey()}).TLS(); err != nil {
@@ -86,13 +86,13 @@ func TestGenerateClientConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The encoding has an order of its own.
+	// The order of organizations in the certificate is not that of the request.
 	if got, want := slices.Sorted(slices.Values(cert.Subject.Organization)), []string{contract.RoleEtcdBackup, contract.RoleReader}; !slices.Equal(got, want) {
 		t.Errorf("roles: got %v, want %v", got, want)
 	}
 
 	if left := time.Until(cert.NotAfter); left > time.Hour || left < 55*time.Minute {
-		t.Errorf("it is good for %s, want an hour", left)
+		t.Errorf("it is valid for %s, want an hour", left)
 	}
 
 	if err := cert.CheckSignatureFrom(ca.Certificate); err != nil || !slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {

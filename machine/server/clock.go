@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// ntpTimeout of one question.
+// ntpTimeout is the timeout of one query.
 const ntpTimeout = 5 * time.Second
 
 type timeService struct {
@@ -33,71 +33,74 @@ type timeService struct {
 	server *Server
 }
 
-// Time implements time.TimeService: it asks the first of the machine's own time servers that answers.
+// Time implements time.TimeService. It queries the machine's own time servers in order until one answers.
 func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.TimeResponse, error) {
-	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, s.server.State, "", network.TimeServerID)
+	servers, err := s.servers(ctx)
 	if err != nil {
-		return nil, status.Errorf(codes.Internal, "time: %v", err)
+		return nil, err
 	}
 
-	if servers == nil || len(servers.TypedSpec().NTPServers) == 0 {
+	if len(servers) == 0 {
 		return nil, status.Error(codes.FailedPrecondition, "time: the machine has no time servers; name one in its configuration, or in the call")
 	}
 
-	var errs []error
-
-	for _, server := range servers.TypedSpec().NTPServers {
-		reply, err := askTime(ctx, server)
-		if err == nil {
-			return reply, nil
-		}
-
-		errs = append(errs, err)
-
-		if ctx.Err() != nil {
-			break
-		}
-	}
-
-	return nil, timeError(ctx, errors.Join(errs...))
+	return firstTime(ctx, servers...)
 }
 
-// TimeCheck implements time.TimeService. Readers, whom anybody is in maintenance mode, name one of the machine's own servers:
-// they shall not have it send packets wherever they like.
+// TimeCheck implements time.TimeService. Readers may name only the machine's own servers: in maintenance mode everyone is a
+// reader, and must not be able to send packets to any address.
 func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (*timeapi.TimeResponse, error) {
 	if req.GetServer() == "" {
 		return nil, status.Error(codes.InvalidArgument, "time: name the server to compare with")
 	}
 
 	if roles := rolesFrom(ctx); !slices.ContainsFunc(operators, func(r string) bool { return slices.Contains(roles, r) }) {
-		own, err := typed.Find[network.TimeServerStatusSpec](ctx, s.server.State, "", network.TimeServerID)
+		own, err := s.servers(ctx)
 		if err != nil {
-			return nil, status.Errorf(codes.Internal, "time: %v", err)
+			return nil, err
 		}
 
-		if own == nil || !slices.Contains(own.TypedSpec().NTPServers, req.GetServer()) {
-			return nil, status.Errorf(codes.PermissionDenied, "time: %.200q is not a time server of this machine (talosctl get timeservers): for another it takes one of the roles %s",
+		if !slices.Contains(own, req.GetServer()) {
+			return nil, status.Errorf(codes.PermissionDenied, "time: %.200q is not a time server of this machine (talosctl get timeservers): another server requires one of the roles %s",
 				req.GetServer(), strings.Join(operators, ", "))
 		}
 	}
 
-	reply, err := askTime(ctx, req.GetServer())
-	if err != nil {
-		return nil, timeError(ctx, err)
-	}
-
-	return reply, nil
+	return firstTime(ctx, req.GetServer())
 }
 
-func timeError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return status.FromContextError(ctx.Err()).Err()
+// servers returns the machine's own time servers.
+func (s *timeService) servers(ctx context.Context) ([]string, error) {
+	var own network.TimeServerStatusSpec
+
+	if found := typed.Read(ctx, s.server.State, network.TimeServerID, &own); found.Err != nil {
+		return nil, failed("time", found.Err)
 	}
 
-	return status.Errorf(codes.Unavailable, "time: %v", err)
+	return own.NTPServers, nil
 }
 
-func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {
+// firstTime queries the servers in order until one answers.
+func firstTime(ctx context.Context, servers ...string) (*timeapi.TimeResponse, error) {
+	var errs []error
+
+	for _, server := range servers {
+		reply, err := queryTime(ctx, server)
+		if err == nil {
+			return reply, nil
+		}
+
+		if ctx.Err() != nil {
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+
+		errs = append(errs, err)
+	}
+
+	return nil, status.Errorf(codes.Unavailable, "time: %v", errors.Join(errs...))
+}
+
+func queryTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, ntpTimeout)
 	defer cancel()
 
@@ -106,7 +109,7 @@ func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) 
 		Dialer: func(_, remote string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "udp", remote)
 			if err == nil {
-				// The library knows no context; it sees a closed connection. It has its own answer by the time the call ends.
+				// The library takes no context, but notices a closed connection.
 				context.AfterFunc(ctx, func() { conn.Close() })
 			}
 
@@ -118,7 +121,7 @@ func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) 
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", server, err)
+		return nil, fmt.Errorf("query %s: %w", server, err)
 	}
 
 	local := time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// runTimeServer answers as an NTP server whose clock is ahead.
+// runTimeServer runs an NTP server whose clock is ahead.
 func runTimeServer(t *testing.T, ahead time.Duration) string {
 	t.Helper()
 
@@ -86,7 +86,7 @@ func TestTime(t *testing.T) {
 		t.Errorf("no servers: got %v", err)
 	}
 
-	// Nothing listens at the first.
+	// Nothing listens on the first address.
 	closed, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestTimeErrors(t *testing.T) {
 		}
 	}
 
-	// A server that is silent keeps nobody who does not want to wait, once it is asked.
+	// A silent server does not block a caller who cancels.
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"google.golang.org/grpc/codes"
@@ -14,11 +13,12 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/config"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 )
 
-// ApplyConfiguration implements machine.MachineService. AUTO is NO_REBOOT: nothing that a configuration can say needs
-// the machine to restart.
+// ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot.
 func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	change := config.Change{
 		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
@@ -41,23 +41,25 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 
 		mode = machine.ApplyConfigurationRequest_NO_REBOOT
 	default:
-		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is not known; use auto, no-reboot, staged or try", mode)
+		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is unknown; use auto, no-reboot, staged or try", mode)
 	}
 
 	applied, err := s.Config.Apply(ctx, change)
-
-	switch {
-	case err == nil:
-		return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
-			Warnings: applied.Warnings, Mode: mode, ModeDetails: applied.Details,
-		}}}, nil
-	case errors.Is(err, config.ErrInvalid):
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, config.ErrDenied):
-		return nil, status.Error(codes.PermissionDenied, err.Error())
-	case errors.Is(err, config.ErrNotReady):
-		return nil, status.Error(codes.FailedPrecondition, err.Error())
-	default:
-		return nil, status.Errorf(codes.Internal, "apply: %v", err)
+	if err != nil {
+		return nil, refused("apply", err)
 	}
+
+	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
+		Warnings: applied.Warnings, Mode: mode, ModeDetails: applied.Details,
+	}}}, nil
+}
+
+// configuration returns the active configuration, for an operation that needs one.
+func (s *Server) configuration(ctx context.Context, operation string) (*view.Config, error) {
+	cfg, err := fromconfig.Active(ctx, s.State)
+	if err == nil && cfg == nil {
+		err = status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", operation)
+	}
+
+	return cfg, err
 }

@@ -38,7 +38,7 @@ const (
 	try    = machine.ApplyConfigurationRequest_TRY
 )
 
-// TestApplyConfiguration walks one machine through its configurations; each refusal leaves it as it was.
+// TestApplyConfiguration applies a sequence of configurations to one machine. A refused one changes nothing.
 func TestApplyConfiguration(t *testing.T) {
 	b := newBench(t)
 	b.runConfig(t)
@@ -51,7 +51,7 @@ func TestApplyConfiguration(t *testing.T) {
 
 	for _, text := range []string{second, wrongType, unknownKey, noCA} {
 		if text == first {
-			t.Fatal("the example has changed: there is nothing to edit in it")
+			t.Fatal("the example has changed: the text to edit is missing")
 		}
 	}
 
@@ -97,7 +97,7 @@ func TestApplyConfiguration(t *testing.T) {
 		{"another's mode", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: 77, Data: []byte(first)}, codes.InvalidArgument, "mode 77", false, false},
 		{"dry run in maintenance", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(first), DryRun: true}, codes.OK, "Dry run", false, false},
 		{"an old client in maintenance", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(first)}, codes.OK, "without a reboot", true, true},
-		{"anybody, afterwards", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.PermissionDenied, "client certificate", false, false},
+		{"a reader, afterwards", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.PermissionDenied, "client certificate", false, false},
 		{"with a reboot", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(second)}, codes.Unimplemented, "reboot", false, false},
 		{"another type of machine", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: configtest.Worker(t)}, codes.InvalidArgument, "type", false, false},
 		{"dry run", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second), DryRun: true}, codes.OK, "clusterName: other-", false, false},
@@ -132,11 +132,11 @@ func TestApplyConfiguration(t *testing.T) {
 		}
 
 		if active() != current {
-			t.Errorf("%s: the active configuration is another than before", tt.name)
+			t.Errorf("%s: the active configuration has changed", tt.name)
 		}
 
 		if stored() != onDisk {
-			t.Errorf("%s: the stored configuration is another than before", tt.name)
+			t.Errorf("%s: the stored configuration has changed", tt.name)
 		}
 	}
 }

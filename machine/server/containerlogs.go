@@ -20,12 +20,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// followInterval is how often a followed file is looked at for more.
+// followInterval is how often a followed file is read again.
 const followInterval = 300 * time.Millisecond
 
 // containerLogs sends the log of a pod's container, whose id is NAMESPACE/POD:CONTAINER, optionally with a further
@@ -60,7 +59,7 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 		case <-time.After(followInterval):
 		}
 
-		// The kubelet begins a new file when one is full, and when the container is started again.
+		// The kubelet starts a new file when one is full, and when the container is restarted.
 		next, err := nextLog(root, f, id)
 		if err != nil {
 			return status.Errorf(codes.Internal, "logs of %q: %v", id, err)
@@ -80,8 +79,8 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 	}
 }
 
-// openBelow opens a regular file that is below the root, whatever symbolic links there are: a pod that may write there
-// cannot have its readers see other files of the machine, or wait for a FIFO.
+// openBelow opens a regular file below the root without leaving the root by a symbolic link: a pod that may write there
+// must not be able to show other files of the machine, or to block a reader with a FIFO.
 func openBelow(root, path string) (*os.File, error) {
 	below, err := os.OpenRoot(root)
 	if err != nil {
@@ -113,7 +112,7 @@ func openBelow(root, path string) (*os.File, error) {
 	return f, nil
 }
 
-// openLog opens a file at the first of its last lines; at its start, if their number is negative.
+// openLog opens a file and seeks to the first of its last lines, or to its start if their number is negative.
 func openLog(root, path string, lines int) (*os.File, error) {
 	f, err := openBelow(root, path)
 	if err != nil || lines < 0 {
@@ -134,7 +133,7 @@ func openLog(root, path string, lines int) (*os.File, error) {
 	return f, nil
 }
 
-// lastLines returns where the last lines of a file begin. It goes backwards, a block at a time.
+// lastLines returns the offset of the last lines of a file. It reads backwards, one block at a time.
 func lastLines(f *os.File, lines int) (int64, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil || lines == 0 {
@@ -152,7 +151,7 @@ func lastLines(f *os.File, lines int) (int64, error) {
 		}
 
 		for i := n - 1; i >= 0; i-- {
-			// The end of the last line begins none.
+			// No line starts after the last newline of the file.
 			if block[i] != '\n' || offset+i == end-1 {
 				continue
 			}
@@ -166,11 +165,11 @@ func lastLines(f *os.File, lines int) (int64, error) {
 	return 0, nil
 }
 
-// nextLog opens the file that has taken the place of f as the latest of a container, or returns nil.
+// nextLog opens the latest log file of a container, or returns nil if that is still f.
 func nextLog(root string, f *os.File, id string) (*os.File, error) {
 	path, err := findPodLog(root, id)
 	if err != nil {
-		return nil, nil // the pod is gone, or between two files
+		return nil, nil // the pod was removed, or is between two files
 	}
 
 	next, err := openBelow(root, path)
@@ -198,9 +197,9 @@ func nextLog(root string, f *os.File, id string) (*os.File, error) {
 	return next, nil
 }
 
-// sendRest of a file.
+// sendRest sends the rest of a file.
 func sendRest(f *os.File, send func([]byte) error) error {
-	return fileError("read "+f.Name(), sendReader(f, func(d *common.Data) error { return send(d.GetBytes()) }))
+	return fileError("read "+f.Name(), sendReader(f, send))
 }
 
 func findPodLog(root, id string) (string, error) {
@@ -208,7 +207,7 @@ func findPodLog(root, id string) (string, error) {
 	pod, container, hasContainer := strings.Cut(rest, ":")
 	container, _, _ = strings.Cut(container, ":")
 
-	// The container alone is a folder's whole name, and must be one.
+	// The container's name is a whole path element.
 	if !ok || !hasContainer || !filepath.IsLocal(container) || container == "." || strings.ContainsAny(namespace+pod+container, "/*?[\\") {
 		return "", status.Errorf(codes.InvalidArgument, "logs of %q: the id of a container is NAMESPACE/POD:CONTAINER", id)
 	}
@@ -218,7 +217,7 @@ func findPodLog(root, id string) (string, error) {
 		return "", status.Errorf(codes.NotFound, "logs of %q: there is no such container on this node", id)
 	}
 
-	// The newest is the one with the most restarts, of the pod that was made last.
+	// The newest file is the one with the most restarts, of the pod that was created last.
 	return slices.MaxFunc(files, func(a, b string) int {
 		if d := modified(filepath.Dir(filepath.Dir(a))).Compare(modified(filepath.Dir(filepath.Dir(b)))); d != 0 {
 			return d

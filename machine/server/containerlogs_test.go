@@ -35,8 +35,8 @@ func TestLastLines(t *testing.T) {
 		{"none, with an unfinished one", "a\nb", 0, ""},
 		{"one", "a\nb\nc\n", 1, "c\n"},
 		{"two", "a\nb\nc\n", 2, "b\nc\n"},
-		{"as many as there are", "a\nb\nc\n", 3, "a\nb\nc\n"},
-		{"more than there are", "a\nb\nc\n", 4, "a\nb\nc\n"},
+		{"all of them", "a\nb\nc\n", 3, "a\nb\nc\n"},
+		{"more than exist", "a\nb\nc\n", 4, "a\nb\nc\n"},
 		{"an unfinished one", "a\nb", 1, "b"},
 		{"before an unfinished one", "a\nb\nc", 2, "b\nc"},
 		{"empty lines", "\n\n\n", 2, "\n\n"},
@@ -62,7 +62,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TestContainerLogsStayBelow has a pod with the folder of the logs put something else there than logs.
+// TestContainerLogsStayBelow: a pod with access to the folder of logs puts other files there.
 func TestContainerLogsStayBelow(t *testing.T) {
 	root, secret := t.TempDir(), filepath.Join(t.TempDir(), "0.log")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
@@ -74,7 +74,7 @@ func TestContainerLogsStayBelow(t *testing.T) {
 	for name, plant := range map[string]func() error{
 		"a link to a file elsewhere":  func() error { return os.Symlink(secret, path) },
 		"a link upwards":              func() error { return os.Symlink("../../../../../../etc/passwd", path) },
-		"a FIFO that nobody writes":   func() error { return unix.Mkfifo(path, 0o600) },
+		"a FIFO without a writer":     func() error { return unix.Mkfifo(path, 0o600) },
 		"a folder":                    func() error { return os.Mkdir(path, 0o700) },
 		"a link to a device":          func() error { return os.Symlink("/dev/zero", path) },
 		"a link that leads to itself": func() error { return os.Symlink("0.log", path) },
@@ -94,8 +94,8 @@ func TestContainerLogsStayBelow(t *testing.T) {
 	}
 }
 
-// TestContainerLogsFollow goes through what the kubelet does to the files: it adds lines, begins a new file when one is full,
-// and another when the container is started again.
+// TestContainerLogsFollow does what the kubelet does to log files: it appends lines, starts a new file when one is full, and another
+// when the container is restarted.
 func TestContainerLogsFollow(t *testing.T) {
 	b := newBench(t)
 	b.Root = t.TempDir()
@@ -165,7 +165,7 @@ func TestContainerLogsFollow(t *testing.T) {
 	until("two\nthree\nthe last of the file\nfour\nstarted again\n")
 }
 
-// FuzzIDs holds that what a caller names stays below the folder of the pods' logs, and that no id is a panic.
+// FuzzIDs checks that no id leads out of the folder of pod logs, or panics.
 func FuzzIDs(f *testing.F) {
 	for _, id := range []string{"kube-system/coredns-a:coredns", "../../x:y", "a/b:c:d", "", "/:", "a/..:..", "a/b:\x00", "[/]:*"} {
 		f.Add(id)

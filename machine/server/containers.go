@@ -7,7 +7,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,14 +16,14 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// Containers implements machine.MachineService. Pods' containers are found through containerd like any other, whatever
-// driver is asked for: its labels have all that the kubelet's interface would tell.
+// Containers implements machine.MachineService. Whatever the driver in the request, pods' containers are listed through
+// containerd: its labels have all that the kubelet's interface would report.
 func (s *Server) Containers(ctx context.Context, req *machine.ContainersRequest) (*machine.ContainersResponse, error) {
 	all, err := inventory(s, func(i *container.Inventory) ([]container.Listed, error) {
 		return i.List(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
 	})
 	if err != nil {
-		return nil, containerError("containers", err)
+		return nil, containerdError("containers", err)
 	}
 
 	reply := &machine.Container{}
@@ -45,7 +44,7 @@ func (s *Server) Stats(ctx context.Context, req *machine.StatsRequest) (*machine
 		return i.Usage(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
 	})
 	if err != nil {
-		return nil, containerError("container statistics", err)
+		return nil, containerdError("container statistics", err)
 	}
 
 	reply := &machine.Stats{}
@@ -59,8 +58,8 @@ func (s *Server) Stats(ctx context.Context, req *machine.StatsRequest) (*machine
 	return &machine.StatsResponse{Messages: []*machine.Stats{reply}}, nil
 }
 
-// Restart implements machine.MachineService. It returns when the container has ended; whoever keeps it running, the
-// system or the kubelet, starts it anew.
+// Restart implements machine.MachineService. It returns when the container has ended; its owner, the system or the kubelet,
+// starts it again.
 func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*machine.RestartResponse, error) {
 	if req.GetId() == "" {
 		return nil, status.Error(codes.InvalidArgument, "restart: name the container")
@@ -70,13 +69,13 @@ func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*mac
 		return struct{}{}, i.Restart(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem), req.GetId())
 	})
 	if err != nil {
-		return nil, containerError("restart", err)
+		return nil, containerdError("restart", err)
 	}
 
 	return &machine.RestartResponse{Messages: []*machine.Restart{{}}}, nil
 }
 
-// inventory has fn ask containerd.
+// inventory calls fn with a connection to containerd.
 func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, error) {
 	i, err := container.OpenInventory(cmp.Or(s.Containerd, layout.ContainerdSocket))
 	if err != nil {
@@ -87,23 +86,4 @@ func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, e
 	defer i.Close()
 
 	return fn(i)
-}
-
-func containerError(operation string, err error) error {
-	code := status.Code(err)
-
-	switch {
-	case errors.Is(err, container.ErrNoContainer):
-		code = codes.NotFound
-	case errors.Is(err, container.ErrNotRunning):
-		code = codes.FailedPrecondition
-	case errors.Is(err, container.ErrSandbox):
-		code = codes.InvalidArgument
-	case code == codes.Unknown:
-		code = codes.Internal
-	case code == codes.Unavailable:
-		return status.Errorf(code, "%s: containerd does not answer (see the service cri): %v", operation, err)
-	}
-
-	return status.Errorf(code, "%s: %v", operation, err)
 }

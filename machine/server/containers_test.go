@@ -32,7 +32,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// taskServer has the containers of one namespace.
+// taskServer serves the containers of one namespace.
 type taskServer struct {
 	tasks.UnimplementedTasksServer
 
@@ -70,7 +70,7 @@ func inNamespace(ctx context.Context) bool {
 	return md.Get(namespaces.GRPCHeader)[0] == "system"
 }
 
-// containerList is the other service.
+// containerList implements the other service.
 type containerList struct {
 	containers.UnimplementedContainersServer
 }

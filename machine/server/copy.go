@@ -18,15 +18,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// Copy implements machine.MachineService: a gzipped tar archive. When some files could not be read, the archive is whole
-// without them, and the stream ends with an error that names them.
+// Copy implements machine.MachineService: it sends a gzipped tar archive. Files that cannot be read are left out, and the
+// stream ends with an error that names them.
 func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	path := req.GetRootPath()
 	if err := absolute("copy", path); err != nil {
 		return err
 	}
 
-	out := bufio.NewWriterSize(sender{stream}, streamChunk)
+	out := bufio.NewWriterSize(sendWriter(func(p []byte) error { return stream.Send(&common.Data{Bytes: p}) }), streamChunk)
 
 	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
 	if err != nil {
@@ -45,21 +45,18 @@ func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServe
 	}
 
 	if skipped != nil {
-		return status.Errorf(codes.DataLoss, "copy %s: the archive is whole but for files of which %s", path, validText(skipped.Error()))
+		return status.Errorf(codes.DataLoss, "copy %s: the archive is complete except for files that could not be read: %s", path, validText(skipped.Error()))
 	}
 
 	return nil
 }
 
-// sender writes to a stream of bytes.
-type sender struct {
-	stream grpc.ServerStreamingServer[common.Data]
-}
+// sendWriter is an io.Writer that sends each write as one message. gRPC has encoded the bytes when the function returns.
+type sendWriter func([]byte) error
 
 // Write implements io.Writer.
-func (s sender) Write(p []byte) (int, error) {
-	// gRPC has encoded it when it returns.
-	if err := s.stream.Send(&common.Data{Bytes: p}); err != nil {
+func (send sendWriter) Write(p []byte) (int, error) {
+	if err := send(p); err != nil {
 		return 0, err
 	}
 

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// CPUFreqStats implements machine.MachineService, in kHz. A processor whose frequency is not the kernel's to set, as in a
+// CPUFreqStats implements machine.MachineService, in kHz. A processor whose frequency the kernel does not control, as in a
 // virtual machine, has an empty entry.
 func (s *Server) CPUFreqStats(context.Context, *emptypb.Empty) (*machine.CPUFreqStatsResponse, error) {
 	cpus, err := filepath.Glob(s.path("sys/devices/system/cpu/cpu[0-9]*"))
@@ -40,15 +40,15 @@ func (s *Server) CPUFreqStats(context.Context, *emptypb.Empty) (*machine.CPUFreq
 			CurrentFrequency: kernelNumber(cpu, "scaling_cur_freq"),
 			MinimumFrequency: kernelNumber(cpu, "scaling_min_freq"),
 			MaximumFrequency: kernelNumber(cpu, "scaling_max_freq"),
-			Governor:         kernelWord(cpu, "scaling_governor"),
+			Governor:         kernelText(cpu, "scaling_governor"),
 		})
 	}
 
 	return &machine.CPUFreqStatsResponse{Messages: []*machine.CPUsFreqStats{reply}}, nil
 }
 
-// kernelWord is what a file of the kernel says; one that is not there, or cannot be read now, says nothing.
-func kernelWord(dir, name string) string {
+// kernelText returns the content of a file in /sys, or "" if it cannot be read.
+func kernelText(dir, name string) string {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return ""
@@ -58,7 +58,7 @@ func kernelWord(dir, name string) string {
 }
 
 func kernelNumber(dir, name string) uint64 {
-	n, err := strconv.ParseUint(kernelWord(dir, name), 10, 64)
+	n, err := strconv.ParseUint(kernelText(dir, name), 10, 64)
 	if err != nil {
 		return 0
 	}

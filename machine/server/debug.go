@@ -29,11 +29,11 @@ type debugService struct {
 	*Server
 }
 
-// lastSignal of Linux, the last of the real-time ones.
+// lastSignal is the last real-time signal of Linux.
 const lastSignal = 64
 
-// ContainerRun implements machine.DebugService: a container that lives as long as the call, with the caller's terminal or pipes
-// attached.
+// ContainerRun implements machine.DebugService. The container lives as long as the call, and is attached to the caller's
+// terminal or pipes.
 func (s debugService) ContainerRun(stream debugStream) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s debugService) ContainerRun(stream debugStream) error {
 	attached := newAttached(ctx)
 	defer attached.input.Close()
 
-	// It ends with the stream, and waits for nothing that the container's end does not end.
+	// It ends with the stream or with the container.
 	guard.Go(func() error {
 		cancel(guard.Call(func() error { return attached.receive(stream) }))
 
@@ -59,7 +59,9 @@ func (s debugService) ContainerRun(stream debugStream) error {
 	})
 
 	spec.Stdin, spec.Signals, spec.Sizes = attached.input, attached.signals, attached.sizes
-	spec.Output = debugOutput{stream}
+	spec.Output = sendWriter(func(p []byte) error { // a slow caller holds the container up
+		return stream.Send(&machine.DebugContainerRunResponse{Response: &machine.DebugContainerRunResponse_StdoutData{StdoutData: p}})
+	})
 
 	err = s.withImages("debug", first.GetSpec().GetContainerd().GetNamespace(), func(images *container.Images) error {
 		if spec.Image, err = container.Reference(spec.Image); err != nil {
@@ -76,7 +78,7 @@ func (s debugService) ContainerRun(stream debugStream) error {
 		})
 	})
 
-	// What the caller is told is what was wrong with its message, not that the container was ended for it.
+	// An invalid message ends the container: return the reason, not the consequence.
 	if cause := context.Cause(ctx); status.Code(cause) == codes.InvalidArgument {
 		return cause
 	}
@@ -84,11 +86,11 @@ func (s debugService) ContainerRun(stream debugStream) error {
 	return err
 }
 
-// debugSpec reads the first message of the call, which says what to run.
+// debugSpec converts the first message of the call, which describes the container.
 func debugSpec(first *machine.DebugContainerRunRequest) (*container.Interactive, error) {
 	spec := first.GetSpec()
 	if spec == nil {
-		return nil, status.Error(codes.InvalidArgument, "debug: the first message has to say what to run (spec)")
+		return nil, status.Error(codes.InvalidArgument, "debug: the first message must describe the container (spec)")
 	}
 
 	c := &container.Interactive{Image: spec.GetImageName(), Args: spec.GetArgs(), Terminal: spec.GetTty()}
@@ -103,7 +105,7 @@ func debugSpec(first *machine.DebugContainerRunRequest) (*container.Interactive,
 
 	for name, value := range spec.GetEnv() {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			return nil, status.Errorf(codes.InvalidArgument, "debug: %.200q is not the name of a variable with a value", name)
+			return nil, status.Errorf(codes.InvalidArgument, "debug: %.200q is not a valid name and value of a variable", name)
 		}
 
 		c.Env = append(c.Env, name+"="+value)
@@ -111,14 +113,14 @@ func debugSpec(first *machine.DebugContainerRunRequest) (*container.Interactive,
 
 	for _, arg := range c.Args {
 		if strings.Contains(arg, "\x00") {
-			return nil, status.Errorf(codes.InvalidArgument, "debug: the argument %.200q has a zero byte in it", arg)
+			return nil, status.Errorf(codes.InvalidArgument, "debug: the argument %.200q contains a zero byte", arg)
 		}
 	}
 
 	return c, nil
 }
 
-// attached is what comes from the caller.
+// attached is the caller's side: input, signals and the size of the terminal.
 type attached struct {
 	ctx     context.Context
 	input   *io.PipeReader
@@ -134,8 +136,8 @@ func newAttached(ctx context.Context) *attached {
 	return a
 }
 
-// receive passes on what the caller sends. A container that takes nothing holds it up; it returns nil only when the
-// container has ended.
+// receive passes on what the caller sends, as fast as the container reads it. It returns nil only when the container has
+// ended.
 func (a *attached) receive(stream debugStream) error {
 	for {
 		message, err := stream.Recv()
@@ -165,7 +167,7 @@ func (a *attached) pass(message *machine.DebugContainerRunRequest) error {
 		}
 	case *machine.DebugContainerRunRequest_Signal:
 		if request.Signal < 1 || request.Signal > lastSignal {
-			return status.Errorf(codes.InvalidArgument, "debug: there is no signal %d: want 1 to %d", request.Signal, lastSignal)
+			return status.Errorf(codes.InvalidArgument, "debug: signal %d is out of range (1 to %d)", request.Signal, lastSignal)
 		}
 
 		select {
@@ -187,17 +189,4 @@ func (a *attached) pass(message *machine.DebugContainerRunRequest) error {
 	}
 
 	return nil
-}
-
-// debugOutput sends what a container writes. A slow caller holds the container up.
-type debugOutput struct{ stream debugStream }
-
-// Write implements io.Writer.
-func (o debugOutput) Write(p []byte) (int, error) {
-	err := o.stream.Send(&machine.DebugContainerRunResponse{Response: &machine.DebugContainerRunResponse_StdoutData{StdoutData: p}})
-	if err != nil {
-		return 0, err
-	}
-
-	return len(p), nil
 }

@@ -58,15 +58,15 @@ func TestDebugSpec(t *testing.T) {
 			name: "namespaces", first: runRequest(&machine.DebugContainerRunRequestSpec{ImageName: "i", Profile: namespaces}),
 			want: &container.Interactive{Image: "i"},
 		},
-		{name: "input first", first: typedRequest("x"), err: "the first message has to say what to run"},
-		{name: "nothing", first: &machine.DebugContainerRunRequest{}, err: "the first message has to say what to run"},
+		{name: "input first", first: typedRequest("x"), err: "the first message must describe the container"},
+		{name: "nothing", first: &machine.DebugContainerRunRequest{}, err: "the first message must describe the container"},
 		{name: "no profile", first: runRequest(&machine.DebugContainerRunRequestSpec{ImageName: "i"}), err: "profile 0 is unknown"},
 		{
-			name: "bad variable", err: `"A=B" is not the name`,
+			name: "bad variable", err: `"A=B" is not a valid name`,
 			first: runRequest(&machine.DebugContainerRunRequestSpec{Env: map[string]string{"A=B": "c"}, Profile: namespaces}),
 		},
 		{
-			name: "bad argument", err: "has a zero byte",
+			name: "bad argument", err: "contains a zero byte",
 			first: runRequest(&machine.DebugContainerRunRequestSpec{Args: []string{"a\x00b"}, Profile: namespaces}),
 		},
 	} {
@@ -85,7 +85,7 @@ func TestDebugSpec(t *testing.T) {
 	}
 }
 
-// calling is the side of a debug call that sends.
+// calling is the sending side of a debug call.
 type calling struct {
 	debugStream
 
@@ -103,24 +103,24 @@ func (c *calling) Recv() (*machine.DebugContainerRunRequest, error) {
 	return next, nil
 }
 
-// TestDebugMessages: what a caller sends arrives, the end of its input too; what cannot be meant is refused.
+// TestDebugMessages: messages of a caller are passed on, also the end of its input. Messages that are not valid are refused.
 func TestDebugMessages(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		messages []*machine.DebugContainerRunRequest
 		typed    string
-		told     []string
+		received []string
 		err      string
 	}{
 		{
 			name:     "all kinds",
 			messages: []*machine.DebugContainerRunRequest{sizeRequest(80, 24), typedRequest("ls\n"), signalRequest(2), typedRequest("exit\n"), sizeRequest(0, 65535)},
-			typed:    "ls\nexit\n", told: []string{"80x24", "interrupt", "0x65535"},
+			typed:    "ls\nexit\n", received: []string{"80x24", "interrupt", "0x65535"},
 		},
 		{name: "nothing"},
-		{name: "no signal", messages: []*machine.DebugContainerRunRequest{signalRequest(0)}, err: "there is no signal 0"},
-		{name: "a signal beyond", messages: []*machine.DebugContainerRunRequest{typedRequest("x"), signalRequest(65)}, typed: "x", err: "there is no signal 65"},
-		{name: "a size beyond", messages: []*machine.DebugContainerRunRequest{sizeRequest(65536, 1)}, err: "a terminal of 65536 by 1"},
+		{name: "no signal", messages: []*machine.DebugContainerRunRequest{signalRequest(0)}, err: "signal 0 is out of range"},
+		{name: "a signal out of range", messages: []*machine.DebugContainerRunRequest{typedRequest("x"), signalRequest(65)}, typed: "x", err: "signal 65 is out of range"},
+		{name: "a size out of range", messages: []*machine.DebugContainerRunRequest{sizeRequest(65536, 1)}, err: "a terminal of 65536 by 1"},
 		{name: "a size below", messages: []*machine.DebugContainerRunRequest{sizeRequest(1, -1)}, err: "a terminal of 1 by -1"},
 		{name: "a second spec", messages: []*machine.DebugContainerRunRequest{runRequest(nil)}, err: "after the first: want input, a signal or a size"},
 		{name: "nothing in it", messages: []*machine.DebugContainerRunRequest{{}}, err: "after the first: want input, a signal or a size"},
@@ -140,14 +140,14 @@ func TestDebugMessages(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- a.receive(&calling{messages: tt.messages}) }()
 
-				var told []string
+				var received []string
 
-				for range tt.told {
+				for range tt.received {
 					select {
 					case signal := <-a.signals:
-						told = append(told, signal.String())
+						received = append(received, signal.String())
 					case size := <-a.sizes:
-						told = append(told, fmt.Sprintf("%dx%d", size.Width, size.Height))
+						received = append(received, fmt.Sprintf("%dx%d", size.Width, size.Height))
 					}
 				}
 
@@ -170,8 +170,8 @@ func TestDebugMessages(t *testing.T) {
 				a.input.Close()
 				synctest.Wait()
 
-				if diff := cmp.Diff(tt.told, told); diff != "" || typed.String() != tt.typed {
-					t.Errorf("got input %q, want %q; told (-want +got):\n%s", typed.String(), tt.typed, diff)
+				if diff := cmp.Diff(tt.received, received); diff != "" || typed.String() != tt.typed {
+					t.Errorf("got input %q, want %q; received (-want +got):\n%s", typed.String(), tt.typed, diff)
 				}
 			})
 		})

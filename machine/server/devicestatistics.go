@@ -20,8 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// DiskStats implements machine.MachineService. The total is over all that the kernel counts: disks, their partitions, and
-// what is composed of them.
+// DiskStats implements machine.MachineService. The total covers all block devices of the kernel: disks, partitions, and
+// devices composed of them.
 func (s *Server) DiskStats(context.Context, *emptypb.Empty) (*machine.DiskStatsResponse, error) {
 	open := func(proc string) (blockdevice.FS, error) { return blockdevice.NewFS(proc, s.path("sys")) }
 
@@ -74,7 +74,7 @@ func (s *Server) NetworkDeviceStats(context.Context, *emptypb.Empty) (*machine.N
 	return &machine.NetworkDeviceStatsResponse{Messages: []*machine.NetworkDeviceStats{reply}}, nil
 }
 
-// addNumbers adds each number of one message to that of another of its kind.
+// addNumbers adds the numbers of a message to those of another message of the same type.
 func addNumbers(total, m proto.Message) {
 	sum := total.ProtoReflect()
 

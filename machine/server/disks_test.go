@@ -56,7 +56,7 @@ func TestDisks(t *testing.T) {
 	}
 }
 
-// newSys makes a sysfs of a disk with two partitions, one that is read-only and a volume on the second partition of a third.
+// newSys creates a sysfs with a disk with two partitions, a read-only disk, and a volume on the second partition of a third disk.
 func newSys(t *testing.T, root string) {
 	t.Helper()
 
@@ -81,7 +81,7 @@ func newSys(t *testing.T, root string) {
 	}
 }
 
-// None of these may reach a device: there are none of these names.
+// None of these calls may reach a device; no device has these names.
 func TestWipeRefused(t *testing.T) {
 	b := newBench(t)
 	b.Root = t.TempDir()
@@ -101,12 +101,12 @@ func TestWipeRefused(t *testing.T) {
 		{"no such device", []*storage.BlockDeviceWipeDescriptor{{Device: "vdz"}}, codes.NotFound, `"vdz"`},
 		{"a path", []*storage.BlockDeviceWipeDescriptor{{Device: "../vda"}}, codes.NotFound, `"../vda"`},
 		{"no name", []*storage.BlockDeviceWipeDescriptor{{}}, codes.NotFound, `""`},
-		{"a method of tomorrow", []*storage.BlockDeviceWipeDescriptor{{Device: "vda1", Method: 7}}, codes.InvalidArgument, "method 7"},
-		{"a partition that is none", []*storage.BlockDeviceWipeDescriptor{{Device: "vdc", DropPartition: true}}, codes.InvalidArgument, "no partition"},
+		{"an unknown method", []*storage.BlockDeviceWipeDescriptor{{Device: "vda1", Method: 7}}, codes.InvalidArgument, "method 7"},
+		{"a disk as a partition", []*storage.BlockDeviceWipeDescriptor{{Device: "vdc", DropPartition: true}}, codes.InvalidArgument, "not a partition"},
 		{"read-only", []*storage.BlockDeviceWipeDescriptor{{Device: "vdb"}}, codes.FailedPrecondition, "read-only"},
 		{"a volume", []*storage.BlockDeviceWipeDescriptor{{Device: "vda2"}}, codes.FailedPrecondition, "volume EPHEMERAL is on /dev/vda2"},
 		{"the disk of a volume", []*storage.BlockDeviceWipeDescriptor{{Device: "/dev/vda"}}, codes.FailedPrecondition, "volume EPHEMERAL"},
-		{"part of another", []*storage.BlockDeviceWipeDescriptor{{Device: "vdc"}}, codes.FailedPrecondition, "device dm-0 is made of it"},
+		{"part of another", []*storage.BlockDeviceWipeDescriptor{{Device: "vdc"}}, codes.FailedPrecondition, "it is part of device dm-0"},
 		{"one of two", []*storage.BlockDeviceWipeDescriptor{{Device: "vda1"}, {Device: "vda2"}}, codes.FailedPrecondition, "volume EPHEMERAL"},
 	} {
 		_, err := client.BlockDeviceWipe(as(t.Context(), contract.RoleAdmin), &storage.BlockDeviceWipeRequest{Devices: tt.devices})
@@ -116,7 +116,7 @@ func TestWipeRefused(t *testing.T) {
 	}
 }
 
-// TestRealWipe wipes a loop device with a partition, which it makes for itself.
+// TestRealWipe wipes a loop device with a partition, which it creates.
 func TestRealWipe(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -163,7 +163,7 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	if err := unix.Mount(loop+"p1", mounted, "ext4", 0, ""); err == nil {
-		t.Error("the file system is still there")
+		t.Error("the file system still exists")
 	}
 
 	if err := call(&storage.BlockDeviceWipeDescriptor{Device: name + "p1", Method: storage.BlockDeviceWipeDescriptor_ZEROES, DropPartition: true}); err != nil {
@@ -171,7 +171,7 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	if _, err := os.Stat("/sys/class/block/" + name + "p1"); !os.IsNotExist(err) {
-		t.Errorf("the partition: got %v, want it gone", err)
+		t.Errorf("the partition: got %v, want it removed", err)
 	}
 
 	all, err := os.ReadFile(image)
@@ -188,11 +188,11 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	if all, err = os.ReadFile(image); err != nil || len(bytes.Trim(all, "\x00")) != 0 {
-		t.Errorf("the disk has still %d bytes, %v", len(bytes.Trim(all, "\x00")), err)
+		t.Errorf("the disk still has %d bytes, %v", len(bytes.Trim(all, "\x00")), err)
 	}
 }
 
-// newLoop makes a loop device with one partition.
+// newLoop creates a loop device with one partition.
 func newLoop(t *testing.T, image string, size int64) string {
 	t.Helper()
 
@@ -220,7 +220,7 @@ func newLoop(t *testing.T, image string, size int64) string {
 
 	out, err := exec.CommandContext(t.Context(), losetup, "-f", "--show", image).CombinedOutput()
 	if err != nil {
-		t.Skipf("no loop device can be had: %v: %s", err, out)
+		t.Skipf("no loop device: %v: %s", err, out)
 	}
 
 	loop := strings.TrimSpace(string(out))
@@ -234,7 +234,7 @@ func newLoop(t *testing.T, image string, size int64) string {
 	defer d.Close()
 
 	if err := d.AddPartition(1, p.First*512, p.Sectors()*512); err != nil {
-		t.Skipf("the kernel takes no partitions: %v", err)
+		t.Skipf("the kernel accepts no partitions: %v", err)
 	}
 
 	if _, err := os.Stat(loop + "p1"); err != nil {
@@ -244,7 +244,7 @@ func newLoop(t *testing.T, image string, size int64) string {
 	return loop
 }
 
-// onlySys makes a sysfs with nothing but one disk and its partition: the machine's own are nobody's to wipe.
+// onlySys creates a sysfs with one disk and its partition, so that the test cannot wipe the computer's own.
 func onlySys(t *testing.T, root, name string) {
 	t.Helper()
 

@@ -16,9 +16,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// DiskUsage implements machine.MachineService: what each path takes on disk and, down to the depth (negative is no limit),
-// each folder in it; with all, each file, too. A threshold leaves out what is smaller or, when it is negative, larger. A
-// path that cannot be looked at has an error of its own, and the others their sizes.
+// DiskUsage implements machine.MachineService: the disk space of each path, of the folders in it down to the depth (a
+// negative depth has no limit) and, with all, of the files. A positive threshold leaves out smaller entries, a negative one
+// larger ones. A path that cannot be read has an error in its own message.
 func (s *Server) DiskUsage(req *machine.DiskUsageRequest, stream grpc.ServerStreamingServer[machine.DiskUsageInfo]) error {
 	paths := req.GetPaths()
 	if len(paths) == 0 {
@@ -56,7 +56,7 @@ func (s *Server) usage(ctx context.Context, path string, req *machine.DiskUsageR
 			return nil
 		}
 
-		// Of several paths, each one's own line says which it is.
+		// With several paths, the first line of each names the path.
 		if e.Depth == 0 && len(req.GetPaths()) > 1 {
 			m.RelativeName = validText(filepath.Clean(path))
 		}

@@ -51,20 +51,20 @@ func documented(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocumentedCallsAreThere makes every call with an empty request: what is documented to work is not answered with
-// Unimplemented, and what is not, with the sentence that is documented.
+// TestDocumentedCallsAreThere makes every call with an empty request. A call that is documented to work must not return
+// Unimplemented; any other must return the documented sentence.
 func TestDocumentedCallsAreThere(t *testing.T) {
 	table := documented(t)
 	b := newBench(t)
-	// Nothing of this computer.
+	// Nothing of this computer is used.
 	b.Root, b.Containerd = t.TempDir(), filepath.Join(t.TempDir(), "containerd.sock")
 
-	// Those that need more than an empty request to come to what they do.
+	// These calls need more than an empty request.
 	requests := map[string]proto.Message{
 		"machine.MachineService/ApplyConfiguration": &machine.ApplyConfigurationRequest{Mode: machine.ApplyConfigurationRequest_AUTO},
 	}
 
-	// It is refused before that without etcd, which is not here.
+	// Without etcd, which does not run here, it is refused earlier.
 	const leave = "machine.MachineService/EtcdLeaveCluster"
 
 	var all sync.WaitGroup
@@ -80,7 +80,7 @@ func TestDocumentedCallsAreThere(t *testing.T) {
 					request = more
 				}
 
-				// What works may wait for what does not come; what does not has nothing to wait for.
+				// A call that works may block; one that does not work must answer at once.
 				sentence, isNot := strings.CutPrefix(table[name], "not yet: ")
 				patience := map[bool]time.Duration{false: 2 * time.Second, true: time.Minute}[isNot]
 
@@ -107,8 +107,8 @@ func TestDocumentedCallsAreThere(t *testing.T) {
 	all.Wait()
 }
 
-// TestDocumentedNeeds makes every call to a machine in a container: those that are documented to need a machine are refused with
-// the sentence there, and no other is.
+// TestDocumentedNeeds makes every call to a machine in a container. The calls that are documented to need a machine must return the
+// documented sentence, and no other call may.
 func TestDocumentedNeeds(t *testing.T) {
 	table := documented(t)
 	b := newBench(t)
@@ -130,7 +130,7 @@ func TestDocumentedNeeds(t *testing.T) {
 			}
 
 			all.Go(func() {
-				// What is not refused may wait for what does not come.
+				// A call that is not refused may block.
 				patience := map[bool]time.Duration{false: 2 * time.Second, true: time.Minute}[needs]
 
 				ctx, cancel := context.WithTimeout(as(t.Context(), contract.RoleAdmin), patience)
@@ -149,18 +149,18 @@ func TestDocumentedNeeds(t *testing.T) {
 	all.Wait()
 
 	if count == 0 {
-		t.Error("no call needs a machine")
+		t.Error("no call is documented to need a machine")
 	}
 }
 
-// answer is the first of a call with one request.
+// answer returns the first answer of a call with one request.
 func answer(ctx context.Context, conn *grpc.ClientConn, method protoreflect.MethodDescriptor, name string, request proto.Message) error {
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: method.IsStreamingServer(), ClientStreams: method.IsStreamingClient()}, name)
 	if err != nil {
 		return err
 	}
 
-	// Whatever goes wrong here, the answer says it.
+	// The answer has the error of a failed send.
 	if err := errors.Join(stream.SendMsg(request), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -16,73 +16,62 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// etcdTimeout is how long etcd may take to answer a call. Those that go through a whole database have
-// etcdMaintenanceTimeout.
+// etcdTimeout is how long etcd may take to answer. Calls that read or write the whole database have etcdMaintenanceTimeout.
 const (
 	etcdTimeout            = 15 * time.Second
 	etcdMaintenanceTimeout = 10 * time.Minute
 )
 
-// etcdEndpoint is the member of this node.
+// etcdEndpoint is this node's member.
 var etcdEndpoint = contract.EtcdURL
 
 // etcdCall runs fn with a connection to the local member; what names the call in errors.
-func (s *Server) etcdCall(ctx context.Context, what string, timeout time.Duration, fn func(context.Context, *clientv3.Client) error) error {
+func etcdCall[T any](
+	ctx context.Context, s *Server, what string, timeout time.Duration, fn func(context.Context, *clientv3.Client) (T, error),
+) (answer T, err error) {
 	root, certs, err := s.etcdSecrets(ctx, what)
 	if err != nil {
-		return err
+		return answer, err
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	client, err := etcdclient.New(ctx, *root, *certs, etcdEndpoint)
+	client, err := etcdclient.New(ctx, root, certs, etcdEndpoint)
 	if err != nil {
-		return status.Errorf(codes.Internal, "%s: %v", what, err)
+		return answer, status.Errorf(codes.Internal, "%s: %v", what, err)
 	}
 	defer client.Close()
 
-	return etcdError(what, timeout, fn(ctx, client))
+	answer, err = fn(ctx, client)
+
+	return answer, etcdError(what, timeout, err)
 }
 
-// etcdSecrets are there on a control plane node that has a configuration.
-func (s *Server) etcdSecrets(ctx context.Context, what string) (*secrets.EtcdRootSpec, *secrets.EtcdCertsSpec, error) {
-	cfg, err := fromconfig.Active(ctx, s.State)
+// etcdSecrets returns the certificates for etcd, which exist on a configured control plane node.
+func (s *Server) etcdSecrets(ctx context.Context, what string) (root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, err error) {
+	cfg, err := s.configuration(ctx, what)
 	if err != nil {
-		return nil, nil, err
-	}
-
-	if cfg == nil {
-		return nil, nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
+		return root, certs, err
 	}
 
 	if !cfg.Type().IsControlPlane() {
-		return nil, nil, status.Errorf(codes.FailedPrecondition, "%s: etcd runs on control plane nodes only; ask one of those", what)
+		return root, certs, status.Errorf(codes.FailedPrecondition, "%s: etcd runs on control plane nodes only; call one of those", what)
 	}
 
-	root, err := typed.Find[secrets.EtcdRootSpec](ctx, s.State, "", secrets.EtcdRootID)
-	if err != nil {
-		return nil, nil, err
+	ready, err := typed.All(typed.Read(ctx, s.State, secrets.EtcdRootID, &root), typed.Read(ctx, s.State, secrets.EtcdID, &certs))
+	if err == nil && !ready {
+		err = status.Errorf(codes.Unavailable, "%s: the certificates for etcd are not issued yet; see: talosctl get etcdsecrets", what)
 	}
 
-	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, s.State, "", secrets.EtcdID)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	if root == nil || certs == nil {
-		return nil, nil, status.Errorf(codes.Unavailable, "%s: the certificates for etcd are not made yet; see: talosctl get etcdsecrets", what)
-	}
-
-	return root.TypedSpec(), certs.TypedSpec(), nil
+	return root, certs, err
 }
 
-// etcdError says what etcd answered, with etcd's own code where it has one.
+// etcdError returns the error of a call to etcd, with etcd's own code if it has one.
 func etcdError(what string, timeout time.Duration, err error) error {
 	var answered rpctypes.EtcdError
 
@@ -95,16 +84,14 @@ func etcdError(what string, timeout time.Duration, err error) error {
 		return status.FromContextError(err).Err()
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
 		return status.Errorf(codes.DeadlineExceeded,
-			"%s: etcd did not answer within %s: it does not run, or it has lost its quorum; see: talosctl service etcd, talosctl logs etcd", what, timeout)
+			"%s: etcd did not answer within %s: it is not running, or has no quorum; see: talosctl service etcd, talosctl logs etcd", what, timeout)
 	}
 
-	st, ok := status.FromError(err)
-
-	switch {
+	switch st, ok := status.FromError(err); {
 	case !ok:
 		return status.Errorf(codes.Internal, "%s: %v", what, err)
 	case st.Code() == codes.Unavailable:
-		return status.Errorf(codes.Unavailable, "%s: etcd is not there: %s; see: talosctl service etcd", what, st.Message())
+		return status.Errorf(codes.Unavailable, "%s: etcd does not answer: %s; see: talosctl service etcd", what, st.Message())
 	default:
 		return status.Errorf(st.Code(), "%s: %s", what, st.Message())
 	}

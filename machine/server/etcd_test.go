@@ -34,7 +34,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// etcdPKI gives the machine its certificates for etcd, and returns the authority.
+// etcdPKI writes the machine's certificates for etcd to the state, and returns the authority.
 func etcdPKI(t *testing.T, b *bench) *pki.CA {
 	t.Helper()
 
@@ -164,7 +164,7 @@ func TestEtcd(t *testing.T) {
 
 			return err
 		}, codes.FailedPrecondition, "the only member"},
-		{"remove nobody", func() error {
+		{"remove an unknown member", func() error {
 			_, err := b.machine.EtcdRemoveMemberByID(ctx, &machine.EtcdRemoveMemberByIDRequest{MemberId: 7})
 
 			return err
@@ -179,7 +179,7 @@ func TestEtcd(t *testing.T) {
 
 			return err
 		}, codes.FailedPrecondition, "no other member"},
-		{"downgrade to nonsense", func() error {
+		{"downgrade to an invalid version", func() error {
 			_, err := b.machine.EtcdDowngradeValidate(ctx, &machine.EtcdDowngradeValidateRequest{Version: "old"})
 
 			return err
@@ -201,7 +201,7 @@ func TestEtcd(t *testing.T) {
 		t.Errorf("cancel a downgrade: got %q, %v", v, err)
 	}
 
-	// A learner may go at any time.
+	// A learner may leave at any time.
 	_, err = etcdClient(t, b).MemberAddAsLearner(ctx, []string{"https://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func etcdClient(t *testing.T, b *bench) *clientv3.Client {
 		t.Fatal(err)
 	}
 
-	c, err := etcdclient.New(t.Context(), *root, *certs, etcdEndpoint)
+	c, err := etcdclient.New(t.Context(), root, certs, etcdEndpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func testEtcdAlarms(t *testing.T, b *bench, ctx context.Context, self uint64) {
 	}
 }
 
-// testEtcdSnapshot checks the checksum that etcd puts at the end: that of all before it.
+// testEtcdSnapshot checks the checksum at the end of a snapshot, which covers everything before it.
 func testEtcdSnapshot(t *testing.T, b *bench, ctx context.Context) {
 	if _, err := etcdClient(t, b).Put(ctx, "key", strings.Repeat("value", 100_000)); err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func testEtcdSnapshot(t *testing.T, b *bench, ctx context.Context) {
 
 	content, sum := raw[:len(raw)-sha256.Size], raw[len(raw)-sha256.Size:]
 	if got := sha256.Sum256(content); !bytes.Equal(got[:], sum) {
-		t.Error("the snapshot is not whole: its checksum differs")
+		t.Error("the snapshot is not complete: its checksum differs")
 	}
 }
 
@@ -321,7 +321,7 @@ func TestEtcdRefusals(t *testing.T) {
 	configure(t, b, configtest.Worker(t))
 	refused(codes.FailedPrecondition, "control plane nodes only")
 	configure(t, b, configtest.ControlPlane(t))
-	refused(codes.Unavailable, "certificates for etcd are not made yet")
+	refused(codes.Unavailable, "certificates for etcd are not issued yet")
 	etcdPKI(t, b)
 
 	standing := etcdEndpoint

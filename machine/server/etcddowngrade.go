@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// storageVersion is how etcd names a version of its storage.
+// storageVersion matches a version of etcd's storage.
 var storageVersion = regexp.MustCompile(`^v?[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$`)
 
 func (s *Server) etcdDowngrade(ctx context.Context, action clientv3.DowngradeAction, what, version string) (*machine.EtcdClusterDowngrade, error) {
@@ -24,20 +24,14 @@ func (s *Server) etcdDowngrade(ctx context.Context, action clientv3.DowngradeAct
 		return nil, status.Errorf(codes.InvalidArgument, "%s: %.40q is not a version: name one such as 3.5", what, version)
 	}
 
-	answer := &machine.EtcdClusterDowngrade{}
-
-	err := s.etcdCall(ctx, what, etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.Downgrade(ctx, action, version)
-		if err != nil {
-			return err
-		}
-
-		answer.ClusterVersion = resp.Version
-
-		return nil
+	resp, err := etcdCall(ctx, s, what, etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.DowngradeResponse, error) {
+		return c.Downgrade(ctx, action, version)
 	})
+	if err != nil {
+		return nil, err
+	}
 
-	return answer, err
+	return &machine.EtcdClusterDowngrade{ClusterVersion: resp.Version}, nil
 }
 
 // EtcdDowngradeValidate implements machine.MachineService.

@@ -18,78 +18,51 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// streamChunk is how much of a file or database is sent at once. With more than 32 KiB, gRPC takes a mebibyte for each
-// message on its way.
+// streamChunk is the size of the messages in which files and databases are sent. For more than 32 KiB, gRPC allocates a
+// mebibyte for each message in transit.
 const streamChunk = 31 << 10
 
 // EtcdStatus implements machine.MachineService.
 func (s *Server) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
-	member := &machine.EtcdMemberStatus{}
-
-	err := s.etcdCall(ctx, "status of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
-		st, err := c.Status(ctx, etcdEndpoint)
-		if err != nil {
-			return err
-		}
-
-		member = &machine.EtcdMemberStatus{
-			MemberId: st.Header.GetMemberId(), ProtocolVersion: st.Version, StorageVersion: st.StorageVersion,
-			DbSize: st.DbSize, DbSizeInUse: st.DbSizeInUse, Leader: st.Leader, IsLearner: st.IsLearner,
-			RaftIndex: st.RaftIndex, RaftTerm: st.RaftTerm, RaftAppliedIndex: st.RaftAppliedIndex, Errors: st.Errors,
-		}
-
-		return nil
+	st, err := etcdCall(ctx, s, "status of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.StatusResponse, error) {
+		return c.Status(ctx, etcdEndpoint)
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: member}}}, nil
+	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: &machine.EtcdMemberStatus{
+		MemberId: st.Header.GetMemberId(), ProtocolVersion: st.Version, StorageVersion: st.StorageVersion,
+		DbSize: st.DbSize, DbSizeInUse: st.DbSizeInUse, Leader: st.Leader, IsLearner: st.IsLearner,
+		RaftIndex: st.RaftIndex, RaftTerm: st.RaftTerm, RaftAppliedIndex: st.RaftAppliedIndex, Errors: st.Errors,
+	}}}}, nil
 }
 
 // EtcdAlarmList implements machine.MachineService.
 func (s *Server) EtcdAlarmList(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdAlarmListResponse, error) {
-	answer := &machine.EtcdAlarm{}
-
-	err := s.etcdCall(ctx, "list the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.AlarmList(ctx)
-		if err != nil {
-			return err
-		}
-
-		answer.MemberAlarms = memberAlarms(resp.Alarms)
-
-		return nil
+	resp, err := etcdCall(ctx, s, "list the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.AlarmResponse, error) {
+		return c.AlarmList(ctx)
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return &machine.EtcdAlarmListResponse{Messages: []*machine.EtcdAlarm{answer}}, nil
+	return &machine.EtcdAlarmListResponse{Messages: []*machine.EtcdAlarm{{MemberAlarms: memberAlarms(resp.Alarms)}}}, nil
 }
 
-// EtcdAlarmDisarm implements machine.MachineService: all alarms of all members.
+// EtcdAlarmDisarm implements machine.MachineService. It disarms all alarms of all members.
 func (s *Server) EtcdAlarmDisarm(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdAlarmDisarmResponse, error) {
-	answer := &machine.EtcdAlarmDisarm{}
-
-	err := s.etcdCall(ctx, "disarm the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.AlarmDisarm(ctx, &clientv3.AlarmMember{})
-		if err != nil {
-			return err
-		}
-
-		answer.MemberAlarms = memberAlarms(resp.Alarms)
-
-		return nil
+	resp, err := etcdCall(ctx, s, "disarm the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.AlarmResponse, error) {
+		return c.AlarmDisarm(ctx, &clientv3.AlarmMember{})
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return &machine.EtcdAlarmDisarmResponse{Messages: []*machine.EtcdAlarmDisarm{answer}}, nil
+	return &machine.EtcdAlarmDisarmResponse{Messages: []*machine.EtcdAlarmDisarm{{MemberAlarms: memberAlarms(resp.Alarms)}}}, nil
 }
 
-// memberAlarms have etcd's own numbers.
+// memberAlarms converts alarms; the numbers are etcd's own.
 func memberAlarms(alarms []*etcdserverpb.AlarmMember) []*machine.EtcdMemberAlarm {
 	var out []*machine.EtcdMemberAlarm
 	for _, a := range alarms {
@@ -99,12 +72,10 @@ func memberAlarms(alarms []*etcdserverpb.AlarmMember) []*machine.EtcdMemberAlarm
 	return out
 }
 
-// EtcdDefragment implements machine.MachineService. The member does not serve meanwhile.
+// EtcdDefragment implements machine.MachineService. The member does not serve while it runs.
 func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdDefragmentResponse, error) {
-	err := s.etcdCall(ctx, "defragment etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.Defragment(ctx, etcdEndpoint)
-
-		return err
+	_, err := etcdCall(ctx, s, "defragment etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.DefragmentResponse, error) {
+		return c.Defragment(ctx, etcdEndpoint)
 	})
 	if err != nil {
 		return nil, err
@@ -113,26 +84,28 @@ func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine
 	return &machine.EtcdDefragmentResponse{Messages: []*machine.EtcdDefragment{{}}}, nil
 }
 
-// EtcdSnapshot implements machine.MachineService: the database, with etcd's checksum at its end.
+// EtcdSnapshot implements machine.MachineService. It sends the database with etcd's checksum at the end.
 func (s *Server) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	return s.etcdCall(stream.Context(), "snapshot of etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) error {
+	_, err := etcdCall(stream.Context(), s, "snapshot of etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
 		snapshot, err := c.Snapshot(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer snapshot.Close()
 
-		return sendReader(snapshot, stream.Send)
+		return nil, sendReader(snapshot, func(b []byte) error { return stream.Send(&common.Data{Bytes: b}) })
 	})
+
+	return err
 }
 
-// sendReader sends what it reads in pieces, one at a time in memory: a slow receiver holds the reader up.
-func sendReader(r io.Reader, send func(*common.Data) error) error {
+// sendReader sends what it reads in chunks. It holds one chunk in memory, so a slow receiver slows the reader.
+func sendReader(r io.Reader, send func([]byte) error) error {
 	for buffer := make([]byte, streamChunk); ; {
 		n, err := io.ReadFull(r, buffer)
 
 		if n > 0 {
-			if err := send(&common.Data{Bytes: buffer[:n]}); err != nil {
+			if err := send(buffer[:n]); err != nil {
 				return err
 			}
 		}

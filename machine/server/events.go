@@ -5,7 +5,6 @@
 package server
 
 import (
-	"errors"
 	"time"
 
 	"google.golang.org/grpc"
@@ -32,12 +31,13 @@ func (s *Server) Events(req *machine.EventsRequest, stream grpc.ServerStreamingS
 		return stream.Send(w)
 	})
 
-	switch {
-	case errors.Is(err, events.ErrOverrun):
-		return status.Error(codes.ResourceExhausted, err.Error())
-	case err != nil && status.Code(err) == codes.Unknown:
-		return status.Error(codes.InvalidArgument, err.Error())
-	default:
-		return err
+	if _, known := knownCauses.code(err); known {
+		return refused("events", err)
 	}
+
+	if err != nil && status.Code(err) == codes.Unknown {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+
+	return err
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// newTree makes files of every kind.
+// newTree creates files of every kind.
 func newTree(t *testing.T) string {
 	t.Helper()
 
@@ -163,15 +163,15 @@ func TestRead(t *testing.T) {
 		{root + "/etc/deep/er/large", strings.Repeat("0123456789", 20_000), codes.OK},
 		{"/proc/self/comm", "server.test\n", codes.OK},
 		{root + "/etc", "directory", codes.InvalidArgument},
-		{root + "/fifo", "no regular file", codes.InvalidArgument},
-		{"/dev/zero", "no regular file", codes.InvalidArgument},
+		{root + "/fifo", "not a regular file", codes.InvalidArgument},
+		{"/dev/zero", "not a regular file", codes.InvalidArgument},
 		{root + "/none", "no such file", codes.NotFound},
 		{root + "/etc/hosts/none", "not a directory", codes.NotFound},
 		{"etc/hosts", "must be absolute", codes.InvalidArgument},
 		{"", "must be absolute", codes.InvalidArgument},
 		{"/" + strings.Repeat("a", 5000), "limit", codes.InvalidArgument},
 		{"/" + strings.Repeat("a", 300), "too long", codes.InvalidArgument},
-		{"/a\x00b", "NUL", codes.InvalidArgument},
+		{"/a\x00b", "zero byte", codes.InvalidArgument},
 	} {
 		stream, err := b.machine.Read(as(t.Context(), contract.RoleAdmin), &machine.ReadRequest{Path: tt.path})
 
@@ -186,7 +186,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A file that never ends is read only as long as somebody wants it.
+// An endless file is read only until the reader ends.
 func TestReadCancelled(t *testing.T) {
 	b, root := newBench(t), newTree(t)
 
@@ -259,7 +259,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Files of the kernel do not say how large they are, and some cannot be read: the archive has the rest.
+// Files of the kernel do not report their size, and some cannot be read: the archive contains the others.
 func TestCopyFromKernel(t *testing.T) {
 	b := newBench(t)
 
@@ -274,7 +274,7 @@ func TestCopyFromKernel(t *testing.T) {
 		t.Errorf("got %d files, tcp is %q", len(files), files["tcp"])
 	}
 
-	// Of the cgroups, some files are only for writing.
+	// Some files of cgroups are write-only.
 	stream, err = b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: "/sys/fs/cgroup"})
 
 	archive, err = text(t, stream, err)
@@ -296,7 +296,7 @@ func TestCopyFromKernel(t *testing.T) {
 func TestArchiveOfChangingFile(t *testing.T) {
 	root := newTree(t)
 
-	// It shrinks as soon as the archive has its first bytes.
+	// It shrinks after the archive has its first bytes.
 	w := writerFunc(func(p []byte) (int, error) {
 		if bytes.HasPrefix(p, []byte("0123")) {
 			return len(p), os.Truncate(root+"/etc/deep/er/large", 70_000)

@@ -42,7 +42,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// bench is machined's API on a real socket, with the state and services that it shows.
+// bench is machined's API on a real socket, with its state and services.
 type bench struct {
 	*Server
 
@@ -50,11 +50,11 @@ type bench struct {
 	cluster clusterapi.ClusterServiceClient
 	states  cosiapi.StateClient
 	conn    *grpc.ClientConn
-	// disk stands for the STATE partition.
+	// disk is the folder used as the STATE partition.
 	disk string
 }
 
-// newMeta is the META of a machine that never had a configuration.
+// newMeta is the META partition of a machine that never had a configuration.
 type newMeta struct{}
 
 func (newMeta) Get(sysmeta.Tag) ([]byte, error) { return nil, nil }
@@ -97,7 +97,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// define registers some types of the machine, so that they can be read over the API.
+// define registers some types of the machine, so that clients can read them.
 func (b *bench) define(t *testing.T) {
 	t.Helper()
 
@@ -120,7 +120,7 @@ func (b *bench) define(t *testing.T) {
 	}
 }
 
-// runConfig runs the controller that takes configurations, on a disk of its own.
+// runConfig runs the controller of configurations, with its own folder as disk.
 func (b *bench) runConfig(t *testing.T) {
 	t.Helper()
 
@@ -149,14 +149,14 @@ func (b *bench) runConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Before the controller holds the volume it takes no configuration.
+	// The controller accepts a configuration only when it holds the volume.
 	held := func(e state.Event) bool { return len(e.Resource.Metadata().Finalizers()) > 0 }
 	if _, err := b.State.WatchFor(t.Context(), mounted.Metadata().Pointer(), held); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// service has the supervisor run fn.
+// service makes the supervisor run fn.
 func (b *bench) service(t *testing.T, s supervisor.Service, fn func(context.Context, supervisor.Run) error) {
 	t.Helper()
 
@@ -175,7 +175,7 @@ func set[S resource.Spec](t *testing.T, b *bench, id string, spec S) {
 	}
 }
 
-// as makes calls in the name of someone with the roles, as apid does.
+// as returns a context for calls with the roles, as apid makes them.
 func as(ctx context.Context, roles ...string) context.Context {
 	md := metadata.MD{}
 	md.Set(contract.KeyRole, roles...)
@@ -183,13 +183,13 @@ func as(ctx context.Context, roles ...string) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// eventually waits for what a call shows only after a while.
+// eventually waits until done returns true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("still waiting for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

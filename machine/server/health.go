@@ -26,7 +26,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// defaultHealthWait is what clients ask for when their users say nothing.
+// defaultHealthWait is the default of clients.
 const defaultHealthWait = 20 * time.Minute
 
 // HealthCheck implements cluster.ClusterService.
@@ -78,8 +78,8 @@ func (s *Server) HealthCheck(req *clusterapi.HealthCheckRequest, stream grpc.Ser
 	}
 }
 
-// checkEndpoint refuses an endpoint of Kubernetes that is not one of this cluster by its configuration: whoever may ask for a
-// health check shall not send this node, with its certificate, wherever there is something to knock at.
+// checkEndpoint refuses an endpoint of Kubernetes that is not in the configuration of this cluster: a caller must not be able
+// to have this node connect to any address with its certificate.
 func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
 	if endpoint == "" {
 		return nil
@@ -92,7 +92,7 @@ func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
 
 	cfg, err := fromconfig.Active(ctx, s.State)
 	if err != nil || cfg == nil {
-		return err // there is no health either, which is said next
+		return err // healthSource reports it
 	}
 
 	hosts, ports := append([]string{"127.0.0.1", "localhost"}, cfg.APIServer().CertSANs...), []string{"6443"}
@@ -114,26 +114,22 @@ func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
 	}
 
 	if !slices.Contains(hosts, u.Hostname()) || !slices.Contains(ports, cmp.Or(u.Port(), "443")) {
-		return status.Errorf(codes.InvalidArgument, "health: Kubernetes endpoint %.200q is none of this cluster: name it in cluster.controlPlane.endpoint or "+
+		return status.Errorf(codes.InvalidArgument, "health: Kubernetes endpoint %.200q is not one of this cluster: add it to cluster.controlPlane.endpoint or "+
 			"cluster.apiServer.certSANs, or check from the client (talosctl health --server=false)", endpoint)
 	}
 
 	return nil
 }
 
-// healthSource says what the checks look at. Only a control plane node has the keys for it.
+// healthSource returns what the checks read. Only a control plane node has the keys for it.
 func (s *Server) healthSource(ctx context.Context, info *clusterapi.ClusterInfo, kube health.Kubernetes) (*health.Source, error) {
-	cfg, err := fromconfig.Active(ctx, s.State)
+	cfg, err := s.configuration(ctx, "health")
 	if err != nil {
 		return nil, err
 	}
 
-	if cfg == nil {
-		return nil, status.Error(codes.FailedPrecondition, "health: the machine has no configuration yet; apply one first (talosctl apply-config)")
-	}
-
 	if !cfg.Type().IsControlPlane() {
-		return nil, status.Error(codes.FailedPrecondition, "health: a worker has no access to etcd and Kubernetes as a whole; ask a control plane node (talosctl health --nodes)")
+		return nil, status.Error(codes.FailedPrecondition, "health: a worker has no access to etcd and to the whole of Kubernetes; call a control plane node (talosctl health --nodes)")
 	}
 
 	return &health.Source{

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// TestHealthEndpoint has readers name endpoints: the node goes to those of its cluster only.
+// TestHealthEndpoint: the node connects only to endpoints of its own cluster.
 func TestHealthEndpoint(t *testing.T) {
 	b := newBench(t)
 	configure(t, b, configtest.ControlPlane(t))

@@ -39,17 +39,17 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// What the process that serves may grow by, in MiB: for one call, and for 64 that run at once.
+// Limits for the growth of the serving process, in MiB: for one call, and for 64 concurrent ones.
 const (
 	growthOfOne  = 48
 	growthOfMany = 128
 	atOnce       = 64
 )
 
-// hostileServer has the test binary serve machined's API until its input ends.
+// hostileServer is the environment variable that makes the test binary serve machined's API until its input ends.
 const hostileServer = "TEST_HOSTILE_SERVER"
 
-// TestHostileServer is that process. It frees what is no longer used when a line comes in.
+// TestHostileServer is that process. For each line of input it frees unused memory.
 func TestHostileServer(t *testing.T) {
 	if os.Getenv(hostileServer) == "" {
 		t.Skip("run by TestMemoryOfHostileCalls")
@@ -72,7 +72,7 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// process1 is a process that serves the API, and a connection to it.
+// process1 is a process that serves the API, with a connection to it.
 type process1 struct {
 	*grpc.ClientConn
 
@@ -133,13 +133,13 @@ func startServer(t *testing.T) process1 {
 	}}
 }
 
-// growth of the server's memory during fn, at most, in MiB.
+// growth returns the largest growth of the server's memory during fn, in MiB.
 func (s process1) growth(t *testing.T, fn func()) int {
 	t.Helper()
 
 	s.freed(t)
 
-	// proc_pid_clear_refs(5): the peak is what there is now.
+	// proc_pid_clear_refs(5): reset the peak to the present value.
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.pid), []byte("5"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -166,13 +166,13 @@ func (s process1) peak(t *testing.T) (kib int) {
 	}
 
 	if kib == 0 {
-		t.Fatal("the server is gone")
+		t.Fatal("the server has ended")
 	}
 
 	return kib
 }
 
-// raw passes messages as they are.
+// raw passes messages through as bytes.
 type raw struct{}
 
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
@@ -181,38 +181,38 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (raw) Name() string                         { return "proto" }
 
-// field repeats one field of a message until it has so many bytes.
+// field repeats one field of a message up to the given size.
 func field(number protowire.Number, value string, size int) []byte {
 	one := protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value)
 
 	return bytes.Repeat(one, max(1, size/len(one)))
 }
 
-// hostileCalls cost as much as a caller can make them.
+// hostileCalls are the most expensive calls that a caller can make.
 var hostileCalls = []struct {
 	name, role, method string
 	message            []byte
 	want               codes.Code
 }{
-	{"31 MiB of a caller without a role", "nobody", "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.PermissionDenied},
+	{"31 MiB of a caller without a role", "none", "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.PermissionDenied},
 	{"31 MiB of a caller with another role", contract.RoleEtcdBackup, "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.PermissionDenied},
 	{"31 MiB of a reader", contract.RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.ResourceExhausted},
 	{"the largest message of a reader", contract.RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", maxRequest), codes.Internal},
 	{"the largest that is decoded", contract.RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", maxSmall), codes.NotFound},
 	{"many paths", contract.RoleReader, "/machine.MachineService/DiskUsage", field(1, "", maxSmall), codes.InvalidArgument},
 	{"many labels", contract.RoleReader, "/cosi.resource.State/Watch", field(4, "\x12\x00", maxSmall), codes.PermissionDenied},
-	{"an expression that repeats", contract.RoleReader, "/cosi.resource.State/List", list(strings.Repeat("(.{1,9}){100}", 1000)), codes.InvalidArgument},
+	{"an expression with repetitions", contract.RoleReader, "/cosi.resource.State/List", list(strings.Repeat("(.{1,9}){100}", 1000)), codes.InvalidArgument},
 	{"a configuration of commas", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("a,", 511<<10), 1<<20), codes.InvalidArgument},
 	{"a configuration of brackets", contract.RoleReader, applyMethod, field(1, strings.Repeat("[", 1<<20-64), 1<<20), codes.InvalidArgument},
 	{"a configuration of dashes", contract.RoleReader, applyMethod, field(1, strings.Repeat("- ", 511<<10), 1<<20), codes.InvalidArgument},
 	{"a configuration of lines", contract.RoleReader, applyMethod, field(1, strings.Repeat("\n-", 511<<10), 1<<20), codes.InvalidArgument},
-	{"a configuration of as many values as there may be", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("abc, ", 14_990), 1), codes.InvalidArgument},
+	{"a configuration with the maximum of values", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("abc, ", 14_990), 1), codes.InvalidArgument},
 	{"a configuration of documents", contract.RoleReader, applyMethod, field(1, strings.Repeat("---\na: 1\n", 3_700), 1), codes.InvalidArgument},
 }
 
 const applyMethod = "/machine.MachineService/ApplyConfiguration"
 
-// list is a request for the resources whose id an expression matches.
+// list returns a request for the resources whose id matches an expression.
 func list(expr string) []byte {
 	m, err := proto.Marshal(&cosiapi.ListRequest{
 		Namespace: "network", Type: "HostnameStatuses.net.talos.dev", Options: &cosiapi.ListOptions{IdQuery: &cosiapi.IDQuery{Regexp: expr}},
@@ -224,8 +224,8 @@ func list(expr string) []byte {
 	return m
 }
 
-// TestMemoryOfHostileCalls makes each call alone, and 64 at once, to a process that serves machined's API. It is process 1
-// on a machine: with its memory go all others'.
+// TestMemoryOfHostileCalls makes each call alone, and 64 at once, to a process that serves machined's API. On a machine that is
+// process 1, whose memory everything depends on.
 func TestMemoryOfHostileCalls(t *testing.T) {
 	if raced() {
 		t.Skip("the race detector needs memory of its own")
@@ -253,7 +253,7 @@ func TestMemoryOfHostileCalls(t *testing.T) {
 
 		one := s.growth(t, call)
 
-		// The first call of a kind has code and pools come in, too.
+		// The first call of a kind also loads code and fills pools.
 		many := s.growth(t, func() {
 			var wait sync.WaitGroup
 			for range atOnce {
@@ -273,7 +273,7 @@ func TestMemoryOfHostileCalls(t *testing.T) {
 	t.Logf("memory of one hostile call: %d MiB (limit %d); of %d at once: %d MiB (limit %d)", most, growthOfOne, atOnce, mostOfMany, growthOfMany)
 }
 
-// received counts what gRPC has decoded of calls: their headers and messages.
+// received counts the headers and messages that gRPC has decoded.
 type received struct{ bytes atomic.Int64 }
 
 func (r *received) HandleRPC(_ context.Context, s stats.RPCStats) {
@@ -289,7 +289,7 @@ func (*received) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Contex
 func (*received) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*received) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// TestNothingIsDecodedBeforeItIsAuthorized has callers send what they may not, unary and stream, small and large.
+// TestNothingIsDecodedBeforeItIsAuthorized sends calls that are not allowed, unary and stream, small and large.
 func TestNothingIsDecodedBeforeItIsAuthorized(t *testing.T) {
 	r := &received{}
 	g := New(slog.New(slog.DiscardHandler), append(testPeers.Options(Authorized(newState(t, true))), grpc.StatsHandler(r))...)
@@ -299,7 +299,7 @@ func TestNothingIsDecodedBeforeItIsAuthorized(t *testing.T) {
 
 	for _, size := range []int{100, 1 << 10, maxRequest, 31 << 20} {
 		for _, method := range []string{"/storage.StorageService/BlockDeviceWipe", applyMethod, "/machine.MachineService/EtcdRecover"} {
-			for _, role := range []string{contract.RoleReader, "nobody"} {
+			for _, role := range []string{contract.RoleReader, "none"} {
 				message := field(1, "x", size)
 
 				stream, err := conn.NewStream(as(t.Context(), role), &grpc.StreamDesc{ClientStreams: true}, method, grpc.ForceCodecV2(raw{}))
@@ -330,7 +330,7 @@ func TestNothingIsDecodedBeforeItIsAuthorized(t *testing.T) {
 	}
 }
 
-// TestCallsAreBounded has readers follow as many logs as they can, and an administrator come.
+// TestCallsAreBounded: readers follow as many logs as they can, and an administrator can still make a call.
 func TestCallsAreBounded(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -359,7 +359,7 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
-// raced tells a build with the race detector.
+// raced reports whether the race detector is on.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 

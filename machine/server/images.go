@@ -10,7 +10,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/containerd/errdefs/pkg/errgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -24,13 +23,13 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// imageNamespaces are containerd's, by the names of the API.
+// imageNamespaces map the API's names of containerd's namespaces to containerd's.
 var imageNamespaces = map[common.ContainerdNamespace]string{
 	common.ContainerdNamespace_NS_SYSTEM: container.NamespaceSystem,
 	common.ContainerdNamespace_NS_CRI:    container.NamespacePods,
 }
 
-// withImages has fn work on the images of a namespace.
+// withImages calls fn with the images of a namespace.
 func (s *Server) withImages(what string, namespace common.ContainerdNamespace, fn func(*container.Images) error) error {
 	name, ok := imageNamespaces[namespace]
 	if !ok {
@@ -43,32 +42,11 @@ func (s *Server) withImages(what string, namespace common.ContainerdNamespace, f
 	}
 	defer images.Close()
 
-	return imageError(what, fn(images))
-}
-
-func imageError(what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, container.ErrNoImage):
-		return status.Errorf(codes.NotFound, "%s: %v", what, err)
-	case errors.Is(err, container.ErrReference), errors.Is(err, container.ErrArchive):
-		return status.Errorf(codes.InvalidArgument, "%s: %v", what, err)
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return status.FromContextError(err).Err()
+	if err := fn(images); err != nil {
+		return containerdError(what, err)
 	}
 
-	// containerd's own errors have a kind, which is a code too.
-	st, ok := status.FromError(errgrpc.ToGRPC(err))
-
-	switch {
-	case !ok, st.Code() == codes.Unknown:
-		return status.Errorf(codes.Internal, "%s: %v", what, err)
-	case st.Code() == codes.Unavailable:
-		return status.Errorf(codes.Unavailable, "%s: containerd does not answer: %v; see: talosctl service cri", what, err)
-	default:
-		return status.Errorf(st.Code(), "%s: %v", what, err)
-	}
+	return nil
 }
 
 // ImageList implements machine.MachineService.
@@ -94,7 +72,7 @@ func (s *Server) ImagePull(ctx context.Context, req *machine.ImagePullRequest) (
 	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, nil
 }
 
-// imageService is machine.ImageService; its methods have names that others of the server's have too.
+// imageService implements machine.ImageService, whose method names clash with those of other services.
 type imageService struct {
 	machine.UnimplementedImageServiceServer
 
@@ -123,7 +101,7 @@ var layerStates = map[container.LayerState]machine.ImageServicePullLayerProgress
 func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.ServerStreamingServer[machine.ImageServicePullResponse]) error {
 	return s.withImages("pull image", req.GetContainerd().GetNamespace(), func(images *container.Images) error {
 		name, err := images.Pull(stream.Context(), req.GetImageRef(), func(p container.LayerProgress) {
-			// A caller that is gone ends the pull by its context.
+			// If the caller has disconnected, the context ends the pull.
 			stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_PullProgress{
 				PullProgress: &machine.ImageServicePullProgress{LayerId: p.Digest, Progress: &machine.ImageServicePullLayerProgress{
 					Status: layerStates[p.State], Elapsed: durationpb.New(p.Elapsed), Offset: p.Offset, Total: p.Total,
@@ -138,7 +116,7 @@ func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.Ser
 	})
 }
 
-// Import implements machine.ImageService. The archive goes to containerd as it comes.
+// Import implements machine.ImageService. The archive is passed on to containerd as it arrives.
 func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServiceImportRequest, machine.ImageServiceImportResponse]) error {
 	first, err := stream.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -153,10 +131,10 @@ func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServ
 	var name string
 
 	err = s.withImages("import image", instance.GetNamespace(), func(images *container.Images) error {
-		name, err = images.Import(stream.Context(), &pieces{next: func() ([]byte, error) {
+		name, err = images.Import(stream.Context(), &chunks{next: func() ([]byte, error) {
 			msg, err := stream.Recv()
 			if err == nil && msg.GetImageChunk() == nil {
-				err = status.Error(codes.InvalidArgument, "import image: a message within the archive is no piece of it")
+				err = status.Error(codes.InvalidArgument, "import image: a message after the first must contain a chunk of the archive")
 			}
 
 			return msg.GetImageChunk().GetBytes(), err
@@ -178,9 +156,4 @@ func (s imageService) Remove(ctx context.Context, req *machine.ImageServiceRemov
 	})
 
 	return &emptypb.Empty{}, err
-}
-
-// Verify implements machine.ImageService.
-func (imageService) Verify(context.Context, *machine.ImageServiceVerifyRequest) (*machine.ImageServiceVerifyResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "verify image: this version knows no ImageVerificationConfig to verify by; pin images by digest (NAME@sha256:…) meanwhile")
 }

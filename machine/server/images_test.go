@@ -33,7 +33,7 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 )
 
-// realContainerd runs one, with mounts of its own, without what starts pods.
+// realContainerd runs containerd in its own mount namespace, without the CRI plugin.
 func realContainerd(t *testing.T) (socket string) {
 	t.Helper()
 
@@ -68,7 +68,7 @@ address = "` + socket + `.ttrpc"
 
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait() // it was told to end
+		cmd.Wait() // it was terminated
 	})
 
 	eventually(t, "containerd to listen", func() bool {
@@ -80,7 +80,7 @@ address = "` + socket + `.ttrpc"
 	return socket
 }
 
-// image that this machine could run.
+// image returns an image for this architecture.
 func image(t *testing.T, layers int64) v1.Image {
 	t.Helper()
 
@@ -104,7 +104,7 @@ func image(t *testing.T, layers int64) v1.Image {
 	return img
 }
 
-// served has an image in a registry on loopback, and returns its reference.
+// served pushes an image to a registry on loopback, and returns its reference.
 func served(t *testing.T, img v1.Image) string {
 	t.Helper()
 
@@ -298,11 +298,11 @@ func TestImages(t *testing.T) {
 		}
 
 		if _, err := importImage(t, client, cri, []byte("rubbish")); err == nil {
-			t.Error("import of rubbish: got no error")
+			t.Error("import of garbage: got no error")
 		}
 
 		if _, err := importImage(t, client, nil, archive.Bytes()); status.Code(err) != codes.InvalidArgument {
-			t.Errorf("import into nowhere: got %v, want InvalidArgument", err)
+			t.Errorf("import without a namespace: got %v, want InvalidArgument", err)
 		}
 	})
 
@@ -322,19 +322,19 @@ func TestImages(t *testing.T) {
 
 			return err
 		}, codes.InvalidArgument, "not a reference"},
-		{"an image that is nowhere", func() error {
+		{"a missing image", func() error {
 			_, err := b.machine.ImagePull(ctx, &machine.ImagePullRequest{
 				Namespace: common.ContainerdNamespace_NS_CRI, Reference: strings.Replace(ref, "/some/", "/no/", 1),
 			})
 
 			return err
 		}, codes.NotFound, "/no/image:v1"},
-		{"remove what is not there", func() error {
+		{"remove a missing one", func() error {
 			_, err := client.Remove(ctx, &machine.ImageServiceRemoveRequest{Containerd: cri, ImageRef: "nginx"})
 
 			return err
 		}, codes.NotFound, "docker.io/library/nginx:latest"},
-		{"import of nothing", func() error {
+		{"an empty import", func() error {
 			stream, err := client.Import(ctx)
 			if err != nil {
 				return err
@@ -364,7 +364,7 @@ func importImage(t *testing.T, client machine.ImageServiceClient, instance *comm
 		first.Request = &machine.ImageServiceImportRequest_Containerd{Containerd: instance}
 	}
 
-	// What the server says about it comes at the end.
+	// The server's error comes at the end.
 	stream.Send(first)
 
 	for chunk := range bytes.SplitAfterSeq(archive, []byte{0}) {
@@ -384,7 +384,7 @@ func importImage(t *testing.T, client machine.ImageServiceClient, instance *comm
 	return r.GetName(), err
 }
 
-// TestWithoutContainerd: a machine that is starting answers soon, and says what it waits for.
+// TestWithoutContainerd: a machine that is starting answers soon, and reports what it waits for.
 func TestWithoutContainerd(t *testing.T) {
 	b := newBench(t)
 	b.Containerd = filepath.Join(t.TempDir(), "none.sock")

@@ -21,8 +21,8 @@ type inspectService struct {
 	server *Server
 }
 
-// wireEdges are the kinds that a client knows. The inputs of controllers that work off a queue are told by what they mean
-// for the resource: whether the controller holds it.
+// wireEdges map kinds of edges to those that clients know. An input of a queue controller is strong if the controller puts a
+// finalizer on the resource.
 var wireEdges = map[runtime.EdgeKind]inspect.DependencyEdgeType{
 	runtime.OutputExclusive:         inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE,
 	runtime.OutputShared:            inspect.DependencyEdgeType_OUTPUT_SHARED,

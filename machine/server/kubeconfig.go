@@ -8,6 +8,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,18 +18,16 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
-	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	secretsctl "github.com/seed-59268b81/talos/controllers/secrets"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Kubeconfig implements machine.MachineService: a tar.gz of one file.
+// Kubeconfig implements machine.MachineService. It sends a tar.gz with one file.
 func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	ctx := stream.Context()
 
-	cfg, err := fromconfig.Active(ctx, s.State)
+	cfg, err := s.configuration(ctx, "kubeconfig")
 	if err != nil {
 		return err
 	}
@@ -38,11 +37,8 @@ func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[
 		return err
 	}
 
-	switch {
-	case cfg == nil:
-		return status.Error(codes.FailedPrecondition, "kubeconfig: the machine has no configuration yet; apply one first (talosctl apply-config)")
-	case root == nil:
-		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; ask one of those")
+	if root == nil {
+		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; call one of those")
 	}
 
 	text, err := secretsctl.AdminKubeconfig(*root.TypedSpec(), cfg.AdminCertLifetime())
@@ -64,24 +60,12 @@ func tarGz(name string, content []byte) ([]byte, error) {
 	zw := gzip.NewWriter(&buf)
 	tw := tar.NewWriter(zw)
 
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o600, ModTime: time.Now()}
-	if err := tw.WriteHeader(header); err != nil {
-		return nil, fmt.Errorf("archive %s: %w", name, err)
-	}
+	err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o600, ModTime: time.Now()})
+	_, writeErr := tw.Write(content)
 
-	if _, err := tw.Write(content); err != nil {
-		return nil, fmt.Errorf("archive %s: %w", name, err)
-	}
-
-	if err := tw.Close(); err != nil {
-		return nil, fmt.Errorf("archive %s: %w", name, err)
-	}
-
-	if err := zw.Close(); err != nil {
+	if err := errors.Join(err, writeErr, tw.Close(), zw.Close()); err != nil {
 		return nil, fmt.Errorf("archive %s: %w", name, err)
 	}
 
 	return buf.Bytes(), nil
 }
-
-var _ machine.MachineServiceServer = (*Server)(nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// List implements machine.MachineService. Without recurse it shows a folder and what is in it, with recurse what is
-// below it as far as the depth says, where zero is no limit. What cannot be looked at has an error of its own.
+// List implements machine.MachineService. Without recurse it lists a folder and its entries; with recurse also what is below
+// them, down to the depth, where zero means unlimited. A file that cannot be read has an error in its message.
 func (s *Server) List(req *machine.ListRequest, stream grpc.ServerStreamingServer[machine.FileInfo]) error {
 	root := cmp.Or(req.GetRoot(), "/")
 	if err := absolute("list", root); err != nil {

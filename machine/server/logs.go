@@ -23,12 +23,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// MetadataBoot is the key of a call's metadata by which Logs, LogsContainers and Dmesg are asked for an earlier boot: -1
-// for the one before this, -2 for the one before that, as `talosctl get boots` numbers them. Clients that do not know it
-// get the boot that runs, as ever.
+// MetadataBoot is the metadata key that selects an earlier boot in Logs, LogsContainers and Dmesg: -1 for the previous boot,
+// -2 for the one before it, as `talosctl get boots` numbers them. Without it they return the current boot.
 const MetadataBoot = "talos-boot"
 
-// bootFrom returns which boot a call is about; 0 is the one that runs.
+// bootFrom returns the boot that a call selects; 0 is the current one.
 func bootFrom(ctx context.Context) (int, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 
@@ -39,13 +38,13 @@ func bootFrom(ctx context.Context) (int, error) {
 
 	boot, err := strconv.Atoi(values[0])
 	if err != nil || boot > 0 || len(values) > 1 {
-		return 0, status.Errorf(codes.InvalidArgument, "boot %.40q: want one number, 0 for this boot, -1 for the one before, and so on; see: talosctl get boots", values)
+		return 0, status.Errorf(codes.InvalidArgument, "boot %.40q: want one number, 0 for this boot, -1 for the previous one, and so on; see: talosctl get boots", values)
 	}
 
 	return boot, nil
 }
 
-// systemNamespaces are the names by which clients ask for the services' logs.
+// systemNamespaces are the namespaces that select the logs of services.
 var systemNamespaces = map[string]bool{"": true, "system": true}
 
 // Logs implements machine.MachineService.
@@ -61,13 +60,13 @@ func (s *Server) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServe
 
 	switch {
 	case boot != 0 && !systemNamespaces[req.GetNamespace()]:
-		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: only those of services are kept by boot; those of pods are where they are without it", req.GetId(), boot)
+		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: only logs of services are kept by boot; read those of pods without a boot", req.GetId(), boot)
 	case boot != 0:
 		return s.bootLogs(stream.Context(), boot, req.GetId(), tail, req.GetFollow(), send)
 	case !systemNamespaces[req.GetNamespace()]:
 		return s.containerLogs(stream.Context(), req.GetId(), tail, req.GetFollow(), send)
 	case !s.Outputs.Has(req.GetId()):
-		return status.Errorf(codes.NotFound, "logs of %q: there is no such service; those with a log are %q", req.GetId(), s.Outputs.IDs())
+		return status.Errorf(codes.NotFound, "logs of %q: there is no such service; services with a log are %q", req.GetId(), s.Outputs.IDs())
 	default:
 		return s.Outputs.Read(stream.Context(), req.GetId(), tail, req.GetFollow(), send)
 	}
@@ -76,7 +75,7 @@ func (s *Server) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServe
 // bootLogs sends a log of an earlier boot.
 func (s *Server) bootLogs(ctx context.Context, boot int, id string, tail int, follow bool, send func([]byte) error) error {
 	if follow {
-		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: that boot is over, and there is nothing to follow", id, boot)
+		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: the boot has ended, so there is nothing to follow", id, boot)
 	}
 
 	err := s.Journal.Read(ctx, boot, id, tail, send)
@@ -93,16 +92,11 @@ func (s *Server) bootLogs(ctx context.Context, boot int, id string, tail int, fo
 }
 
 func bootError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, bootlog.ErrClosed):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, bootlog.ErrNoBoot):
-		return status.Error(codes.NotFound, err.Error())
-	default:
-		return fileError("logs of an earlier boot", err)
+	if _, ok := knownCauses.code(err); ok {
+		return refused("", err)
 	}
+
+	return fileError("logs of an earlier boot", err)
 }
 
 // LogsContainers implements machine.MachineService.
@@ -123,11 +117,11 @@ func (s *Server) LogsContainers(ctx context.Context, _ *emptypb.Empty) (*machine
 	return &machine.LogsContainersResponse{Messages: []*machine.LogsContainer{{Ids: ids}}}, nil
 }
 
-// MachinedLog is the name of machined's own log, and of its service.
+// MachinedLog is the name of machined's log and service.
 const MachinedLog = "machined"
 
-// Dmesg implements machine.MachineService. Without follow it sends what the kernel has; with tail only what comes. Where the
-// kernel is another's, machined's log takes the place of the kernel's, in which it is otherwise found too.
+// Dmesg implements machine.MachineService. It sends the kernel's log: with follow also new messages, with tail only those. In
+// a container, where the kernel is the host's, it sends machined's log, which on a machine is part of the kernel's.
 func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	send := func(p []byte) error { return stream.Send(&common.Data{Bytes: p}) }
 	own := s.Platform.Owns(platform.KernelLog)
@@ -164,7 +158,7 @@ func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingSer
 			return nil
 		}
 
-		err := send(buf.Bytes()) // gRPC has encoded it when it returns
+		err := send(buf.Bytes()) // gRPC has encoded the bytes when it returns
 		buf.Reset()
 
 		return err
@@ -191,7 +185,7 @@ func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingSer
 	return flush()
 }
 
-// machinedLog answers as Dmesg does, out of machined's log.
+// machinedLog answers Dmesg with machined's log.
 func (s *Server) machinedLog(ctx context.Context, req *machine.DmesgRequest, send func([]byte) error) error {
 	lines := -1
 	if req.GetFollow() && req.GetTail() {

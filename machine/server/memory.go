@@ -28,7 +28,7 @@ func (s *Server) Memory(context.Context, *emptypb.Empty) (*machine.MemoryRespons
 }
 
 // parseMeminfo fills the message by its field names, which are the kernel's in lower case without punctuation:
-// Active(anon) is activeanon. What the message has no field for, and what is no number, is left out.
+// Active(anon) is activeanon. Unknown fields and values that are not numbers are left out.
 func parseMeminfo(raw []byte) *machine.MemInfo {
 	info := &machine.MemInfo{}
 	fields := info.ProtoReflect().Descriptor().Fields()
@@ -40,13 +40,13 @@ func parseMeminfo(raw []byte) *machine.MemInfo {
 		}
 
 		field := fields.ByName(protoreflect.Name(strings.NewReplacer("(", "", ")", "", "_", "").Replace(strings.ToLower(key))))
-		words := strings.Fields(value)
+		parts := strings.Fields(value)
 
-		if field == nil || len(words) == 0 {
+		if field == nil || len(parts) == 0 {
 			continue
 		}
 
-		if n, err := strconv.ParseUint(words[0], 10, 64); err == nil {
+		if n, err := strconv.ParseUint(parts[0], 10, 64); err == nil {
 			info.ProtoReflect().Set(field, protoreflect.ValueOfUint64(n))
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
-// partition takes values as META does.
+// partition stores values as META does.
 type partition struct {
 	values map[meta.Tag]string
 	err    error

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// Mounts implements machine.MachineService. A file system that does not say its size, or not in time, has none.
+// Mounts implements machine.MachineService. A file system that does not report its size in time has none.
 func (s *Server) Mounts(ctx context.Context, _ *emptypb.Empty) (*machine.MountsResponse, error) {
 	table, err := mount.Table()
 	if err != nil {
@@ -26,14 +26,14 @@ func (s *Server) Mounts(ctx context.Context, _ *emptypb.Empty) (*machine.MountsR
 
 	reply := &machine.Mounts{Stats: make([]*machine.MountStat, len(table))}
 
-	// Those whose server is gone are waited for together.
-	var asked guard.Group
+	// In parallel: network file systems without a server time out together.
+	var queries guard.Group
 
 	for i, entry := range table {
 		stat := &machine.MountStat{Filesystem: validText(entry.Source), MountedOn: validText(entry.Target)}
 		reply.Stats[i] = stat
 
-		asked.Go(func() error {
+		queries.Go(func() error {
 			if fs, err := filetree.Statfs(ctx, entry.Target); err == nil {
 				stat.Size, stat.Available = fs.Blocks*uint64(fs.Bsize), fs.Bavail*uint64(fs.Bsize)
 			}
@@ -42,14 +42,14 @@ func (s *Server) Mounts(ctx context.Context, _ *emptypb.Empty) (*machine.MountsR
 		})
 	}
 
-	if err := asked.Wait(); err != nil {
+	if err := queries.Wait(); err != nil {
 		return nil, err
 	}
 
 	return &machine.MountsResponse{Messages: []*machine.Mounts{reply}}, nil
 }
 
-// fileSystemService is machine.StorageService, whose name storage.StorageService has, too.
+// fileSystemService implements machine.StorageService, which is not storage.StorageService.
 type fileSystemService struct {
 	machine.UnimplementedStorageServiceServer
 

@@ -5,7 +5,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,13 +21,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/netstat"
 )
 
-// maxNetstat is how large an answer may become, in bytes; below what a message may have.
+// maxNetstat is the largest answer, in bytes, a little less than a message may have.
 const maxNetstat = contract.MaxMessage - 1<<20
 
-var errTooManySockets = errors.New("there are more sockets than an answer can hold; ask for fewer protocols or network namespaces, or only for those that listen")
+var errTooManySockets = errors.New("too many sockets for one answer; request fewer protocols or network namespaces, or only listening sockets")
 
-// Netstat implements machine.MachineService. Without a protocol it shows all, without a network namespace the host's.
-// A namespace that vanishes while it is looked at has no sockets.
+// Netstat implements machine.MachineService. Without a protocol it lists all, without a network namespace the host's.
+// A namespace that is removed while it is read has no sockets.
 func (s *Server) Netstat(ctx context.Context, req *machine.NetstatRequest) (*machine.NetstatResponse, error) {
 	spaces, err := s.spaces(req.GetNetns())
 	if err != nil {
@@ -44,32 +43,23 @@ func (s *Server) Netstat(ctx context.Context, req *machine.NetstatRequest) (*mac
 	}
 
 	for _, space := range spaces {
-		err := n.read(space, s.path("proc/thread-self/net"))
+		what := "netstat"
+		if space.name != "" {
+			what += " of network namespace " + space.name
+		}
 
-		switch {
-		case err == nil:
-		case errors.Is(err, errTooManySockets):
-			return nil, status.Errorf(codes.ResourceExhausted, "netstat: %v", err)
-		default:
-			return nil, fileError(cmp.Or(prefixed("netstat of network namespace ", space.name), "netstat"), err)
+		if err := n.read(space, s.path("proc/thread-self/net")); err != nil {
+			return nil, fileError(what, err)
 		}
 	}
 
 	return &machine.NetstatResponse{Messages: []*machine.Netstat{n.reply}}, nil
 }
 
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-
-	return prefix + s
-}
-
-// space is a network namespace; that of the host has neither a name nor a path.
+// space is a network namespace. The host's has neither a name nor a path.
 type space struct {
 	name, path string
-	// required is one that was asked for by its name.
+	// required means that the request names it.
 	required bool
 }
 
@@ -104,14 +94,14 @@ func (s *Server) spaces(req *machine.NetstatRequest_NetNS) ([]space, error) {
 		case errors.Is(err, fs.ErrInvalid):
 			return nil, status.Errorf(codes.InvalidArgument, "netstat: %v", err)
 		case !req.GetAllnetns():
-			return nil, status.Errorf(codes.NotFound, "netstat: %v; that of a pod is in the list of containers", err)
+			return nil, status.Errorf(codes.NotFound, "netstat: %v; the list of containers has those of pods", err)
 		}
 	}
 
 	return spaces, nil
 }
 
-// netstats is an answer in the making.
+// netstats builds an answer.
 type netstats struct {
 	ctx    context.Context // the call's
 	req    *machine.NetstatRequest
@@ -145,7 +135,7 @@ func (n *netstats) read(sp space, net string) error {
 }
 
 func protocols(p *machine.NetstatRequest_L4Proto) []string {
-	asked := map[string]bool{
+	requested := map[string]bool{
 		"tcp": p.GetTcp(), "tcp6": p.GetTcp6(), "udp": p.GetUdp(), "udp6": p.GetUdp6(), "udplite": p.GetUdplite(),
 		"udplite6": p.GetUdplite6(), "raw": p.GetRaw(), "raw6": p.GetRaw6(),
 	}
@@ -153,7 +143,7 @@ func protocols(p *machine.NetstatRequest_L4Proto) []string {
 	var out []string
 
 	for _, protocol := range netstat.Protocols {
-		if asked[protocol] {
+		if requested[protocol] {
 			out = append(out, protocol)
 		}
 	}
@@ -168,16 +158,9 @@ func protocols(p *machine.NetstatRequest_L4Proto) []string {
 func (n *netstats) add(sp space, protocol string, s netstat.Socket) error {
 	listens := s.State == netstat.Listen || !s.HasPeer() && protocol[0] != 't'
 
-	switch n.req.GetFilter() {
-	case machine.NetstatRequest_CONNECTED:
-		if !s.HasPeer() {
-			return nil
-		}
-	case machine.NetstatRequest_LISTENING:
-		if !listens {
-			return nil
-		}
-	case machine.NetstatRequest_ALL:
+	filter := n.req.GetFilter()
+	if filter == machine.NetstatRequest_CONNECTED && !s.HasPeer() || filter == machine.NetstatRequest_LISTENING && !listens {
+		return nil
 	}
 
 	if n.ctx.Err() != nil {
@@ -198,7 +181,7 @@ func (n *netstats) add(sp space, protocol string, s netstat.Socket) error {
 		record.Process = &machine.ConnectRecord_Process{Pid: owner.PID, Name: validText(owner.Name)}
 	}
 
-	// A few bytes each are the tag and the length.
+	// 6 bytes are for tag and length.
 	if n.size += proto.Size(record) + 6; n.size > maxNetstat {
 		return fmt.Errorf("%w (%d so far)", errTooManySockets, len(n.reply.GetConnectrecord()))
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// loopbackUp makes the loopback of the caller's network work.
+// loopbackUp brings up loopback in the caller's network namespace.
 func loopbackUp(t *testing.T) {
 	t.Helper()
 
@@ -40,7 +40,7 @@ func loopbackUp(t *testing.T) {
 	}
 }
 
-// pod makes a network namespace with a listener in it, as a container runtime keeps it.
+// pod creates a network namespace with a listener, as a container runtime does.
 func pod(t *testing.T, root, name string, port int) {
 	t.Helper()
 
@@ -97,7 +97,7 @@ func TestNetstat(t *testing.T) {
 	pod(t, b.Root, "cni-1", 8001)
 	pod(t, b.Root, "cni-2", 8002)
 
-	// One that was removed between the listing and the look.
+	// A namespace that is removed after it was listed.
 	if err := os.Symlink("/proc/1/ns/nothing", b.Root+"/run/netns/cni-3"); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +111,8 @@ func TestNetstat(t *testing.T) {
 		want []string
 	}{
 		{"the host's", &machine.NetstatRequest{}, here},
-		{"those that listen", &machine.NetstatRequest{Filter: machine.NetstatRequest_LISTENING}, []string{here[0], here[3]}},
-		{"those that are connected", &machine.NetstatRequest{Filter: machine.NetstatRequest_CONNECTED}, here[1:3]},
+		{"listening sockets", &machine.NetstatRequest{Filter: machine.NetstatRequest_LISTENING}, []string{here[0], here[3]}},
+		{"connected sockets", &machine.NetstatRequest{Filter: machine.NetstatRequest_CONNECTED}, here[1:3]},
 		{"one protocol", &machine.NetstatRequest{L4Proto: &machine.NetstatRequest_L4Proto{Udp6: true}}, here[3:]},
 		{"a protocol without sockets", &machine.NetstatRequest{L4Proto: &machine.NetstatRequest_L4Proto{Raw: true, Udplite6: true}}, nil},
 		{"a pod's", &machine.NetstatRequest{Netns: &machine.NetstatRequest_NetNS{Netns: []string{"cni-2"}}}, []string{"tcp 0.0.0.0:8002 LISTEN cni-2"}},
@@ -136,7 +136,7 @@ func TestNetstat(t *testing.T) {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s:%d %s %s", c.GetL4Proto(), c.GetLocalip(), c.GetLocalport(), c.GetState(), c.GetNetns())))
 
 			if c.GetProcess() != nil {
-				t.Errorf("%s: got a process without having asked: %v", tt.name, c)
+				t.Errorf("%s: got a process without a lookup: %v", tt.name, c)
 			}
 		}
 
@@ -153,7 +153,7 @@ func TestNetstat(t *testing.T) {
 	}
 
 	for _, c := range r.GetMessages()[0].GetConnectrecord() {
-		// Nobody has taken the connection at the other end yet.
+		// The connection is not accepted yet.
 		accepted := c.GetLocalport() != 7000 || c.GetState() == machine.ConnectRecord_LISTEN
 		if p := c.GetProcess(); accepted && (p.GetPid() != uint32(os.Getpid()) || p.GetName() != "server.test") {
 			t.Errorf("got %v, want this process", c)
@@ -228,14 +228,14 @@ func TestPacketCapture(t *testing.T) {
 	ctx, cancel = context.WithCancel(as(t.Context(), contract.RoleOperator))
 	defer cancel()
 
-	// Nothing captures any more.
+	// No capture runs any more.
 	eventually(t, "the capture's socket to be closed", func() bool {
 		table, err := os.ReadFile("/proc/self/net/packet")
 
 		return err == nil && strings.Count(string(table), "\n") == 1 && len(captures) == 0
 	})
 
-	// There are only so many at a time, and each that ends makes room.
+	// The number of captures is limited, and the end of one makes room.
 	for range cap(captures) {
 		stream, err := b.machine.PacketCapture(ctx, &machine.PacketCaptureRequest{Interface: "lo"})
 		first(t, stream, err)

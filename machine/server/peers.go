@@ -23,22 +23,22 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// Peers are the services that may use a unix socket. Whoever else connects, root in a pod that has the host's folders
-// among them, has every call denied.
+// Peers are the services that may use a unix socket. Calls of other processes are denied, also of root in a pod that has the
+// host's folders.
 //
-// A socket's mode is not enough for that: it knows users, and there are many processes of root.
+// The mode of the socket is not enough: it distinguishes users, and many processes run as root.
 type Peers struct {
-	// Service names the service that a process is; empty if it is none.
+	// Service returns the name of the service that a process belongs to, or "".
 	Service func(ctx context.Context, pid int) string
-	// Roles that a service may make calls in the name of. What is not here is denied.
+	// Roles are those that each service may pass on. A service that is not listed is denied.
 	Roles map[string][]string
 }
 
-// Process is who is at the other end of a connection, as the kernel knows it (SO_PEERCRED).
+// Process is the process at the other end of a connection, as the kernel reports it (SO_PEERCRED).
 type Process struct {
 	PID      int
 	UID, GID uint32
-	// Service that it is, and the roles that it may have at most.
+	// Service that the process belongs to, and the roles that it may pass on.
 	Service string
 	Roles   []string
 	known   bool
@@ -47,16 +47,16 @@ type Process struct {
 // AuthType implements credentials.AuthInfo.
 func (Process) AuthType() string { return "process" }
 
-// Options are the server options that find out who connects, and that refuse calls of processes that are none of the
-// services and those that a check is against.
+// Options returns server options that identify the process of each connection, deny calls of processes that are not in p,
+// and run the checks.
 func (p Peers) Options(checks ...Check) []grpc.ServerOption {
 	checks = append([]Check{func(ctx context.Context, _ string) error { return admit(ctx) }}, checks...)
 
 	return []grpc.ServerOption{grpc.Creds(peerCredentials{p}), grpc.InTapHandle(ahead(checks))}
 }
 
-// Supervised finds the service of a process among those that run. A process may be faster than the news of its start,
-// so an unknown one is given a while.
+// Supervised returns a function that finds the running service of a process. A process may connect before its start is
+// recorded, so the function waits for it until the context ends.
 func Supervised(sup *supervisor.Supervisor) func(ctx context.Context, pid int) string {
 	return func(ctx context.Context, pid int) string {
 		for {
@@ -77,13 +77,13 @@ func Supervised(sup *supervisor.Supervisor) func(ctx context.Context, pid int) s
 	}
 }
 
-// patience with a process that is not known yet.
+// patience is how long a connection waits until its process is known.
 const patience = 5 * time.Second
 
 func admit(ctx context.Context) error {
 	process, ok := processFrom(ctx)
 	if !ok {
-		return status.Error(codes.PermissionDenied, "the connection does not tell which process it is from")
+		return status.Error(codes.PermissionDenied, "the process at the other end of the connection is unknown")
 	}
 
 	if !process.known {
@@ -105,14 +105,14 @@ func processFrom(ctx context.Context) (Process, bool) {
 	return process, ok
 }
 
-// peerCredentials implement credentials.TransportCredentials: nothing goes over the wire.
+// peerCredentials implement credentials.TransportCredentials without a handshake on the wire.
 type peerCredentials struct{ Peers }
 
-// ServerHandshake asks the kernel.
+// ServerHandshake identifies the process by the kernel's credentials of the socket.
 func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {
-		return nil, nil, fmt.Errorf("a connection of type %T tells nothing about its peer", conn)
+		return nil, nil, fmt.Errorf("a connection of type %T has no peer credentials", conn)
 	}
 
 	process, lives, err := processOf(socket)
@@ -125,7 +125,7 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 
 	process.Service = c.Service(ctx, process.PID)
 
-	// Its id may be another's by now.
+	// The process may have ended, and its id been reused.
 	if lives() {
 		process.Roles, process.known = c.Roles[process.Service]
 	}
@@ -133,8 +133,8 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 	return conn, process, nil
 }
 
-// processOf returns the process at the other end, and what reports whether it still lives: its id is not another's as long
-// as it does.
+// processOf returns the process at the other end, and a function that reports whether it still lives. While it does, its id
+// cannot be reused.
 func processOf(socket syscall.Conn) (p Process, lives func() bool, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {

@@ -35,8 +35,7 @@ var testPeers = Peers{
 	Roles:   map[string][]string{"apid": contract.Roles()},
 }
 
-// callerSocket has the test binary be a process that makes calls on that socket, in the name of somebody who
-// has all roles.
+// callerSocket is the environment variable that makes the test binary call the server on that socket, with all roles.
 const callerSocket = "TEST_CALLER_SOCKET"
 
 // TestCaller is that process.
@@ -62,8 +61,8 @@ func TestCaller(t *testing.T) {
 	fmt.Printf("version %s, remove %s: %v\n", status.Code(err), status.Code(remove), err)
 }
 
-// TestProcesses has real processes call: the supervised ones with the roles of their service, and one that nobody
-// supervises, of the same user, not at all.
+// TestProcesses makes calls from real processes: supervised ones get the roles of their service, and a process of the same user that
+// is not supervised is refused.
 func TestProcesses(t *testing.T) {
 	logs := logring.New(logring.DefaultBytes)
 
@@ -117,11 +116,11 @@ func TestProcesses(t *testing.T) {
 
 	out, err := cmd.CombinedOutput()
 	if want := "version PermissionDenied, remove PermissionDenied"; err != nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "is not a service that may use this socket") {
-		t.Errorf("a process that nobody supervises: got %s (%v), want %s", out, err, want)
+		t.Errorf("a process without a supervisor: got %s (%v), want %s", out, err, want)
 	}
 }
 
-// versioned has one call.
+// versioned implements one call.
 type versioned struct {
 	machine.UnimplementedMachineServiceServer
 }
@@ -147,7 +146,7 @@ func logOf(t *testing.T, logs *logring.Logs, id string) string {
 	return text.String()
 }
 
-// TestWithoutAProcess has connections that tell nothing about their peer: they have no roles, whatever they say.
+// TestWithoutAProcess: a connection without peer credentials has no roles, whatever its metadata.
 func TestWithoutAProcess(t *testing.T) {
 	md := metadata.Pairs(contract.KeyRole, contract.RoleAdmin)
 	ctx := metadata.NewIncomingContext(t.Context(), md)
@@ -179,7 +178,7 @@ func TestWithoutAProcess(t *testing.T) {
 	defer conn.Close()
 
 	if _, _, err := (peerCredentials{testPeers}).ServerHandshake(conn); err == nil {
-		t.Error("a connection that is no socket: got no error")
+		t.Error("a connection that is not a socket: got no error")
 	}
 
 	if _, _, err := (peerCredentials{testPeers}).ClientHandshake(ctx, "", conn); err == nil {

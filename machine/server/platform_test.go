@@ -33,7 +33,7 @@ func TestVersionTellsThePlatform(t *testing.T) {
 	}
 }
 
-// In a container dmesg is machined's log: all of it, or with tail what comes from now on.
+// In a container dmesg is machined's log: all of it, or with tail only new lines.
 func TestDmesgInContainer(t *testing.T) {
 	b := newBench(t)
 	b.Platform = platform.Platform{Mode: platform.Container}
@@ -57,7 +57,7 @@ func TestDmesgInContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The header says that the call runs; what is logged after the log was looked at must come, and nothing before.
+	// The header confirms the call: only lines that are logged after it may arrive.
 	lines := make(chan string, 1)
 
 	go func() {
@@ -71,7 +71,7 @@ func TestDmesgInContainer(t *testing.T) {
 		select {
 		case line := <-lines:
 			if !strings.HasPrefix(line, "later\n") {
-				t.Errorf("got %q, want what came later", line)
+				t.Errorf("got %q, want only later lines", line)
 			}
 
 			return true

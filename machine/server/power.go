@@ -18,10 +18,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// Reboot implements machine.MachineService. Each reboot goes through the firmware, so that a power cycle is one by default.
+// Reboot implements machine.MachineService. POWERCYCLE is the same as DEFAULT: every reboot goes through the firmware.
 func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machine.RebootResponse, error) {
 	if _, known := machine.RebootRequest_Mode_name[int32(req.GetMode())]; !known {
-		return nil, status.Errorf(codes.InvalidArgument, "reboot: mode %d is not known to this version", req.GetMode())
+		return nil, status.Errorf(codes.InvalidArgument, "reboot: mode %d is unknown to this version", req.GetMode())
 	}
 
 	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
@@ -48,7 +48,7 @@ func (s *Server) Shutdown(ctx context.Context, req *machine.ShutdownRequest) (*m
 	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: id}}}, nil
 }
 
-// caller says who calls, as far as a machine knows: by the roles of the certificate.
+// caller describes the caller by its roles, which is all that the machine knows of it.
 func caller(ctx context.Context) string {
 	roles := rolesFrom(ctx)
 	if len(roles) == 0 {
@@ -58,7 +58,7 @@ func caller(ctx context.Context) string {
 	return " (" + strings.Join(roles, ", ") + ")"
 }
 
-// requestPower writes the wish; the power controller carries it out.
+// requestPower writes the request, which the power controller carries out.
 func (s *Server) requestPower(ctx context.Context, spec runtime.PowerRequestSpec) (string, error) {
 	spec.ActorID = xid.New().String()
 

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// maxArgs in bytes of one process that are shown; a program may have megabytes of them.
+	// maxArgs is how many bytes of a process's arguments are shown; a program may have megabytes of them.
 	maxArgs = 16 << 10
-	// maxAllArgs of all processes together, so that the answer stays within a message whatever a pod starts; those that come
-	// when they are used up show fewArgs each.
+	// maxAllArgs is the same for all processes together, so that the answer fits into a message. When it is used up, each
+	// process shows fewArgs.
 	maxAllArgs = 8 << 20
 	fewArgs    = 128
 )
 
-// Processes implements machine.MachineService. One that ends while it is looked at is left out.
+// Processes implements machine.MachineService. A process that ends while it is read is left out.
 func (s *Server) Processes(ctx context.Context, _ *emptypb.Empty) (*machine.ProcessesResponse, error) {
 	all, err := read(s.path("proc"), procfs.NewFS, procfs.FS.AllProcs)
 	if err != nil {
@@ -58,11 +58,11 @@ func processInfo(p procfs.Proc, proc string, argsLimit int) *machine.ProcessInfo
 		return nil
 	}
 
-	// Threads of the kernel have no program; the rest may be gone by now, which looks the same.
+	// Kernel threads have no program. A process that has ended looks the same.
 	args, _ := p.CmdLine()
 	executable, _ := p.Executable()
 
-	// Without a security module there is no label, and reading it is an error.
+	// Without a security module there is no label, and reading it fails.
 	label, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(p.PID), "attr/current"))
 
 	return &machine.ProcessInfo{
@@ -73,7 +73,7 @@ func processInfo(p procfs.Proc, proc string, argsLimit int) *machine.ProcessInfo
 	}
 }
 
-// validText makes a string that may be of any bytes one that a message can hold.
+// validText replaces bytes that are not UTF-8, which a message cannot hold.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func clip(s string, limit int) string {

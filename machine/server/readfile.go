@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// Read implements machine.MachineService. A file of the kernel that would have its reader wait for more ends there.
+// Read implements machine.MachineService. It stops where a file of the kernel would block.
 func (s *Server) Read(req *machine.ReadRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	if err := absolute("read", req.GetPath()); err != nil {
 		return err

@@ -17,11 +17,12 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
 	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/netstat"
 )
 
-// FuzzRequests has the checks of requests judge whatever a caller may send. What they let pass has what the calls rely on,
-// and what they refuse says why.
+// FuzzRequests runs the checks of requests on any request. One that they accept fulfils what the calls rely on; one that they refuse
+// has an error with a reason.
 func FuzzRequests(f *testing.F) {
 	for _, m := range []proto.Message{
 		&machine.ReadRequest{Path: "/etc/hosts"}, &machine.MetaWriteRequest{Key: 0xa, Value: []byte("x")},
@@ -77,16 +78,22 @@ func FuzzRequests(f *testing.F) {
 
 			server := &Server{System: System{Root: "/nonexistent"}}
 			if spaces, err := server.spaces(sockets.GetNetns()); !refused(err) && len(spaces) != 1 {
-				t.Errorf("%v: got %v, want that of the host alone", &sockets, spaces)
+				t.Errorf("%v: got %v, want only that of the host", &sockets, spaces)
 			}
 		}
 
 		var key machine.MetaWriteRequest
 		if proto.Unmarshal(b, &key) == nil {
 			server := &Server{System: System{Meta: &partition{}}}
-			if tag, err := server.metaTag("write", key.GetKey()); !refused(err) && uint32(tag) != key.GetKey() {
-				t.Errorf("META key %#x became %s", key.GetKey(), tag)
-			}
+
+			err := server.changeMeta("write", key.GetKey(), func(tag meta.Tag) error {
+				if uint32(tag) != key.GetKey() {
+					t.Errorf("META key %#x became %s", key.GetKey(), tag)
+				}
+
+				return nil
+			})
+			refused(err)
 		}
 
 		var debug machine.DebugContainerRunRequest
@@ -100,7 +107,7 @@ func FuzzRequests(f *testing.F) {
 		if proto.Unmarshal(b, &device) == nil {
 			w := wipe{request: &device, sys: "/nonexistent"}
 			if !refused(w.check(devices, nil)) {
-				t.Errorf("%v: a device of no kernel passed", &device)
+				t.Errorf("%v: an unknown device passed", &device)
 			}
 		}
 	})

@@ -33,13 +33,13 @@ func TestReadsByRole(t *testing.T) {
 	}{
 		{"reader", contract.RoleReader, plain.Namespace, plain.Type, network.HostnameID, codes.OK, codes.OK},
 		{"operator", contract.RoleOperator, plain.Namespace, plain.Type, network.HostnameID, codes.OK, codes.OK},
-		{"reader, what is missing", contract.RoleReader, plain.Namespace, plain.Type, "other", codes.NotFound, codes.OK},
-		{"reader, what is secret", contract.RoleReader, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
-		{"operator, what is secret", contract.RoleOperator, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
-		{"administrator, what is secret", contract.RoleAdmin, secret.Namespace, secret.Type, secrets.OSRootID, codes.OK, codes.OK},
-		{"reader, what is secret in another case", contract.RoleReader, secret.Namespace, strings.ToUpper(secret.Type), secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
-		{"reader, a type that is not known", contract.RoleReader, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
-		{"administrator, a type that is not known", contract.RoleAdmin, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
+		{"reader, a missing resource", contract.RoleReader, plain.Namespace, plain.Type, "other", codes.NotFound, codes.OK},
+		{"reader, a secret", contract.RoleReader, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
+		{"operator, a secret", contract.RoleOperator, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
+		{"administrator, a secret", contract.RoleAdmin, secret.Namespace, secret.Type, secrets.OSRootID, codes.OK, codes.OK},
+		{"reader, a secret, in another case", contract.RoleReader, secret.Namespace, strings.ToUpper(secret.Type), secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
+		{"reader, an unknown type", contract.RoleReader, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
+		{"administrator, an unknown type", contract.RoleAdmin, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
 		{"a role for other things", contract.RoleEtcdBackup, plain.Namespace, plain.Type, network.HostnameID, codes.PermissionDenied, codes.PermissionDenied},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestReadsByRole(t *testing.T) {
 	}
 }
 
-// TestNobodyWrites tries every verb that changes something, as the administrator.
+// TestNobodyWrites tries every write, as the administrator.
 func TestNobodyWrites(t *testing.T) {
 	b := newBench(t)
 	set(t, b, network.HostnameID, network.HostnameStatusSpec{Hostname: "cp-1"})
@@ -127,7 +127,7 @@ func TestNobodyWrites(t *testing.T) {
 	}
 }
 
-// TestOnly is what apid's own socket shows.
+// TestOnly tests the rule of apid's own socket.
 func TestOnly(t *testing.T) {
 	rule := Only(resource.KindOf[network.HostnameStatusSpec](""))
 

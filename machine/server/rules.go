@@ -6,24 +6,24 @@ package server
 
 import "github.com/seed-59268b81/talos/api/contract"
 
-// Who may make a call: one of these roles is enough.
+// Roles that may make a call; one of them is enough.
 var (
 	admins    = []string{contract.RoleAdmin}
 	operators = []string{contract.RoleAdmin, contract.RoleOperator}
 	readers   = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleReader}
-	// What a backup of etcd needs to know, and the backup itself.
+	// For backups of etcd.
 	etcdReaders = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleReader, contract.RoleEtcdBackup}
 	etcdBackups = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleEtcdBackup}
 
 	metaWriters    = []string{contract.RoleAdmin, contract.RoleMetaWriter}
 	imageVerifiers = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleReader, contract.RoleImageVerifier}
-	// installers are administrators, and anybody (in maintenance mode, everybody is a reader) while the machine has no
-	// configuration: see unconfigured.
+	// installers are administrators and, while the machine has no configuration, everyone (in maintenance mode every caller is
+	// a reader): see unconfigured.
 	installers = []string{contract.RoleAdmin, contract.RoleReader}
 )
 
-// rules say which roles may make a call. Every method of every service is here; one that were not would be for
-// administrators.
+// rules are the roles that may make each call. Every method of every service is listed. A method without a rule would be for
+// administrators only.
 var rules = ruleTable([]ruleSet{
 	{"/machine.MachineService/", readers, []string{
 		"CPUFreqStats", "CPUInfo", "Containers", "DiskStats", "DiskUsage", "Dmesg", "Events", "Hostname", "ImageList", "List",
@@ -57,13 +57,13 @@ var rules = ruleTable([]ruleSet{
 	{"/time.TimeService/", readers, []string{"Time", "TimeCheck"}},
 	{"/inspect.InspectService/", readers, []string{"ControllerRuntimeDependencies"}},
 	{"/cluster.ClusterService/", readers, []string{"HealthCheck"}},
-	// Sensitive types are for administrators: see ByRole. Nobody writes: see ReadOnly.
+	// Sensitive types are for administrators: see ByRole. Writes are refused: see ReadOnly.
 	{"/cosi.resource.State/", readers, []string{"Get", "List", "Watch"}},
 	{"/cosi.resource.State/", admins, []string{"Create", "Destroy", "Teardown", "TeardownAndDestroy", "Update"}},
 })
 
-// unconfigured are the calls of installers that administrators alone may make once there is a configuration. The handler of
-// ApplyConfiguration looks once more, together with taking the configuration.
+// unconfigured are the calls that only administrators may make once there is a configuration. The handler of
+// ApplyConfiguration checks this again while it takes the configuration.
 var unconfigured = map[string]bool{
 	"/machine.MachineService/ApplyConfiguration": true,
 	"/machine.LVMService/LogicalVolumeRemove":    true,
@@ -73,7 +73,7 @@ var unconfigured = map[string]bool{
 	"/storage.StorageService/BlockDeviceWipe":    true,
 }
 
-// ruleSet is some methods of one service that are for the same roles.
+// ruleSet is a set of methods of one service with the same roles.
 type ruleSet struct {
 	service string
 	roles   []string

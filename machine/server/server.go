@@ -2,11 +2,11 @@
 
 //go:build linux
 
-// Package server is machined's API on its unix socket: the machine, cluster, time and inspect services and the read
-// side of the resource state. Whoever reaches it (apid, mostly) has authenticated the caller; see package apid.
+// Package server is machined's API on its unix socket: the machine, cluster, time, storage and inspect services, and reads of
+// the resource state. Its client is apid, which has authenticated the caller; see package apid.
 //
-// Each group of calls is one file. A panic in a call is that call's Internal error and a line in the log, never the
-// machine's end.
+// Each group of calls has its own file. A panic in a call becomes an Internal error and a line in the log, and does not end
+// process 1.
 package server
 
 import (
@@ -26,7 +26,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/api/storage"
+	timeapi "github.com/seed-59268b81/talos/api/time"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -49,7 +52,7 @@ type Server struct {
 	Journal    *bootlog.Journal
 	Config     *config.Controller
 	Log        *slog.Logger
-	// Platform is where the machine runs.
+	// Platform is where the machine runs: on a computer or in a container.
 	Platform platform.Platform
 }
 
@@ -58,12 +61,17 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 	machine.RegisterMachineServiceServer(g, s)
 	clusterapi.RegisterClusterServiceServer(g, s)
 	machine.RegisterImageServiceServer(g, imageService{Server: s})
-	machine.RegisterLifecycleServiceServer(g, lifecycleService{})
+	machine.RegisterLifecycleServiceServer(g, machine.UnimplementedLifecycleServiceServer{})
 	machine.RegisterDebugServiceServer(g, debugService{Server: s})
-	s.registerSystem(g)
+	machine.RegisterStorageServiceServer(g, &fileSystemService{server: s})
+	machine.RegisterLVMServiceServer(g, machine.UnimplementedLVMServiceServer{})
+	machine.RegisterMDServiceServer(g, machine.UnimplementedMDServiceServer{})
+	storage.RegisterStorageServiceServer(g, &diskService{server: s})
+	timeapi.RegisterTimeServiceServer(g, &timeService{server: s})
+	inspect.RegisterInspectServiceServer(g, &inspectService{server: s})
 }
 
-// New returns a gRPC server with the interceptors that every one of ours has.
+// New returns a gRPC server with the limits and interceptors of all servers in process 1.
 func New(log *slog.Logger, opts ...grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxRequest),
@@ -72,10 +80,18 @@ func New(log *slog.Logger, opts ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			defer recovered(log, info.FullMethod, &err)
 
+			if err := unsupported[info.FullMethod]; err != nil {
+				return nil, err
+			}
+
 			return next(ctx, req)
 		}),
 		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 			defer recovered(log, info.FullMethod, &err)
+
+			if err := unsupported[info.FullMethod]; err != nil {
+				return err
+			}
 
 			return next(srv, stream)
 		}),
@@ -89,7 +105,7 @@ func recovered(log *slog.Logger, method string, err *error) {
 	}
 }
 
-// Listen opens a unix socket, anew if a file is in the way, with the given mode and owner.
+// Listen opens a unix socket with the given mode and owner. It replaces an existing file.
 func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
@@ -99,7 +115,7 @@ func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 
-	// The file gets the mode that the socket has when it is bound: nobody else may connect before it is as it shall be.
+	// The file gets the mode that the socket has when it is bound, so no other user can connect before mode and owner are set.
 	private := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		return errors.Join(raw.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) }), err)
 	}}

@@ -6,10 +6,7 @@ package server
 
 import (
 	"context"
-	"errors"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -36,6 +33,11 @@ func serviceInfo(st supervisor.Status) *machine.ServiceInfo {
 		})
 	}
 
+	return &machine.ServiceInfo{Id: st.ID, State: string(st.State), Events: events, Health: ServiceHealth(st)}
+}
+
+// ServiceHealth returns the health of a service as clients get it.
+func ServiceHealth(st supervisor.Status) *machine.ServiceHealth {
 	health := &machine.ServiceHealth{
 		Unknown: !st.HasHealth || !st.Health.Known, Healthy: st.Health.Healthy, LastMessage: st.Health.LastMessage,
 	}
@@ -43,13 +45,13 @@ func serviceInfo(st supervisor.Status) *machine.ServiceInfo {
 		health.LastChange = timestamppb.New(st.Health.LastChange)
 	}
 
-	return &machine.ServiceInfo{Id: st.ID, State: string(st.State), Events: events, Health: health}
+	return health
 }
 
 // ServiceStart implements machine.MachineService.
 func (s *Server) ServiceStart(_ context.Context, req *machine.ServiceStartRequest) (*machine.ServiceStartResponse, error) {
 	if err := s.Supervisor.Start(req.GetId()); err != nil {
-		return nil, serviceError(err)
+		return nil, refused("service "+req.GetId(), err)
 	}
 
 	return &machine.ServiceStartResponse{Messages: []*machine.ServiceStart{{Resp: "Service \"" + req.GetId() + "\" started"}}}, nil
@@ -58,7 +60,7 @@ func (s *Server) ServiceStart(_ context.Context, req *machine.ServiceStartReques
 // ServiceStop implements machine.MachineService.
 func (s *Server) ServiceStop(ctx context.Context, req *machine.ServiceStopRequest) (*machine.ServiceStopResponse, error) {
 	if err := s.Supervisor.Stop(ctx, req.GetId()); err != nil {
-		return nil, serviceError(err)
+		return nil, refused("service "+req.GetId(), err)
 	}
 
 	return &machine.ServiceStopResponse{Messages: []*machine.ServiceStop{{Resp: "Service \"" + req.GetId() + "\" stopped"}}}, nil
@@ -67,21 +69,8 @@ func (s *Server) ServiceStop(ctx context.Context, req *machine.ServiceStopReques
 // ServiceRestart implements machine.MachineService.
 func (s *Server) ServiceRestart(ctx context.Context, req *machine.ServiceRestartRequest) (*machine.ServiceRestartResponse, error) {
 	if err := s.Supervisor.Restart(ctx, req.GetId()); err != nil {
-		return nil, serviceError(err)
+		return nil, refused("service "+req.GetId(), err)
 	}
 
 	return &machine.ServiceRestartResponse{Messages: []*machine.ServiceRestart{{Resp: "Service \"" + req.GetId() + "\" restarted"}}}, nil
-}
-
-func serviceError(err error) error {
-	switch {
-	case errors.Is(err, supervisor.ErrUnknown):
-		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, supervisor.ErrNotAllowed):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return status.FromContextError(err).Err()
-	default:
-		return status.Error(codes.Internal, err.Error())
-	}
 }

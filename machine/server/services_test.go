@@ -73,12 +73,12 @@ func TestServices(t *testing.T) {
 		state    string
 	}{
 		{"restart", "etcd", codes.FailedPrecondition, "", "Running"},
-		{"restart", "nobody", codes.NotFound, "", ""},
+		{"restart", "unknown", codes.NotFound, "", ""},
 		{"stop", "etcd", codes.FailedPrecondition, "", "Running"},
 		{"restart", "kubelet", codes.OK, `Service "kubelet" restarted`, "Running"},
 		{"stop", "kubelet", codes.OK, `Service "kubelet" stopped`, "Finished"},
 		{"start", "kubelet", codes.OK, `Service "kubelet" started`, "Running"},
-		{"start", "nobody", codes.NotFound, "", ""},
+		{"start", "unknown", codes.NotFound, "", ""},
 	} {
 		var (
 			resp string
@@ -171,9 +171,9 @@ func TestLogs(t *testing.T) {
 	}{
 		{"all", &machine.LogsRequest{Namespace: "system", Id: "etcd", TailLines: -1}, "one\ntwo\nthree\n", codes.OK},
 		{"the last", &machine.LogsRequest{Id: "etcd", TailLines: 1}, "three\n", codes.OK},
-		{"more than there are", &machine.LogsRequest{Id: "etcd", TailLines: 100}, "one\ntwo\nthree\n", codes.OK},
+		{"more than exist", &machine.LogsRequest{Id: "etcd", TailLines: 100}, "one\ntwo\nthree\n", codes.OK},
 		{"none", &machine.LogsRequest{Id: "etcd"}, "", codes.OK},
-		{"no such service", &machine.LogsRequest{Id: "nobody"}, "", codes.NotFound},
+		{"no such service", &machine.LogsRequest{Id: "unknown"}, "", codes.NotFound},
 		{"a container, its latest run", &machine.LogsRequest{Namespace: "k8s.io", Id: "kube-system/coredns-a:coredns", TailLines: -1}, "first\nsecond\n", codes.OK},
 		{"a container, the last line", &machine.LogsRequest{Namespace: "k8s.io", Id: "kube-system/coredns-a:coredns:id", TailLines: 1}, "second\n", codes.OK},
 		{"no such container", &machine.LogsRequest{Namespace: "k8s.io", Id: "kube-system/coredns-a:other", TailLines: 1}, "", codes.NotFound},

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	_ "google.golang.org/grpc/encoding/proto" // the codec that is bounded
+	_ "google.golang.org/grpc/encoding/proto" // the codec that sizedCodec wraps
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
@@ -21,30 +21,29 @@ import (
 )
 
 const (
-	// maxRequest is what one message of a caller may have, in bytes: a configuration and what is around it, or a piece of a
-	// file.
+	// maxRequest is the largest message of a caller, in bytes: a configuration and the fields around it, or a chunk of a file.
 	maxRequest = config.MaxSize + 64<<10
-	// maxHeader is the size of a call's metadata, in bytes.
+	// maxHeader is the largest metadata of a call, in bytes.
 	maxHeader = 64 << 10
-	// maxSmall is for all messages that are not listed in sizes. In memory a message may take fifty times its bytes: two
-	// bytes are an empty element of a list.
+	// maxSmall is the limit of messages that are not listed in sizes. A decoded message may take fifty times its bytes: an empty
+	// element of a list has two bytes.
 	maxSmall = 16 << 10
 )
 
-// sizes are the messages that may be larger. The bytes of most are one field, which takes no more room when it is decoded.
+// sizes are the limits of larger messages. Most consist of one bytes field, which takes no more memory when it is decoded.
 var sizes = map[protoreflect.FullName]int{
 	nameOf(&machine.ApplyConfigurationRequest{}): maxRequest,
 	nameOf(&common.Data{}):                       maxRequest,
 	nameOf(&machine.ImageServiceImportRequest{}): maxRequest,
 	nameOf(&machine.DebugContainerRunRequest{}):  256 << 10,
 	nameOf(&machine.MetaWriteRequest{}):          256 << 10,
-	nameOf(&securityapi.CertificateRequest{}):    32 << 10, // what trustd lets through
-	nameOf(&machine.PacketCaptureRequest{}):      64 << 10, // the kernel takes 4096 instructions of a filter
+	nameOf(&securityapi.CertificateRequest{}):    32 << 10, // the limit of trustd
+	nameOf(&machine.PacketCaptureRequest{}):      64 << 10, // the kernel accepts filters of up to 4096 instructions
 }
 
 func nameOf(m proto.Message) protoreflect.FullName { return m.ProtoReflect().Descriptor().FullName() }
 
-// sizedCodec decodes no message that is larger than its kind may be.
+// sizedCodec refuses to decode messages over the limit of their type.
 type sizedCodec struct{ encoding.CodecV2 }
 
 func newSizedCodec() sizedCodec { return sizedCodec{encoding.GetCodecV2("proto")} }
@@ -60,7 +59,7 @@ func (c sizedCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 
 	if data.Len() > limit {
-		return fmt.Errorf("a message of %d bytes: more than the %d that one of its kind may have", data.Len(), limit)
+		return fmt.Errorf("the message has %d bytes, the limit of its type is %d", data.Len(), limit)
 	}
 
 	return c.CodecV2.Unmarshal(data, v)

@@ -27,7 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/kmsg"
 )
 
-// heap in use after a collection.
+// heap returns the memory in use after a garbage collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -39,8 +39,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc) // far below
 }
 
-// TestSlowReaders opens many streams that are never read from while a lot is logged, and looks at what is kept for each.
-// Both ends being in this process, what the client's side buffers counts too: its window is held at 64 KiB a stream.
+// TestSlowReaders opens many streams that are never read while a lot is logged, and measures the memory of each. Client and server
+// are in one process, so the client's buffers count too: its window is 64 KiB a stream.
 func TestSlowReaders(t *testing.T) {
 	const (
 		readers  = 30
@@ -95,7 +95,7 @@ func TestSlowReaders(t *testing.T) {
 
 			return err
 		}},
-		{"logs of the boot before", func() error {
+		{"logs of the previous boot", func() error {
 			_, err := slow.Logs(ofBoot(ctx, "-1"), &machine.LogsRequest{Id: "etcd", TailLines: -1})
 
 			return err
@@ -129,7 +129,7 @@ func TestSlowReaders(t *testing.T) {
 				b.Ring.Publish(&machine.PhaseEvent{Phase: string(line)}, "")
 			}
 
-			// The ring of events alone is as large as its events.
+			// The ring alone is as large as its events.
 			if grown := heap() - before; grown > readers*perEach+2<<20 {
 				t.Errorf("%d readers that do not read hold %d KiB", readers, grown>>10)
 			} else {
@@ -138,7 +138,7 @@ func TestSlowReaders(t *testing.T) {
 		})
 	}
 
-	// Others are served.
+	// Other clients are served.
 	short, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
 
@@ -148,7 +148,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// openJournal with a boot before this one that has some lines of etcd.
+// openJournal returns a journal whose previous boot has some lines of etcd.
 func openJournal(t *testing.T, b *bench, lines int) {
 	t.Helper()
 
@@ -178,7 +178,7 @@ func openJournal(t *testing.T, b *bench, lines int) {
 	}
 }
 
-// TestSlowReaderOfEventsIsTold: one that was overtaken ends with a reason, instead of with a hole.
+// TestSlowReaderOfEventsIsTold: a reader that is too slow for the ring gets an error, not a gap.
 func TestSlowReaderOfEventsIsTold(t *testing.T) {
 	b := newBench(t)
 
@@ -193,7 +193,7 @@ func TestSlowReaderOfEventsIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// More than the connection takes, though its window grows, and the ring keeps.
+	// More than the ring and the connection's growing window hold.
 	text := strings.Repeat("x", 4<<10)
 	for range 20_000 {
 		b.Ring.Publish(&machine.PhaseEvent{Phase: text}, "")

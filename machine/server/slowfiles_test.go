@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// TestSlowFileReaders opens streams of more than there is memory, and reads only the first message of each. What is kept
-// for each is a few chunks, on both ends; others are served meanwhile.
+// TestSlowFileReaders opens streams that are larger than memory, and reads only the first message of each. Each holds a few chunks on
+// both ends, and other clients are served.
 func TestSlowFileReaders(t *testing.T) {
 	const (
 		readers = 8
@@ -50,7 +50,7 @@ func TestSlowFileReaders(t *testing.T) {
 	before := heap()
 
 	for range readers {
-		// The first message shows that the stream is under way.
+		// The first message shows that the stream has started.
 		read, err := client.Read(ctx, &machine.ReadRequest{Path: root + "/large"})
 		first(t, read, err)
 
@@ -71,7 +71,7 @@ func TestSlowFileReaders(t *testing.T) {
 
 	stream, err := b.machine.Read(as(t.Context(), contract.RoleAdmin), &machine.ReadRequest{Path: "/proc/self/comm"})
 	if got, err := text(t, stream, err); err != nil || got != "server.test\n" {
-		t.Errorf("another reader meanwhile: got %q, %v", got, err)
+		t.Errorf("another reader at the same time: got %q, %v", got, err)
 	}
 }
 

@@ -61,7 +61,7 @@ func cpuStat(c procfs.CPUStat) *machine.CPUStat {
 	}
 }
 
-// read has a library read one thing from the tree at the path.
+// read opens the file system at the path with a library, and reads one value from it.
 func read[FS, V any](path string, open func(string) (FS, error), get func(FS) (V, error)) (V, error) {
 	fs, err := open(path)
 	if err != nil {

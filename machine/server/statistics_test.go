@@ -26,7 +26,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// kernelFiles are as a kernel 6.1 has them.
+// kernelFiles are files of a kernel 6.1.
 var kernelFiles = map[string]string{
 	"proc/loadavg": "0.52 1.58 2.59 3/611 12345\n",
 	"proc/stat": `cpu  300 20 1000 5000 60 7 8 90 1 2
@@ -59,7 +59,7 @@ softirq 5057579 250191 1481983 1647 211099 186066 0 1783454 622196 12 508
 	"sys/devices/system/cpu/cpu10/cpufreq/scaling_governor": "schedutil\n",
 }
 
-// newKernel has the bench show files of the given texts instead of the kernel's.
+// newKernel makes the bench show files with the given texts instead of the kernel's.
 func newKernel(t *testing.T, b *bench, files map[string]string) {
 	t.Helper()
 
@@ -152,7 +152,7 @@ func netDev(name string, received, compressed uint64) *machine.NetDev {
 	}
 }
 
-// What the kernel does not show is an error that says which file; what it shows wrong, likewise, and never the end.
+// A missing or damaged file of the kernel is an error that names it, and never a panic.
 func TestStatisticsMissing(t *testing.T) {
 	b := newBench(t)
 	broken := map[string]string{"proc/self/comm": "x", "sys/x": "x"}
@@ -201,10 +201,10 @@ func TestProcessTable(t *testing.T) {
 		return
 	}
 
-	t.Error("this process is not among them")
+	t.Error("this process is missing")
 }
 
-// TestManyArgs has more processes with long arguments than fit in an answer.
+// TestManyArgs has more processes with long arguments than fit into an answer.
 func TestManyArgs(t *testing.T) {
 	const processes = 1000
 

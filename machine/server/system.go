@@ -7,41 +7,25 @@ package server
 import (
 	"path/filepath"
 
-	"google.golang.org/grpc"
-
-	"github.com/seed-59268b81/talos/api/inspect"
-	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/api/storage"
-	timeapi "github.com/seed-59268b81/talos/api/time"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
-// System is what the calls that show the machine itself work on. The zero System is that of the real machine, without a
-// META partition and a controller runtime.
+// System is the source of the calls that show the machine itself. The zero System is the real machine, without a META
+// partition and a controller runtime.
 type System struct {
-	// Root of the file system whose /proc, /sys and /dev are shown, "/" when empty. A test has a tree of its own.
+	// Root of the file system whose /proc, /sys and /dev are shown, "/" by default. Tests use a temporary folder.
 	Root string
-	// Containerd is its socket; layout.ContainerdSocket when empty.
+	// Containerd is the path of its socket, layout.ContainerdSocket by default.
 	Containerd string
 	// Meta writes values of the META partition.
 	Meta interface {
 		Set(tag meta.Tag, value []byte) error
 		Delete(tag meta.Tag) error
 	}
-	// Graph returns who reads and writes which resources.
+	// Graph returns which controllers read and write which resources.
 	Graph func() []runtime.Edge
 }
 
-// path of a file of the machine.
+// path returns the path of a file below Root.
 func (s *System) path(p string) string { return filepath.Join("/", s.Root, p) }
-
-// registerSystem adds the services that are not machine.MachineService.
-func (s *Server) registerSystem(g grpc.ServiceRegistrar) {
-	timeapi.RegisterTimeServiceServer(g, &timeService{server: s})
-	inspect.RegisterInspectServiceServer(g, &inspectService{server: s})
-	storage.RegisterStorageServiceServer(g, &diskService{server: s})
-	machine.RegisterStorageServiceServer(g, &fileSystemService{server: s})
-	machine.RegisterLVMServiceServer(g, lvmService{})
-	machine.RegisterMDServiceServer(g, mdService{})
-}

@@ -25,10 +25,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// BlockDeviceWipe implements storage.StorageService. Nothing is wiped before every device of the call is known to be of no
-// use to anybody.
+// BlockDeviceWipe implements storage.StorageService. It wipes no device until it has checked that all of them are unused.
 func (s *diskService) BlockDeviceWipe(ctx context.Context, req *storage.BlockDeviceWipeRequest) (*storage.BlockDeviceWipeResponse, error) {
-	// The host's are seen in /sys, and an engine may show them in /dev.
+	// In a container /sys has the host's disks, and /dev may have them too.
 	if !s.server.Platform.Owns(platform.Disks) {
 		return nil, status.Error(codes.FailedPrecondition, noDisks)
 	}
@@ -60,27 +59,19 @@ func (s *diskService) BlockDeviceWipe(ctx context.Context, req *storage.BlockDev
 
 	for _, w := range wipes {
 		if err := w.run(ctx); err != nil {
-			return nil, wipeError(w.device.Name, err)
+			return nil, fileError("wipe "+w.device.Name, err)
 		}
 	}
 
 	return &storage.BlockDeviceWipeResponse{Messages: []*storage.BlockDeviceWipe{{}}}, nil
 }
 
-// noDisks is answered where disks are another's.
+// noDisks is the answer in a container.
 const noDisks = "wipe: a container has no disks of its own; see: talosctl get platformconditions"
-
-func wipeError(device string, err error) error {
-	if errors.Is(err, disk.ErrInUse) {
-		return status.Errorf(codes.FailedPrecondition, "wipe %s: %v", device, err)
-	}
-
-	return fileError("wipe "+device, err)
-}
 
 type volumeStatus = *resource.Typed[block.VolumeStatusSpec]
 
-// wipe of one device.
+// wipe is the wipe of one device.
 type wipe struct {
 	request *storage.BlockDeviceWipeDescriptor
 	sys     string
@@ -89,13 +80,13 @@ type wipe struct {
 	parent disk.Device // of a partition
 }
 
-// check finds the device and who uses it, as far as can be known without opening it.
+// check finds the device, and refuses one that is in use as far as that shows without opening it.
 func (w *wipe) check(devices []disk.Device, volumes []volumeStatus) error {
 	name := strings.TrimPrefix(w.request.GetDevice(), "/dev/")
 
 	i := slices.IndexFunc(devices, func(d disk.Device) bool { return d.Name == name })
 	if i < 0 {
-		return status.Errorf(codes.NotFound, "wipe %q: there is no such block device; the list of discovered volumes has their names", w.request.GetDevice())
+		return status.Errorf(codes.NotFound, "wipe %q: there is no such block device; the list of discovered volumes has the names", w.request.GetDevice())
 	}
 
 	w.device = devices[i]
@@ -103,23 +94,23 @@ func (w *wipe) check(devices []disk.Device, volumes []volumeStatus) error {
 	switch w.request.GetMethod() {
 	case storage.BlockDeviceWipeDescriptor_FAST, storage.BlockDeviceWipeDescriptor_ZEROES:
 	default:
-		return status.Errorf(codes.InvalidArgument, "wipe %s: method %d is not known; use FAST or ZEROES", name, w.request.GetMethod())
+		return status.Errorf(codes.InvalidArgument, "wipe %s: method %d is unknown; use FAST or ZEROES", name, w.request.GetMethod())
 	}
 
 	if w.device.Partition == 0 && w.request.GetDropPartition() {
-		return status.Errorf(codes.InvalidArgument, "wipe %s: it is no partition, so none can be dropped", name)
+		return status.Errorf(codes.InvalidArgument, "wipe %s: it is not a partition, so it cannot be dropped", name)
 	}
 
 	id, err := disk.Identify(w.sys, name)
 	if err != nil {
-		return wipeError(name, err)
+		return fileError("wipe "+name, err)
 	}
 
 	if id.ReadOnly || id.CDROM {
 		return status.Errorf(codes.FailedPrecondition, "wipe %s: it is read-only", name)
 	}
 
-	// What is on a disk is on its partitions, too.
+	// Wiping a disk wipes its partitions too.
 	whole := []disk.Device{w.device}
 
 	for _, d := range devices {
@@ -158,14 +149,14 @@ func unusedByVolumes(name string, whole []disk.Device, volumes []volumeStatus) e
 func unusedByDevices(name string, whole, devices []disk.Device) error {
 	for _, d := range devices {
 		if slices.ContainsFunc(whole, func(w disk.Device) bool { return slices.Contains(d.Secondaries, w.Name) }) {
-			return status.Errorf(codes.FailedPrecondition, "wipe %s: device %s is made of it; take that apart first", name, d.Name)
+			return status.Errorf(codes.FailedPrecondition, "wipe %s: it is part of device %s; remove that device first", name, d.Name)
 		}
 	}
 
 	return nil
 }
 
-// run wipes. The kernel has the last word on whether the device is in use.
+// run wipes the device, unless the kernel reports that it is in use.
 func (w *wipe) run(ctx context.Context) error {
 	if err := w.wipeContents(ctx); err != nil {
 		return err
@@ -229,7 +220,7 @@ func (w *wipe) dropPartition() error {
 	return f.DropPartition(w.device.Partition)
 }
 
-// notify has everybody look at the device again. It may have gone with its partition table.
+// notify triggers a uevent of the device, so that its readers see the change. The device may no longer exist.
 func (w *wipe) notify(name string) error {
 	if err := disk.Notify(w.sys, filepath.Base(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

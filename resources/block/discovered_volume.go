@@ -4,20 +4,11 @@ package block
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-var discoveredVolumeDefinition = &resource.Definition{
-	Type:             "DiscoveredVolumes.block.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Type", JSONPath: "{.type}"},
-		{Name: "Size", JSONPath: "{.pretty_size}"},
-		{Name: "Discovered", JSONPath: "{.name}"},
-		{Name: "Label", JSONPath: "{.label}"},
-		{Name: "PartitionLabel", JSONPath: "{.partition_label}"},
-	},
-}
+var discoveredVolumeDefinition = domain.Type("DiscoveredVolumes",
+	"Type={.type}", "Size={.pretty_size}", "Discovered={.name}", "Label={.label}", "PartitionLabel={.partition_label}")
 
-// DiscoveredVolumeSpec is what was found on a disk or a partition; its id is the kernel's name of it. Sizes and the
-// offset are in bytes. ProbedSize is what the found structure says of its own size.
+// DiscoveredVolumeSpec is what was found on a disk or a partition; its id is the kernel's name of the device. Sizes and the offset are
+// in bytes. ProbedSize is the size according to the file system or other structure that was found.
 type DiscoveredVolumeSpec struct {
 	Size                uint64 `yaml:"size"                            protobuf:"1"`
 	SectorSize          uint64 `yaml:"sector_size,omitempty"           protobuf:"2"`

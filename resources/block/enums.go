@@ -4,21 +4,16 @@ package block
 
 import "github.com/seed-59268b81/talos/resources/enum"
 
-// VolumeType is what a volume is made of.
+// VolumeType is the kind of a volume.
 type VolumeType uint8
 
-// The volume types.
+// The volume types that the system has.
 const (
-	VolumeTypePartition VolumeType = iota
-	VolumeTypeDisk
-	VolumeTypeTmpfs
-	VolumeTypeDirectory
-	VolumeTypeSymlink
-	VolumeTypeOverlay
-	VolumeTypeExternal
+	VolumeTypePartition VolumeType = 0
+	VolumeTypeDirectory VolumeType = 3
 )
 
-// VolumePhase is how far a volume has come.
+// VolumePhase is the progress of a volume.
 type VolumePhase uint8
 
 // The volume phases.
@@ -36,36 +31,21 @@ const (
 // FilesystemType names a file system.
 type FilesystemType uint8
 
-// The file systems.
+// The file systems that the system has.
 const (
-	FilesystemTypeNone FilesystemType = iota
-	FilesystemTypeXFS
-	FilesystemTypeVFAT
-	FilesystemTypeEXT4
-	FilesystemTypeISO9660
-	FilesystemTypeSwap
-	FilesystemTypeVirtiofs
-	FilesystemTypeBtrfs
+	FilesystemTypeNone FilesystemType = 0
+	FilesystemTypeXFS  FilesystemType = 1
+	FilesystemTypeEXT4 FilesystemType = 3
 )
 
 // EncryptionProviderType names how a volume is encrypted.
 type EncryptionProviderType uint8
 
-// The encryption providers.
-const (
-	EncryptionProviderNone EncryptionProviderType = iota
-	EncryptionProviderLUKS2
-)
-
 // FSParameterType is the form of a mount parameter.
 type FSParameterType uint8
 
-// The forms of mount parameters.
-const (
-	FSParameterTypeString FSParameterType = iota
-	FSParameterTypeBoolean
-	FSParameterTypeBinary
-)
+// FSParameterTypeBoolean is an option without a value.
+const FSParameterTypeBoolean FSParameterType = 1
 
 var (
 	volumeTypes         = enum.Of[VolumeType]("partition", "disk", "tmpfs", "directory", "symlink", "overlay", "external")

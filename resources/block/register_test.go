@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// TestRegister holds that each type encodes and decodes: its field numbers are unique and its types have a wire form.
+// TestRegister holds that each type has a wire form: its field numbers are unique, and the types of its fields are supported.
 func TestRegister(t *testing.T) {
 	before := len(resource.RegisteredTypes())
 
@@ -33,7 +33,7 @@ func TestPrettySize(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestEnum(t *testing.T) {
 	var p block.VolumePhase
 
 	if err := p.UnmarshalText([]byte("ready")); err != nil || p != block.VolumePhaseReady {

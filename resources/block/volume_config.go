@@ -2,33 +2,33 @@
 
 package block
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"slices"
 
-var volumeConfigDefinition = &resource.Definition{
-	Type:             "VolumeConfigs.block.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
 
-// VolumeConfigSpec is a volume that is wanted: how to find it, how to make it if it is not there, where to mount it.
+var volumeConfigDefinition = domain.Sensitive().Type("VolumeConfigs")
+
+// VolumeConfigSpec is a wanted volume: how to find it, how to create it if it is missing, and where to mount it.
 type VolumeConfigSpec struct {
 	ParentID     string           `yaml:"parentId,omitempty" protobuf:"1"`
 	Type         VolumeType       `yaml:"type"               protobuf:"2"`
 	Provisioning ProvisioningSpec `yaml:"provisioning"       protobuf:"3"`
-	// Locator has no wire form: on the wire it is a checked CEL expression.
+	// Locator has no wire form, because the field on the wire is a checked CEL expression.
 	Locator LocatorSpec `yaml:"locator"`
 	Mount   MountSpec   `yaml:"mount"              protobuf:"5"`
 }
 
-// ProvisioningSpec says how to make a volume. Volumes of a lower wave are made first. No partition label means that
-// the volume is never made, only found.
+// ProvisioningSpec describes how to create a volume. Volumes of a lower wave are created first. A volume without a partition label is
+// never created, only found.
 type ProvisioningSpec struct {
 	PartitionSpec  PartitionSpec  `yaml:"partitionSpec"  protobuf:"2"`
 	Wave           int            `yaml:"wave"           protobuf:"3"`
 	FilesystemSpec FilesystemSpec `yaml:"filesystemSpec" protobuf:"4"`
 }
 
-// PartitionSpec is a partition to make. Sizes are in bytes; no maximal size means all there is.
+// PartitionSpec is a partition to create. Sizes are in bytes; a maximum of 0 means all free space.
 type PartitionSpec struct {
 	MinSize  uint64 `yaml:"minSize"  protobuf:"1"`
 	MaxSize  uint64 `yaml:"maxSize"  protobuf:"2"`
@@ -37,7 +37,7 @@ type PartitionSpec struct {
 	TypeUUID string `yaml:"typeUUID" protobuf:"5"`
 }
 
-// FilesystemSpec is a file system to make.
+// FilesystemSpec is a file system to create.
 type FilesystemSpec struct {
 	Type  FilesystemType `yaml:"type"  protobuf:"1"`
 	Label string         `yaml:"label" protobuf:"2"`
@@ -50,7 +50,7 @@ type LocatorSpec struct {
 	Size uint64 `yaml:"size,omitempty"`
 }
 
-// MountSpec says where and how to mount a volume.
+// MountSpec describes where and how to mount a volume.
 type MountSpec struct {
 	TargetPath   string          `yaml:"targetPath"           protobuf:"1"`
 	SELinuxLabel string          `yaml:"selinuxLabel"         protobuf:"2"`
@@ -72,15 +72,9 @@ type ParameterSpec struct {
 	Binary []byte          `yaml:"binary,omitempty" protobuf:"5"`
 }
 
-// ReadOnly tells a volume that nobody may write to.
+// ReadOnly reports whether the volume is always mounted read-only.
 func (m MountSpec) ReadOnly() bool {
-	for _, p := range m.Parameters {
-		if p.Name == "ro" {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(m.Parameters, func(p ParameterSpec) bool { return p.Name == "ro" })
 }
 
 // Definition implements resource.Spec.

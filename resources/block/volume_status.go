@@ -4,18 +4,9 @@ package block
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-var volumeStatusDefinition = &resource.Definition{
-	Type:             "VolumeStatuses.block.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Type", JSONPath: "{.type}"},
-		{Name: "Phase", JSONPath: "{.phase}"},
-		{Name: "Location", JSONPath: "{.location}"},
-		{Name: "Size", JSONPath: "{.prettySize}"},
-	},
-}
+var volumeStatusDefinition = domain.Type("VolumeStatuses", "Type={.type}", "Phase={.phase}", "Location={.location}", "Size={.prettySize}")
 
-// VolumeStatusSpec is how far a volume has come, and where it is. Who uses a ready volume holds a finalizer on it.
+// VolumeStatusSpec is the phase and the location of a volume. Users of a ready volume hold a finalizer on it.
 type VolumeStatusSpec struct {
 	Phase              VolumePhase            `yaml:"phase"                    protobuf:"1"`
 	Location           string                 `yaml:"location,omitempty"       protobuf:"2"`
@@ -37,3 +28,15 @@ type VolumeStatusSpec struct {
 
 // Definition implements resource.Spec.
 func (VolumeStatusSpec) Definition() *resource.Definition { return volumeStatusDefinition }
+
+// VolumeLifecycleID is the id of the only VolumeLifecycle.
+const VolumeLifecycleID = "volumes"
+
+var volumeLifecycleDefinition = domain.Type("VolumeLifecycles")
+
+// VolumeLifecycleSpec is a signal: it exists from the start of the machine, and its teardown unmounts every volume. The volume
+// controllers hold a finalizer on it until all volumes are unmounted.
+type VolumeLifecycleSpec struct{}
+
+// Definition implements resource.Spec.
+func (VolumeLifecycleSpec) Definition() *resource.Definition { return volumeLifecycleDefinition }

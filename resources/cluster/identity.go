@@ -2,22 +2,17 @@
 
 package cluster
 
-import (
-	"github.com/seed-59268b81/talos/cosi/resource"
-)
+import "github.com/seed-59268b81/talos/cosi/resource"
 
-var identityDefinition = &resource.Definition{
-	Type:             "Identities.cluster.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "ID", JSONPath: "{.nodeId}"},
-	},
-}
+var identityDefinition = domain.Type("Identities", "ID={.nodeId}")
 
-// IdentitySpec is who the machine is, for as long as its disk lives.
+// IdentitySpec is the identity of the machine, which is stored on its disk.
 type IdentitySpec struct {
 	NodeID string `yaml:"nodeId" protobuf:"1"`
 }
 
 // Definition implements resource.Spec.
 func (IdentitySpec) Definition() *resource.Definition { return identityDefinition }
+
+// Register makes the types of the domain known to this process.
+func Register() error { return resource.Register[IdentitySpec]() }

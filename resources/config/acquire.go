@@ -2,26 +2,24 @@
 
 package config
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
-// acquireNamespace is where the signals live, as users of the API know them.
-const acquireNamespace = "runtime"
+// signals have the group and the namespace that existing clients use.
+var signals = definition.Domain{Group: "v1alpha1.talos.dev", Namespace: "runtime"}
 
-var acquireSpecDefinition = &resource.Definition{
-	Type:             "AcquireConfigSpecs.v1alpha1.talos.dev",
-	DefaultNamespace: acquireNamespace,
-}
+var (
+	acquireSpecDefinition   = signals.Type("AcquireConfigSpecs")
+	acquireStatusDefinition = signals.Type("AcquireConfigStatuses")
+)
 
-// AcquireConfigSpec is a signal: a configuration is wanted from here on.
+// AcquireConfigSpec is a signal: the machine looks for a configuration.
 type AcquireConfigSpec struct{}
 
 // Definition implements resource.Spec.
 func (AcquireConfigSpec) Definition() *resource.Definition { return acquireSpecDefinition }
-
-var acquireStatusDefinition = &resource.Definition{
-	Type:             "AcquireConfigStatuses.v1alpha1.talos.dev",
-	DefaultNamespace: acquireNamespace,
-}
 
 // AcquireConfigStatus is a signal: a configuration that is complete for boot is active.
 type AcquireConfigStatus struct{}

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config holds the resources of the machine configuration: the documents as they were applied, the
-// role of the machine, and the state of acquiring a configuration.
+// Package config holds the resources of the machine configuration: the documents as they were applied, the role of the machine, and
+// signals while the machine looks for a configuration.
 package config
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName of the domain.
 const NamespaceName = "config"
 
+var domain = definition.Domain{Group: "config.talos.dev", Namespace: NamespaceName}
+
 // Register makes the domain's types known to this process.
 func Register() error {
-	for _, register := range []func() error{
-		resource.Register[MachineConfigSpec],
-		resource.Register[MachineTypeSpec],
-		resource.Register[AcquireConfigSpec],
-		resource.Register[AcquireConfigStatus],
-	} {
-		if err := register(); err != nil {
-			return err
-		}
-	}
-
-	return nil
+	return errors.Join(
+		resource.Register[MachineConfigSpec](),
+		resource.Register[MachineTypeSpec](),
+		resource.Register[AcquireConfigSpec](),
+		resource.Register[AcquireConfigStatus](),
+	)
 }

@@ -3,23 +3,17 @@
 package config
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/enum"
 )
 
-// MachineTypeID is the id of the only one.
+// MachineTypeID is the id of the only MachineType.
 const MachineTypeID = "machine-type"
 
-var machineTypeDefinition = &resource.Definition{
-	Type:             "MachineTypes.config.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns:     []resource.PrintColumn{{Name: "Type", JSONPath: "{}"}},
-}
+var machineTypeDefinition = domain.Type("MachineTypes", "Type={}")
 
-// MachineType is the role of the machine; numbers are those of the wire.
+// MachineType is the role of the machine; the numbers are those of the wire.
 type MachineType int32
 
 // The roles.
@@ -30,26 +24,26 @@ const (
 	TypeWorker
 )
 
-var machineTypes = []string{"unknown", string(view.TypeInit), string(view.TypeControlPlane), string(view.TypeWorker)}
+var machineTypes = enum.Of[MachineType]("unknown", string(view.TypeInit), string(view.TypeControlPlane), string(view.TypeWorker))
 
-// MachineTypeOf converts the role as the configuration has it.
+// MachineTypeOf converts the role of the configuration.
 func MachineTypeOf(t view.MachineType) MachineType {
-	return MachineType(max(slices.Index(machineTypes, string(t)), 0))
+	for number, name := range machineTypes {
+		if name == string(t) {
+			return number
+		}
+	}
+
+	return TypeUnknown
 }
 
 // String returns the name as in the configuration.
-func (t MachineType) String() string {
-	if t < 0 || int(t) >= len(machineTypes) {
-		return fmt.Sprintf("MachineType(%d)", int32(t))
-	}
+func (t MachineType) String() string { return machineTypes.Text(t) }
 
-	return machineTypes[t]
-}
-
-// IsControlPlane tells whether the machine runs the control plane.
+// IsControlPlane reports whether the machine runs the control plane.
 func (t MachineType) IsControlPlane() bool { return t == TypeControlPlane || t == TypeInit }
 
-// MachineTypeSpec is the role of the machine; it prints as the bare name.
+// MachineTypeSpec is the role of the machine; it is printed as the name alone.
 type MachineTypeSpec struct {
 	MachineType MachineType `protobuf:"1"`
 }
@@ -57,5 +51,5 @@ type MachineTypeSpec struct {
 // Definition implements resource.Spec.
 func (MachineTypeSpec) Definition() *resource.Definition { return machineTypeDefinition }
 
-// MarshalYAML prints the bare name.
+// MarshalYAML prints the name alone.
 func (s MachineTypeSpec) MarshalYAML() (any, error) { return s.MachineType.String(), nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package enum gives the numbers of an enumeration their text forms. The numbers are the wire's or the kernel's; users see the
-// names. A number without a name prints in decimal and reads back, so that a client shows what a newer node sends.
+// Package enum converts the numbers of an enumeration to names. The numbers are those of the wire or the kernel; users see the names. A
+// number without a name is printed in decimal and can be parsed again, so that a client shows what a newer node sends.
 //
 // An enumeration is a type, a table, and three methods of one line each:
 //
@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Integer is what an enumeration is made of.
+// Integer is the underlying type of an enumeration.
 type Integer interface {
 	~uint8 | ~uint16 | ~uint32 | ~int32
 }
@@ -50,7 +50,7 @@ func (n Names[T]) Text(v T) string {
 // Marshal is Text for encoding.TextMarshaler.
 func (n Names[T]) Marshal(v T) ([]byte, error) { return []byte(n.Text(v)), nil }
 
-// Parse reads a name in any case, or a number. What is the enumeration, for errors.
+// Parse reads a name in upper or lower case, or a number. Errors name the enumeration what.
 func (n Names[T]) Parse(what string, text []byte, v *T) error {
 	s := string(text)
 

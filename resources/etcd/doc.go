@@ -3,8 +3,17 @@
 // Package etcd holds the resources of the etcd member of this node.
 package etcd
 
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
+
 // NamespaceName is the namespace of all of them.
 const NamespaceName = "etcd"
+
+var domain = definition.Domain{Group: "etcd.talos.dev", Namespace: NamespaceName}
 
 // Singleton ids.
 const (
@@ -14,3 +23,14 @@ const (
 	MemberID    = "local"
 	BootstrapID = "bootstrap"
 )
+
+// Register makes the domain's types known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[BootstrapRequestSpec](),
+		resource.Register[ConfigSpec](),
+		resource.Register[MemberSpec](),
+		resource.Register[PKIStatusSpec](),
+		resource.Register[SpecSpec](),
+	)
+}

@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package files holds the resources of the few files under /etc that differ between machines.
+// Package files holds the resources of the files in /etc that differ between machines.
 package files
 
-import "github.com/seed-59268b81/talos/layout"
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName of the files' resources.
 const NamespaceName = "files"
 
-// The ids of the files that the network makes.
+var domain = definition.Domain{Group: "files.talos.dev", Namespace: NamespaceName}
+
+// The ids of files.
 const (
 	Hosts      = "hosts"
 	Hostname   = "hostname"
 	ResolvConf = "resolv.conf"
 	MachineID  = "machine-id"
-	// PodResolvConf is not in /etc: it is the resolv.conf that the kubelet gives to pods.
+	// PodResolvConf is the resolv.conf that the kubelet gives to pods. It is not in /etc.
 	PodResolvConf = "pod-resolv.conf"
 )
 
-// PodResolvConfPath is where the kubelet finds PodResolvConf. Its folder may be mounted into containers, which
-// then see each change.
+// PodResolvConfPath is the path of PodResolvConf. Its folder may be mounted into containers, which then see each change.
 const PodResolvConfPath = layout.ResolvConf
+
+// Register makes the types of the domain known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[EtcFileSpecSpec](),
+		resource.Register[EtcFileStatusSpec](),
+	)
+}

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package k8s holds the resources of Kubernetes on this node: settings of the control plane and of the
-// kubelet, what is rendered from them, and what is observed of the running cluster.
+// kubelet, what is rendered from them, and the observed state of the cluster.
 package k8s
+
+import "github.com/seed-59268b81/talos/resources/definition"
 
 // Namespaces: control plane settings have one of their own.
 const (
 	NamespaceName         = "k8s"
 	ControlPlaneNamespace = "controlplane"
+)
+
+const group = "kubernetes.talos.dev"
+
+var (
+	domain       = definition.Domain{Group: group, Namespace: NamespaceName}
+	controlPlane = definition.Domain{Group: group, Namespace: ControlPlaneNamespace}
+	nodeSpecs    = definition.Domain{Group: "k8s.talos.dev", Namespace: NamespaceName}.Sensitive()
 )
 
 // FinalPrefix starts the id of the final copy of a control plane component's settings.

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// TestRegister holds that each type encodes and decodes: its field numbers are unique and its types have a wire form.
+// TestRegister checks that each type can be encoded and decoded: its field numbers are unique, and its types have a wire form.
 func TestRegister(t *testing.T) {
 	before := len(resource.RegisteredTypes())
 

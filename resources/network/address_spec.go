@@ -9,10 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var addressSpecDefinition = &resource.Definition{
-	Type:             "AddressSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var addressSpecDefinition = domain.Type("AddressSpecs")
 
 // AddressSpecSpec is an address wanted on a link.
 type AddressSpecSpec struct {

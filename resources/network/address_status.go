@@ -9,15 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var addressStatusDefinition = &resource.Definition{
-	Type:             "AddressStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"address", "addresses"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Address", JSONPath: "{.address}"},
-		{Name: "Link", JSONPath: "{.linkName}"},
-	},
-}
+var addressStatusDefinition = domain.Alias("address", "addresses").Type("AddressStatuses", "Address={.address}", "Link={.linkName}")
 
 // AddressStatusSpec is an address as the kernel has it.
 type AddressStatusSpec struct {

@@ -3,13 +3,14 @@
 // Package network holds the resources of the machine's network: six pairs of a wanted spec and an observed
 // status (address, route, link, resolver, hostname, time server), operators, and what is derived from them.
 //
-// A spec is proposed by producers in namespace network-config, under the id LAYER/ID. For each ID the highest
-// layer wins and is written to namespace network under ID; only that one is acted upon.
+// Controllers propose specs in namespace network-config, under the id LAYER/ID. For each ID the spec of the highest layer is written to
+// namespace network under ID; only that one is applied.
 package network
 
 import (
 	"cmp"
 
+	"github.com/seed-59268b81/talos/resources/definition"
 	"github.com/seed-59268b81/talos/resources/enum"
 )
 
@@ -18,6 +19,8 @@ const (
 	NamespaceName       = "network"
 	ConfigNamespaceName = "network-config"
 )
+
+var domain = definition.Domain{Group: "net.talos.dev", Namespace: NamespaceName}
 
 // Singleton ids.
 const (
@@ -31,11 +34,11 @@ const (
 
 // Sets of node addresses: the ids of NodeAddresses.
 const (
-	// NodeAddressDefaultID is one address, the same for as long as the machine has it.
+	// NodeAddressDefaultID is one address, which stays the same while the machine has it.
 	NodeAddressDefaultID = "default"
-	// NodeAddressCurrentID are the addresses of now.
+	// NodeAddressCurrentID are the current addresses.
 	NodeAddressCurrentID = "current"
-	// NodeAddressRoutedID are the addresses of now that are on links and of a length that others can reach.
+	// NodeAddressRoutedID are the current addresses that other machines can reach.
 	NodeAddressRoutedID = "routed"
 	// NodeAddressAccumulativeID are all addresses since boot.
 	NodeAddressAccumulativeID = "accumulative"
@@ -47,7 +50,7 @@ const (
 	NodeAddressFilterOnlyK8s = "only-k8s"
 )
 
-// ConfigLayer is where a setting comes from; the higher wins.
+// ConfigLayer is where a setting comes from; the highest layer wins.
 type ConfigLayer uint8
 
 // The layers.
@@ -67,7 +70,7 @@ func (l *ConfigLayer) UnmarshalText(text []byte) error {
 	return layerNames.Parse("network layer", text, l)
 }
 
-// Compare orders layers, the losing one first.
+// Compare orders layers; the losing one comes first.
 func (l ConfigLayer) Compare(other ConfigLayer) int { return cmp.Compare(l, other) }
 
 // LayeredID is the id of a spec in namespace network-config.

@@ -7,16 +7,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var hardwareAddrDefinition = &resource.Definition{
-	Type:             "HardwareAddresses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Name", JSONPath: "{.name}"},
-		{Name: "Hardware Addr", JSONPath: "{.hardwareAddr}"},
-	},
-}
+var hardwareAddrDefinition = domain.Type("HardwareAddresses", "Name={.name}", "Hardware Addr={.hardwareAddr}")
 
-// HardwareAddrSpec is the hardware address that stands for the machine.
+// HardwareAddrSpec is the hardware address that identifies the machine.
 type HardwareAddrSpec struct {
 	Name         string                  `yaml:"name" protobuf:"1"`
 	HardwareAddr nethelpers.HardwareAddr `yaml:"hardwareAddr" protobuf:"2"`

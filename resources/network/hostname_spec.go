@@ -9,10 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var hostnameSpecDefinition = &resource.Definition{
-	Type:             "HostnameSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var hostnameSpecDefinition = domain.Type("HostnameSpecs")
 
 // HostnameSpecSpec is a name that one layer proposes.
 type HostnameSpecSpec struct {
@@ -49,7 +46,7 @@ func (s *HostnameSpecSpec) ParseFQDN(fqdn string) error {
 	return nil
 }
 
-// checkLabel holds a label to RFC 1123: letters, digits and inner hyphens, 63 bytes at most.
+// checkLabel returns an error unless a label is valid by RFC 1123: letters, digits and inner hyphens, at most 63 bytes.
 func checkLabel(label string) error {
 	if label == "" || len(label) > 63 {
 		return fmt.Errorf("label %q: want 1 to 63 bytes between the dots", label)

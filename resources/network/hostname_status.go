@@ -6,17 +6,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var hostnameStatusDefinition = &resource.Definition{
-	Type:             "HostnameStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"hostname"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Hostname", JSONPath: "{.hostname}"},
-		{Name: "Domainname", JSONPath: "{.domainname}"},
-	},
-}
+var hostnameStatusDefinition = domain.Alias("hostname").Type("HostnameStatuses", "Hostname={.hostname}", "Domainname={.domainname}")
 
-// HostnameStatusSpec is the name that the kernel and everything else uses.
+// HostnameStatusSpec is the hostname that is in use.
 type HostnameStatusSpec struct {
 	Hostname   string `yaml:"hostname" protobuf:"1"`
 	Domainname string `yaml:"domainname" protobuf:"2"`
@@ -25,10 +17,10 @@ type HostnameStatusSpec struct {
 // Definition implements resource.Spec.
 func (HostnameStatusSpec) Definition() *resource.Definition { return hostnameStatusDefinition }
 
-// FQDN is the hostname with the domain name, if there is one.
+// FQDN returns the hostname with the domain name, if any.
 func (s HostnameStatusSpec) FQDN() string { return joinName(s.Hostname, s.Domainname) }
 
-// DNSNames are the names that the machine answers to: the short one and, if different, the full one.
+// DNSNames returns the names of the machine: the short one and, if different, the full one.
 func (s HostnameStatusSpec) DNSNames() []string {
 	if s.Domainname == "" {
 		return []string{s.Hostname}

@@ -72,6 +72,6 @@ type BondMasterSpec struct {
 	ADLACPActive    nethelpers.ADLACPActive       `yaml:"adLacpActive,omitempty" protobuf:"27"`
 	MissedMax       uint8                         `yaml:"missedMax,omitempty" protobuf:"28"`
 	Primary         string                        `yaml:"primaryName,omitempty" protobuf:"29"`
-	// ADActorSystem is empty for the bond's own address. Peers' contract has no field for it.
+	// ADActorSystem is empty for the bond's own address. The wire contract has no field for it.
 	ADActorSystem nethelpers.HardwareAddr `yaml:"adActorSystem,omitempty"`
 }

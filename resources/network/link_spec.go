@@ -7,14 +7,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var linkSpecDefinition = &resource.Definition{
-	Type:             "LinkSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var linkSpecDefinition = domain.Sensitive().Type("LinkSpecs")
 
-// LinkSpecSpec is a link as it is wanted. A logical link is created and removed; of a physical one only the settings are
-// changed. The zero MTU and the empty hardware address leave the kernel's.
+// LinkSpecSpec is the wanted state of a link. A logical link is created and removed; of a physical link only the settings are changed.
+// A zero MTU and an empty hardware address keep the kernel's.
 type LinkSpecSpec struct {
 	Name            string                  `yaml:"name" protobuf:"1"`
 	Logical         bool                    `yaml:"logical" protobuf:"2"`
@@ -41,7 +37,7 @@ func (s LinkSpecSpec) ID() string { return s.Name }
 // ConfigLayer is the layer that the spec comes from.
 func (s LinkSpecSpec) ConfigLayer() ConfigLayer { return s.Layer }
 
-// MasterName is the bond or bridge that the link belongs to, or empty.
+// MasterName returns the bond or bridge that the link belongs to, or "".
 func (s LinkSpecSpec) MasterName() string {
 	if s.BondSlave.MasterName != "" {
 		return s.BondSlave.MasterName

@@ -7,19 +7,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var linkStatusDefinition = &resource.Definition{
-	Type:             "LinkStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"link", "links"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Alias", JSONPath: "{.alias}"},
-		{Name: "Type", JSONPath: "{.type}"},
-		{Name: "Kind", JSONPath: "{.kind}"},
-		{Name: "Hw Addr", JSONPath: "{.hardwareAddr}"},
-		{Name: "Oper State", JSONPath: "{.operationalState}"},
-		{Name: "Link State", JSONPath: "{.linkState}"},
-	},
-}
+var linkStatusDefinition = domain.Alias("link", "links").Type("LinkStatuses",
+	"Alias={.alias}", "Type={.type}", "Kind={.kind}", "Hw Addr={.hardwareAddr}", "Oper State={.operationalState}", "Link State={.linkState}")
 
 // LinkStatusSpec is a link as the kernel has it.
 type LinkStatusSpec struct {
@@ -59,13 +48,12 @@ type LinkStatusSpec struct {
 // Definition implements resource.Spec.
 func (LinkStatusSpec) Definition() *resource.Definition { return linkStatusDefinition }
 
-// Physical tells a network card: hardware of Ethernet's kind that no software made.
+// Physical reports whether the link is a network card: of type Ethernet, and not created by software.
 func (s LinkStatusSpec) Physical() bool {
 	return s.Type == nethelpers.LinkTypeEther && s.Kind == ""
 }
 
-// Permanent is the hardware address that the card was made with, or the present one where the kernel knows
-// no other.
+// Permanent returns the card's permanent hardware address, or the current one if the kernel knows no other.
 func (s LinkStatusSpec) Permanent() nethelpers.HardwareAddr {
 	if len(s.PermanentAddr) > 0 {
 		return s.PermanentAddr

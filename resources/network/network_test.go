@@ -57,7 +57,7 @@ func roundTrip[S any](t *testing.T, spec S, wantYAML string) {
 	}
 }
 
-// The printed forms are those that people and their scripts know.
+// The printed forms are those that users and their scripts know.
 func TestForms(t *testing.T) {
 	roundTrip(t, AddressStatusSpec{
 		Address: netip.MustParsePrefix("172.20.0.2/24"), Local: netip.MustParseAddr("172.20.0.2"), Broadcast: netip.MustParseAddr("172.20.0.255"),
@@ -147,7 +147,7 @@ sortAlgorithm: v2
 `)
 }
 
-// Numbers of the wire: the fields of definitions, in hexadecimal as protobuf writes them.
+// Field numbers on the wire, in hexadecimal as protobuf writes them.
 func TestWire(t *testing.T) {
 	wire, err := protoenc.Marshal(TimeServerSpecSpec{NTPServers: []string{"a"}, Layer: LayerConfiguration, UseNTS: true})
 	if err != nil {

@@ -9,14 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var nodeAddressDefinition = &resource.Definition{
-	Type:             "NodeAddresses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Addresses", JSONPath: "{.addresses}"},
-		{Name: "SortAlgorithm", JSONPath: "{.sortAlgorithm}"},
-	},
-}
+var nodeAddressDefinition = domain.Type("NodeAddresses", "Addresses={.addresses}", "SortAlgorithm={.sortAlgorithm}")
 
 // NodeAddressSpec is a set of the machine's addresses.
 type NodeAddressSpec struct {
@@ -27,7 +20,7 @@ type NodeAddressSpec struct {
 // Definition implements resource.Spec.
 func (NodeAddressSpec) Definition() *resource.Definition { return nodeAddressDefinition }
 
-// IPs are the addresses without their prefix lengths.
+// IPs returns the addresses without their prefix lengths.
 func (s NodeAddressSpec) IPs() []netip.Addr {
 	ips := make([]netip.Addr, 0, len(s.Addresses))
 	for _, p := range s.Addresses {
@@ -37,5 +30,5 @@ func (s NodeAddressSpec) IPs() []netip.Addr {
 	return ips
 }
 
-// FilteredNodeAddressID is the identity of a set after a filter: current-no-k8s.
+// FilteredNodeAddressID returns the id of a set after a filter: current-no-k8s.
 func FilteredNodeAddressID(set, filter string) string { return set + "-" + filter }

@@ -4,21 +4,16 @@ package network
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var nodeAddressFilterDefinition = &resource.Definition{
-	Type:             "NodeAddressFilters.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Include Subnets", JSONPath: "{.includeSubnets}"},
-		{Name: "Exclude Subnets", JSONPath: "{.excludeSubnets}"},
-	},
-}
+var nodeAddressFilterDefinition = domain.Type("NodeAddressFilters",
+	"Include Subnets={.includeSubnets}", "Exclude Subnets={.excludeSubnets}")
 
-// NodeAddressFilterSpec narrows the sets of node addresses: an address passes when it is in one of the included subnets
-// (all, if none is given) and in none of the excluded.
+// NodeAddressFilterSpec filters the sets of node addresses: an address passes if it is in an included subnet, or none is given, and in
+// no excluded subnet.
 type NodeAddressFilterSpec struct {
 	IncludeSubnets []netip.Prefix `yaml:"includeSubnets" protobuf:"1"`
 	ExcludeSubnets []netip.Prefix `yaml:"excludeSubnets" protobuf:"2"`
@@ -27,19 +22,9 @@ type NodeAddressFilterSpec struct {
 // Definition implements resource.Spec.
 func (NodeAddressFilterSpec) Definition() *resource.Definition { return nodeAddressFilterDefinition }
 
-// Passes tells whether the filter lets an address through.
+// Passes reports whether an address passes the filter.
 func (s NodeAddressFilterSpec) Passes(addr netip.Addr) bool {
-	included := len(s.IncludeSubnets) == 0
+	in := func(p netip.Prefix) bool { return p.Contains(addr) }
 
-	for _, p := range s.IncludeSubnets {
-		included = included || p.Contains(addr)
-	}
-
-	for _, p := range s.ExcludeSubnets {
-		if p.Contains(addr) {
-			return false
-		}
-	}
-
-	return included
+	return (len(s.IncludeSubnets) == 0 || slices.ContainsFunc(s.IncludeSubnets, in)) && !slices.ContainsFunc(s.ExcludeSubnets, in)
 }

@@ -7,13 +7,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var nodeAddressSortAlgorithmDefinition = &resource.Definition{
-	Type:             "NodeAddressSortAlgorithms.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Algorithm", JSONPath: "{.algorithm}"},
-	},
-}
+var nodeAddressSortAlgorithmDefinition = domain.Type("NodeAddressSortAlgorithms", "Algorithm={.algorithm}")
 
 // NodeAddressSortAlgorithmSpec chooses the order of node addresses.
 type NodeAddressSortAlgorithmSpec struct {

@@ -7,13 +7,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var operatorSpecDefinition = &resource.Definition{
-	Type:             "OperatorSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var operatorSpecDefinition = domain.Sensitive().Type("OperatorSpecs")
 
-// OperatorSpecSpec is a program that configures a link from outside, such as a DHCP client.
+// OperatorSpecSpec is a program that gets the configuration of a link from the network, such as a DHCP client.
 type OperatorSpecSpec struct {
 	Operator  Operator          `yaml:"operator" protobuf:"1"`
 	LinkName  string            `yaml:"linkName" protobuf:"2"`
@@ -34,14 +30,14 @@ type DHCP4OperatorSpec struct {
 	SkipRoutes          bool                 `yaml:"skipRoutes,omitempty" protobuf:"4"`
 }
 
-// DHCP6OperatorSpec are the settings of a DHCPv6 client. RouteMetric has no effect: the routes of IPv6 are said by routers.
+// DHCP6OperatorSpec are the settings of a DHCPv6 client. RouteMetric has no effect: routers advertise the routes of IPv6.
 type DHCP6OperatorSpec struct {
 	RouteMetric         uint32               `yaml:"routeMetric" protobuf:"2"`
 	SkipHostnameRequest bool                 `yaml:"skipHostnameRequest,omitempty" protobuf:"3"`
 	ClientIdentifier    ClientIdentifierSpec `yaml:"clientIdentifier,omitempty" protobuf:"4"`
 }
 
-// ClientIdentifierSpec is what a DHCP client calls itself.
+// ClientIdentifierSpec is how a DHCP client identifies itself.
 type ClientIdentifierSpec struct {
 	ClientIdentifier nethelpers.ClientIdentifier `yaml:"clientIdentifier" protobuf:"1"`
 	DUIDRawHex       string                      `yaml:"duidRawHex,omitempty" protobuf:"2"`

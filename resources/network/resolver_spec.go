@@ -9,12 +9,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var resolverSpecDefinition = &resource.Definition{
-	Type:             "ResolverSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var resolverSpecDefinition = domain.Type("ResolverSpecs")
 
-// ResolverSpecSpec is name servers that one layer proposes.
+// ResolverSpecSpec has the name servers that one layer proposes.
 type ResolverSpecSpec struct {
 	DNSServers              []netip.Addr     `yaml:"dnsServers" protobuf:"1"`
 	NameServers             []NameServerSpec `yaml:"nameServers,omitempty" protobuf:"4"`
@@ -26,7 +23,7 @@ type ResolverSpecSpec struct {
 // Definition implements resource.Spec.
 func (ResolverSpecSpec) Definition() *resource.Definition { return resolverSpecDefinition }
 
-// NameServerSpec is a name server that is not spoken to by plain DNS.
+// NameServerSpec is a name server with its protocol.
 type NameServerSpec struct {
 	Addr          netip.Addr             `yaml:"addr" protobuf:"1"`
 	Protocol      nethelpers.DNSProtocol `yaml:"protocol" protobuf:"2"`

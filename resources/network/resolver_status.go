@@ -8,17 +8,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var resolverStatusDefinition = &resource.Definition{
-	Type:             "ResolverStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"resolvers"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Resolvers", JSONPath: "{.dnsServers}"},
-		{Name: "Search Domains", JSONPath: "{.searchDomains}"},
-	},
-}
+var resolverStatusDefinition = domain.Alias("resolvers").Type("ResolverStatuses",
+	"Resolvers={.dnsServers}", "Search Domains={.searchDomains}")
 
-// ResolverStatusSpec is the name servers in use.
+// ResolverStatusSpec has the name servers in use.
 type ResolverStatusSpec struct {
 	DNSServers    []netip.Addr     `yaml:"dnsServers" protobuf:"1"`
 	NameServers   []NameServerSpec `yaml:"nameServers,omitempty" protobuf:"4"`

@@ -10,10 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var routeSpecDefinition = &resource.Definition{
-	Type:             "RouteSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var routeSpecDefinition = domain.Type("RouteSpecs")
 
 // RouteSpecSpec is a wanted route. The zero destination is the default route.
 type RouteSpecSpec struct {
@@ -43,8 +40,8 @@ func (s RouteSpecSpec) ID() string {
 // ConfigLayer is the layer that the spec comes from.
 func (s RouteSpecSpec) ConfigLayer() ConfigLayer { return s.Layer }
 
-// RouteID is the identity of a route: family/gateway/destination/metric, before it the link for IPv6, where
-// each link has the same local networks, and the table if it is not the main one.
+// RouteID returns the id of a route: family/gateway/destination/metric. For IPv6 the link comes first, because each link has the same
+// local networks; before it comes the table, unless it is the main one.
 func RouteID(table nethelpers.RoutingTable, link string, family nethelpers.Family, gateway netip.Addr, destination netip.Prefix, priority uint32) string {
 	var prefix, gw, dst string
 

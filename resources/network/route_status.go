@@ -9,17 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var routeStatusDefinition = &resource.Definition{
-	Type:             "RouteStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"route", "routes"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Destination", JSONPath: "{.dst}"},
-		{Name: "Gateway", JSONPath: "{.gateway}"},
-		{Name: "Link", JSONPath: "{.outLinkName}"},
-		{Name: "Metric", JSONPath: "{.priority}"},
-	},
-}
+var routeStatusDefinition = domain.Alias("route", "routes").Type("RouteStatuses",
+	"Destination={.dst}", "Gateway={.gateway}", "Link={.outLinkName}", "Metric={.priority}")
 
 // RouteStatusSpec is a route as the kernel has it.
 type RouteStatusSpec struct {
@@ -42,13 +33,13 @@ type RouteStatusSpec struct {
 // Definition implements resource.Spec.
 func (RouteStatusSpec) Definition() *resource.Definition { return routeStatusDefinition }
 
-// IsDefault reports whether the route leads everywhere, of IPv4 or IPv6: by a gateway, or over a link on which everybody is.
-// (The kernel's own unreachable ones lead nowhere.)
+// IsDefault reports whether the route is a default route of IPv4 or IPv6, with or without a gateway. The kernel's own unreachable routes
+// are not.
 func (s RouteStatusSpec) IsDefault() bool {
 	return !s.Destination.IsValid() && s.Type == nethelpers.TypeUnicast && s.Table == nethelpers.TableMain
 }
 
-// RouteNextHop is one of several ways that a route takes.
+// RouteNextHop is one of several next hops of a route.
 type RouteNextHop struct {
 	Gateway     netip.Addr `yaml:"gateway" protobuf:"1"`
 	OutLinkName string     `yaml:"outLinkName" protobuf:"2"`

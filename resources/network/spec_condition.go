@@ -7,19 +7,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/enum"
 )
 
-var specConditionDefinition = &resource.Definition{
-	Type:             "SpecConditions.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "State", JSONPath: "{.state}"},
-		{Name: "Cause", JSONPath: "{.cause}"},
-	},
-}
+var specConditionDefinition = domain.Type("SpecConditions", "State={.state}", "Cause={.cause}")
 
-// SpecConditionSpec tells what has become of a spec of namespace network. Its id is SpecConditionID.
+// SpecConditionSpec is the state of a spec of namespace network. Its id is SpecConditionID.
 type SpecConditionSpec struct {
 	State SpecState `yaml:"state" protobuf:"1"`
-	// Cause is why the spec is not applied, or not as it says.
+	// Cause is why the spec is not applied, or is applied with changes.
 	Cause string `yaml:"cause,omitempty" protobuf:"2"`
 }
 
@@ -32,27 +25,27 @@ const (
 	ConditionRoute    = "route"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
-	// ConditionConflict is of an address that another machine has too; it is there only then.
+	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )
 
-// SpecConditionID is the identity of the condition of a spec: route/inet4/10.0.0.1//1024.
+// SpecConditionID returns the id of the condition of a spec: route/inet4/10.0.0.1//1024.
 func SpecConditionID(kind, specID string) string { return kind + "/" + specID }
 
-// SpecState is what has become of a spec.
+// SpecState is the state of a spec.
 type SpecState uint8
 
 // The states.
 const (
-	// SpecApplied is in effect.
+	// SpecApplied means that the spec is in effect.
 	SpecApplied SpecState = iota
-	// SpecWaiting needs something that is not there yet.
+	// SpecWaiting means that the spec needs an object that does not exist yet.
 	SpecWaiting
-	// SpecConflict loses to another spec, to another program, or to another machine.
+	// SpecConflict means that another spec, program or machine has precedence.
 	SpecConflict
-	// SpecRefused is refused by the kernel, whatever else comes.
+	// SpecRefused means that the kernel refuses the spec.
 	SpecRefused
-	// SpecDegraded is in effect by what was true before and could not be confirmed.
+	// SpecDegraded means that an earlier state is in effect that could not be confirmed.
 	SpecDegraded
 )
 

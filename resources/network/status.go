@@ -6,19 +6,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var statusDefinition = &resource.Definition{
-	Type:             "NetworkStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"netstatus", "netstatuses"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Address", JSONPath: "{.addressReady}"},
-		{Name: "Connectivity", JSONPath: "{.connectivityReady}"},
-		{Name: "Hostname", JSONPath: "{.hostnameReady}"},
-		{Name: "Etc", JSONPath: "{.etcFilesReady}"},
-	},
-}
+var statusDefinition = domain.Alias("netstatus", "netstatuses").Type("NetworkStatuses",
+	"Address={.addressReady}", "Connectivity={.connectivityReady}", "Hostname={.hostnameReady}", "Etc={.etcFilesReady}")
 
-// StatusSpec tells which parts of the network are ready.
+// StatusSpec is which parts of the network are ready.
 type StatusSpec struct {
 	AddressReady      bool `yaml:"addressReady" protobuf:"1"`
 	ConnectivityReady bool `yaml:"connectivityReady" protobuf:"2"`
@@ -29,7 +20,7 @@ type StatusSpec struct {
 // Definition implements resource.Spec.
 func (StatusSpec) Definition() *resource.Definition { return statusDefinition }
 
-// Ready tells whether every part is.
+// Ready reports whether every part is ready.
 func (s StatusSpec) Ready() bool {
 	return s.AddressReady && s.ConnectivityReady && s.HostnameReady && s.EtcFilesReady
 }

@@ -6,12 +6,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var timeServerSpecDefinition = &resource.Definition{
-	Type:             "TimeServerSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var timeServerSpecDefinition = domain.Type("TimeServerSpecs")
 
-// TimeServerSpecSpec is time servers that one layer proposes.
+// TimeServerSpecSpec has the time servers that one layer proposes.
 type TimeServerSpecSpec struct {
 	NTPServers []string    `yaml:"timeServers" protobuf:"1"`
 	UseNTS     bool        `yaml:"useNTS,omitempty" protobuf:"3"`

@@ -6,16 +6,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var timeServerStatusDefinition = &resource.Definition{
-	Type:             "TimeServerStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"timeserver", "timeservers"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Timeservers", JSONPath: "{.timeServers}"},
-	},
-}
+var timeServerStatusDefinition = domain.Alias("timeserver", "timeservers").Type("TimeServerStatuses", "Timeservers={.timeServers}")
 
-// TimeServerStatusSpec is the time servers in use.
+// TimeServerStatusSpec has the time servers in use.
 type TimeServerStatusSpec struct {
 	NTPServers []string `yaml:"timeServers" protobuf:"1"`
 	UseNTS     bool     `yaml:"useNTS,omitempty" protobuf:"2"`

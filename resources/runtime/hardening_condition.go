@@ -4,18 +4,10 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-var hardeningConditionDefinition = &resource.Definition{
-	Type:             "HardeningConditions.runtime.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Want", JSONPath: "{.want}"},
-		{Name: "Current", JSONPath: "{.current}"},
-		{Name: "Cause", JSONPath: "{.cause}"},
-	},
-}
+var hardeningConditionDefinition = domain.Type("HardeningConditions", "Want={.want}", "Current={.current}", "Cause={.cause}")
 
-// HardeningConditionSpec tells of one measure that protects the kernel and does not hold. The id is the kernel parameter,
-// or lockdown. A machine that is hardened as it should be has none.
+// HardeningConditionSpec is a protection of the kernel that is not in effect. The id is the kernel parameter, or lockdown. A fully
+// hardened machine has none.
 type HardeningConditionSpec struct {
 	Want    string `yaml:"want"    protobuf:"1"`
 	Current string `yaml:"current" protobuf:"2"`

@@ -4,7 +4,7 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-// The ids of the only ones.
+// The ids of the types that have one resource.
 const (
 	VersionID       = "version"
 	BootIDID        = "boot-id"
@@ -13,32 +13,11 @@ const (
 )
 
 var (
-	versionDefinition = &resource.Definition{
-		Type:             "Versions.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		PrintColumns:     []resource.PrintColumn{{Name: "Version", JSONPath: "{.version}"}},
-	}
-	bootIDDefinition = &resource.Definition{
-		Type:             "BootIDs.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		PrintColumns:     []resource.PrintColumn{{Name: "Boot ID", JSONPath: "{.bootID}"}},
-	}
-	kernelCmdlineDefinition = &resource.Definition{
-		Type:             "KernelCmdlines.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		Sensitivity:      resource.Sensitive, // talos.config.inline is a configuration
-		Aliases:          []string{"cmdline"},
-		PrintColumns:     []resource.PrintColumn{{Name: "Cmdline", JSONPath: "{.cmdline}"}},
-	}
-	securityStateDefinition = &resource.Definition{
-		Type:             "SecurityStates.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		PrintColumns: []resource.PrintColumn{
-			{Name: "SecureBoot", JSONPath: "{.secureBoot}"},
-			{Name: "BootedWithUKI", JSONPath: "{.bootedWithUKI}"},
-			{Name: "ModuleSignatureEnforced", JSONPath: "{.moduleSignatureEnforced}"},
-		},
-	}
+	versionDefinition       = domain.Type("Versions", "Version={.version}")
+	bootIDDefinition        = domain.Type("BootIDs", "Boot ID={.bootID}")
+	kernelCmdlineDefinition = domain.Alias("cmdline").Sensitive().Type("KernelCmdlines", "Cmdline={.cmdline}") // talos.config.inline is a configuration
+	securityStateDefinition = domain.Type("SecurityStates",
+		"SecureBoot={.secureBoot}", "BootedWithUKI={.bootedWithUKI}", "ModuleSignatureEnforced={.moduleSignatureEnforced}")
 )
 
 // VersionSpec is the version of the operating system.
@@ -58,7 +37,7 @@ type BootIDSpec struct {
 // Definition implements resource.Spec.
 func (BootIDSpec) Definition() *resource.Definition { return bootIDDefinition }
 
-// KernelCmdlineSpec is what the kernel was started with.
+// KernelCmdlineSpec has the arguments of the kernel.
 type KernelCmdlineSpec struct {
 	Cmdline string `yaml:"cmdline" protobuf:"1"`
 }
@@ -66,7 +45,7 @@ type KernelCmdlineSpec struct {
 // Definition implements resource.Spec.
 func (KernelCmdlineSpec) Definition() *resource.Definition { return kernelCmdlineDefinition }
 
-// SecurityStateSpec is how the machine was booted, as far as its firmware and kernel tell.
+// SecurityStateSpec is how the machine was booted, according to its firmware and kernel.
 type SecurityStateSpec struct {
 	SecureBoot              bool `yaml:"secureBoot"              protobuf:"1"`
 	BootedWithUKI           bool `yaml:"bootedWithUKI"           protobuf:"5"`

@@ -7,19 +7,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/enum"
 )
 
-// MachineStatusID is the id of the only one.
+// MachineStatusID is the id of the only MachineStatus.
 const MachineStatusID = "machine"
 
-var machineStatusDefinition = &resource.Definition{
-	Type:             "MachineStatuses.runtime.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Stage", JSONPath: "{.stage}"},
-		{Name: "Ready", JSONPath: "{.status.ready}"},
-	},
-}
+var machineStatusDefinition = domain.Type("MachineStatuses", "Stage={.stage}", "Ready={.status.ready}")
 
-// MachineStage is what the machine is doing; numbers are those of the wire.
+// MachineStage is what the machine is doing; the numbers are those of the wire.
 type MachineStage int32
 
 // The stages.

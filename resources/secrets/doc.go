@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secrets holds the resources of keys and certificates: what the machine configuration brings
-// (roots), what is issued from it on this node, and the names and addresses certificates are issued for.
+// Package secrets holds the resources of keys and certificates: those of the machine configuration (roots), those that this node issues
+// from them, and the names and addresses of certificates.
 //
-// Every type is sensitive: only administrators read it.
+// Every type is sensitive: only administrators can read it.
 package secrets
+
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName is the namespace of all of them.
 const NamespaceName = "secrets"
 
-// FrontProxyName is the common name of the API server's certificate towards extension API servers, who trust its request headers.
+var domain = definition.Domain{Group: "secrets.talos.dev", Namespace: NamespaceName}.Sensitive()
+
+// FrontProxyName is the common name of the API server's client certificate for extension API servers, which trust its request headers.
 const FrontProxyName = "front-proxy-client"
 
-// KubeletClientGroup is whom the API server's certificate towards kubelets is for. A bootstrap manifest gives them their rights.
+// KubeletClientGroup is the group of the API server's client certificate for kubelets. A bootstrap manifest gives it its rights.
 const KubeletClientGroup = "talos:kubelet-clients"
 
 // Singleton ids.
@@ -31,3 +40,20 @@ const (
 	CertSANKubernetesID  = "k8s"
 	CertSANMaintenanceID = "maintenance"
 )
+
+// Register makes the domain's types known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[APICertsSpec](),
+		resource.Register[CertSANSpec](),
+		resource.Register[EtcdCertsSpec](),
+		resource.Register[EtcdRootSpec](),
+		resource.Register[KubeletSpec](),
+		resource.Register[KubernetesCertsSpec](),
+		resource.Register[KubernetesDynamicCertsSpec](),
+		resource.Register[KubernetesRootSpec](),
+		resource.Register[MaintenanceRootSpec](),
+		resource.Register[OSRootSpec](),
+		resource.Register[TrustdCertsSpec](),
+	)
+}

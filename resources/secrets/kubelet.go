@@ -6,13 +6,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var kubeletDefinition = &resource.Definition{
-	Type:             "KubeletSecrets.secrets.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var kubeletDefinition = domain.Type("KubeletSecrets")
 
-// KubeletSpec is what the kubelet joins the cluster with.
+// KubeletSpec has what the kubelet needs to join the cluster.
 type KubeletSpec struct {
 	Endpoint              URL    `yaml:"endpoint" protobuf:"1"`
 	BootstrapTokenID      string `yaml:"bootstrapTokenID" protobuf:"3"`

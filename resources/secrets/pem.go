@@ -21,7 +21,7 @@ func (p CertAndKey) MarshalYAML() (any, error) {
 	}{base64.StdEncoding.EncodeToString(p.Crt), base64.StdEncoding.EncodeToString(p.Key)}, nil
 }
 
-// Empty tells that neither half is there.
+// Empty reports whether both halves are missing.
 func (p CertAndKey) Empty() bool { return len(p.Crt) == 0 && len(p.Key) == 0 }
 
 // Equal compares both halves.

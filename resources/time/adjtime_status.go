@@ -8,17 +8,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var adjtimeStatusDefinition = &resource.Definition{
-	Type:             "AdjtimeStatuses.v1alpha1.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Offset", JSONPath: "{.offset}"},
-		{Name: "EstError", JSONPath: "{.estError}"},
-		{Name: "MaxError", JSONPath: "{.maxError}"},
-		{Name: "Status", JSONPath: "{.status}"},
-		{Name: "Sync", JSONPath: "{.syncStatus}"},
-	},
-}
+var adjtimeStatusDefinition = domain.Type("AdjtimeStatuses",
+	"Offset={.offset}", "EstError={.estError}", "MaxError={.maxError}", "Status={.status}", "Sync={.syncStatus}")
 
 // AdjtimeStatusSpec is the state of the kernel's clock discipline.
 type AdjtimeStatusSpec struct {

@@ -6,14 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var ntpStatusDefinition = &resource.Definition{
-	Type:             "NTPStatuses.v1alpha1.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Spike Detected", JSONPath: "{.spikeDetected}"},
-		{Name: "Consecutive Spikes", JSONPath: "{.consecutiveSpikes}"},
-	},
-}
+var ntpStatusDefinition = domain.Type("NTPStatuses", "Spike Detected={.spikeDetected}", "Consecutive Spikes={.consecutiveSpikes}")
 
 // NTPStatusSpec is the state of the filter against wrong answers of time servers.
 type NTPStatusSpec struct {

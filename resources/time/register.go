@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// Register makes the types of the domain known to this process.
+// Register registers the types of the domain.
 func Register() error {
 	return errors.Join(
 		resource.Register[AdjtimeStatusSpec](),

@@ -6,15 +6,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var statusDefinition = &resource.Definition{
-	Type:             "TimeStatuses.v1alpha1.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Synced", JSONPath: "{.synced}"},
-	},
-}
+var statusDefinition = domain.Type("TimeStatuses", "Synced={.synced}")
 
-// StatusSpec tells whether the clock can be trusted.
+// StatusSpec is whether the clock can be trusted.
 type StatusSpec struct {
 	Synced       bool `yaml:"synced" protobuf:"1"`
 	Epoch        int  `yaml:"epoch" protobuf:"2"`
@@ -24,5 +18,5 @@ type StatusSpec struct {
 // Definition implements resource.Spec.
 func (StatusSpec) Definition() *resource.Definition { return statusDefinition }
 
-// Usable tells whether work that needs the time can begin: the clock is set, or nobody is to set it.
+// Usable reports whether work that needs the time can begin: the clock is set, or is not to be set.
 func (s StatusSpec) Usable() bool { return s.Synced || s.SyncDisabled }

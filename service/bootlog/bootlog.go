@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bootlog keeps the logs of the last boots on disk, so that what a machine said before it went down can be read
-// after it is up again, together with why it went down.
+// Package bootlog keeps the logs of the last boots on disk, so that they can be read after the next boot, together with why each boot
+// ended.
 //
 // Each boot has a folder: record.json (its id, start, end and reason; replaced whole, by rename) and numbered segments of
-// records with checksums (see frame.go). A power cut costs what was not synced yet, a few seconds, and never what was
-// written before: a segment is read up to its first record that is not whole.
+// records with checksums (see frame.go). A power cut loses only what was not synced, a few seconds: a segment is read up to its first
+// incomplete record.
 //
-// Everything has a bound: what one log may write per second, what waits for the disk, a segment, a boot, the number of
-// boots and their sum (see Limits). Whoever logs never waits; what could not be kept is counted, and the count is kept.
+// Everything has a limit: the rate of one log, the lines in memory, a segment, a boot, the number of boots and their sum (see
+// Limits). A service never waits for its log; lines that could not be kept are counted, and the count is logged.
 //
-// One file per service was rejected: it takes a sync for each, and says nothing of what happened at the same time.
+// One file per service was rejected: it needs a sync for each, and loses the order of lines of different services.
 package bootlog
 
 import (
@@ -18,27 +18,27 @@ import (
 	"time"
 )
 
-// The ids of logs that are no service's.
+// The ids of logs that are not of a service.
 const (
 	// Kernel is the kernel's log.
 	Kernel = "kernel"
-	// PStore is what the firmware kept of the kernel's last words.
+	// PStore is the end of the kernel's log, as the firmware kept it.
 	PStore = "pstore"
 )
 
-// Limits in bytes, unless they say otherwise.
+// Limits are in bytes, except Boots.
 type Limits struct {
-	// Segment is about where one file ends and the next begins.
+	// Segment is the approximate size of a file.
 	Segment int64
-	// Boot is what one boot keeps: the oldest segments go first.
+	// Boot is the size of one boot: the oldest segments are removed first.
 	Boot int64
-	// Total of all boots: the oldest boots go first.
+	// Total is the size of all boots: the oldest boots are removed first.
 	Total int64
-	// Boots is how many are kept.
+	// Boots is the number of boots.
 	Boots int
-	// Pending is what waits for the disk.
+	// Pending is the size of the lines in memory that are not on the disk yet.
 	Pending int
-	// Rate per second, and Burst beyond it, of one log.
+	// Rate of one log per second, and Burst beyond it.
 	Rate, Burst int
 }
 
@@ -49,12 +49,12 @@ var DefaultLimits = Limits{
 
 // Boot is one boot of the machine.
 type Boot struct {
-	// Number of its folder, which only grows.
+	// Number of its folder, which increases with each boot.
 	Number int `json:"-"`
-	// ID that the kernel gave it.
+	// ID is the id that the kernel gave it.
 	ID    string    `json:"id"`
 	Start time.Time `json:"start"`
-	// End is when it was told to go down, or when the last line was logged; zero for the one that runs.
+	// End is when the shutdown was requested, or else the time of the last line; zero for the current boot.
 	End time.Time `json:"end,omitzero"`
 	// Reason of its end.
 	Reason string `json:"reason,omitempty"`
@@ -66,5 +66,5 @@ type Boot struct {
 var (
 	ErrNoBoot = errors.New("no such boot: see talosctl get boots")
 	ErrNoLog  = errors.New("that boot has no such log")
-	ErrClosed = errors.New("the logs of earlier boots are not there yet: the volume EPHEMERAL is not mounted; see talosctl get volumestatus")
+	ErrClosed = errors.New("the logs of earlier boots are not available yet: the volume EPHEMERAL is not mounted; see talosctl get volumestatus")
 )

@@ -58,7 +58,7 @@ func read(t *testing.T, j *Journal, boot int, id string, tail int) string {
 
 	err := j.Read(t.Context(), boot, id, tail, func(p []byte) error {
 		if len(p) > 2*maxLine+chunk {
-			t.Errorf("got a piece of %d bytes", len(p))
+			t.Errorf("got a chunk of %d bytes", len(p))
 		}
 
 		b.Write(p)
@@ -95,7 +95,7 @@ func TestBoots(t *testing.T) {
 		}
 	}
 
-	early.Append("machined", []byte("after its end was told"))
+	early.Append("machined", []byte("after its end was recorded"))
 
 	if err := early.Close(); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestBoots(t *testing.T) {
 		{-2, "etcd", 1, "line 2\n"},
 		{-2, "etcd", 0, ""},
 		{-2, "etcd", 9, "line 0\nline 1\nline 2\n"},
-		{-2, "machined", -1, "before the disk\nafter its end was told\n"},
+		{-2, "machined", -1, "before the disk\nafter its end was recorded\n"},
 		{-1, "machined", -1, "again\n"},
 	} {
 		if got := read(t, third, tt.boot, tt.id, tt.tail); got != tt.want {
@@ -159,7 +159,7 @@ func TestBoots(t *testing.T) {
 	}
 }
 
-// TestSameBoot: a volume that is unmounted and mounted again is no reboot.
+// TestSameBoot: a volume that is unmounted and mounted again is not a new boot.
 func TestSameBoot(t *testing.T) {
 	dir := t.TempDir()
 
@@ -222,7 +222,7 @@ func TestPowerCut(t *testing.T) {
 		}
 	}
 
-	// The record of a boot may be missing or rubbish.
+	// The record of a boot may be missing or damaged.
 	if err := os.WriteFile(filepath.Join(dir, "00000001", recordFile), []byte("{rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestBounds writes far more than may be kept, over more boots than are kept.
+// TestBounds writes more lines and boots than the limits allow.
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 
@@ -306,7 +306,7 @@ func TestPace(t *testing.T) {
 		}
 	}
 
-	// A line of two bytes, and its id of one, takes 20: the burst is ten.
+	// A line of two bytes with an id of one byte takes 20 bytes: the burst is ten lines.
 	for _, tt := range []struct {
 		wait time.Duration
 		id   string
@@ -332,15 +332,15 @@ func TestPace(t *testing.T) {
 	}
 
 	if n := len(q.pending); n > 100 || n == 0 {
-		t.Errorf("%d bytes wait, want at most 100", n)
+		t.Errorf("%d bytes are pending, want at most 100", n)
 	}
 
-	// What is being written keeps its room, so that it can come back.
+	// Records that are being written count towards the limit, because they may be put back.
 	taken := q.take()
 	q.add("b", make([]byte, 20))
 
 	if q.putBack(taken); !bytes.Equal(q.pending, taken) || q.logs["b"].dropped != 1 {
-		t.Errorf("put back: %d bytes wait, want the %d that were taken; %d lines counted as dropped, want 1", len(q.pending), len(taken), q.logs["b"].dropped)
+		t.Errorf("put back: %d bytes are pending, want the %d that were taken; %d lines counted as dropped, want 1", len(q.pending), len(taken), q.logs["b"].dropped)
 	}
 }
 
@@ -389,7 +389,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestSettle: a boot has logs and an end before it is known how the one before it ended; what was not settled then is later.
+// TestSettle: a boot has logs and an end before it is known how the one before it ended. Settle records that later.
 func TestSettle(t *testing.T) {
 	dir := t.TempDir()
 	open := func(id string) *Journal {

@@ -5,6 +5,7 @@ package bootlog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"io/fs"
 	"os"
@@ -14,19 +15,19 @@ import (
 	"strings"
 )
 
-// Unexplained is the reason of an end of which there is no trace.
+// Unexplained is the reason of an end that left no trace.
 const Unexplained = "power cut or hard reset: the machine was not told to go down, and left no trace"
 
 // Watchdog is the reason of an end by a hardware watchdog.
 const Watchdog = "watchdog: the machine hung, and its watchdog reset it"
 
-// Evidence is what the machine itself keeps of the end of its last boot.
+// Evidence is what the hardware and the firmware recorded of the end of the last boot.
 type Evidence struct {
 	// Panic is the kernel's last message, if that was one.
 	Panic string
-	// Watchdog tells that a watchdog reset the machine.
+	// Watchdog is set when a watchdog reset the machine.
 	Watchdog bool
-	// Lines are the kernel's last, oldest first.
+	// Lines are the last lines of the kernel's log, oldest first.
 	Lines []string
 
 	files []string
@@ -40,13 +41,13 @@ const (
 	cardReset = 0x20
 )
 
-// maxPStore is how much is read of one file there, and of all.
+// The limits of what is read of one file of pstore, and of all.
 const (
 	maxPStoreFile = 256 << 10
 	maxPStoreAll  = 1 << 20
 )
 
-// Gather looks for evidence below root, which is "/" outside of tests.
+// Gather reads the evidence below root, which is "/" outside of tests.
 func Gather(root string) Evidence {
 	e := Evidence{Watchdog: watchdogReset(filepath.Join(root, watchdogGlob))}
 
@@ -77,14 +78,14 @@ func Gather(root string) Evidence {
 	return e
 }
 
-// Clear removes the evidence, so that it is not taken for that of a later boot, and its room is free for the next.
+// Clear removes the evidence, so that it is not taken for that of a later boot, and its space is free.
 func (e Evidence) Clear() {
 	for _, path := range e.files {
-		os.Remove(path) // then it is read again
+		os.Remove(path) // a file that stays is read again at the next boot
 	}
 }
 
-// Reason that the evidence tells for an end that nobody asked for.
+// Reason returns the reason of an end that was not requested.
 func (e Evidence) Reason() string {
 	switch {
 	case e.Panic != "":
@@ -96,7 +97,7 @@ func (e Evidence) Reason() string {
 	}
 }
 
-// part of a dump, which the firmware has in pieces. "Part1" is the newest: the kernel stores from the end backwards.
+// part is a part of a dump. "Part1" is the newest: the kernel writes the parts backwards from the end.
 type part struct {
 	number int
 	name   string
@@ -109,7 +110,7 @@ func newPart(path string, text []byte) part {
 	for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
 		l := strings.ToValidUTF8(scanner.Text(), "?")
 
-		// The first line is "Panic#1 Part3" or the like.
+		// The first line is a header such as "Panic#1 Part3".
 		if p.lines == nil {
 			if _, n, ok := strings.Cut(l, " Part"); ok {
 				p.number, _ = strconv.Atoi(strings.TrimSpace(n))
@@ -124,7 +125,7 @@ func newPart(path string, text []byte) part {
 	return p
 }
 
-// withoutLevel takes the kernel's level off a line: "<4>[ 1.0] text".
+// withoutLevel removes the kernel's log level from a line: "<4>[ 1.0] text".
 func withoutLevel(l string) string {
 	if rest, ok := strings.CutPrefix(l, "<"); ok {
 		if level, text, ok := strings.Cut(rest, ">"); ok && len(level) <= 3 {
@@ -137,11 +138,7 @@ func withoutLevel(l string) string {
 
 func join(parts []part) []string {
 	slices.SortStableFunc(parts, func(a, b part) int {
-		if a.number != b.number {
-			return b.number - a.number
-		}
-
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(b.number-a.number, strings.Compare(a.name, b.name))
 	})
 
 	var lines []string
@@ -152,7 +149,7 @@ func join(parts []part) []string {
 	return lines
 }
 
-// panicIn finds the message with which the kernel gave up, or else the first that says that it was not well.
+// panicIn returns the message of the panic, or else of the first error.
 func panicIn(lines []string) string {
 	for _, sign := range []string{"Kernel panic - not syncing", "BUG: ", "Oops: "} {
 		for _, l := range lines {
@@ -170,23 +167,14 @@ func panicIn(lines []string) string {
 }
 
 func watchdogReset(glob string) bool {
-	paths, err := filepath.Glob(glob)
-	if err != nil {
-		return false
-	}
+	paths, _ := filepath.Glob(glob) // the pattern is well-formed
 
-	for _, path := range paths {
-		text, err := readSome(path, 64)
-		if err != nil {
-			continue
-		}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		text, _ := readSome(path, 64)
+		status, err := strconv.ParseUint(strings.TrimSpace(string(text)), 0, 32)
 
-		if status, err := strconv.ParseUint(strings.TrimSpace(string(text)), 0, 32); err == nil && status&cardReset != 0 {
-			return true
-		}
-	}
-
-	return false
+		return err == nil && status&cardReset != 0
+	})
 }
 
 func readSome(path string, limit int64) ([]byte, error) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// put writes files below a root.
+// put writes files below a root folder.
 func put(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 
@@ -66,7 +66,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestPanicIsKept: the kernel's last words go to the boot that said them, and make room for the next.
+// TestPanicIsKept: the end of the kernel's log is added to the boot it is from, and the evidence is removed.
 func TestPanicIsKept(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	put(t, root, map[string]string{"sys/fs/pstore/dmesg-efi_pstore-1": panicNew})
@@ -80,7 +80,7 @@ func TestPanicIsKept(t *testing.T) {
 	second := start(t, dir, "two", DefaultLimits, gather)
 
 	if got := read(t, second, -1, PStore, 1); got != "[   12.5] Call Trace:\n" {
-		t.Errorf("the last words: got %q", got)
+		t.Errorf("the end of the kernel's log: got %q", got)
 	}
 
 	third := start(t, dir, "three", DefaultLimits, gather)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDiskFails loses its folder, as a stand-in for a disk that fails, and finds it again.
+// TestDiskFails removes the folder of the journal, which has the effect of a failed disk, and restores it.
 func TestDiskFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "boots")
 	j := start(t, dir, "one", DefaultLimits, none)
@@ -38,8 +38,7 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// TestDiskIsFull tries again and again, as a machine does for days: nothing piles up on the disk, and what there is room for
-// in memory is written when the disk has some.
+// TestDiskIsFull: repeated attempts leave no files on a full disk, and the lines in memory are written when the disk has space.
 func TestDiskIsFull(t *testing.T) {
 	dir := t.TempDir()
 	j := start(t, dir, "one", DefaultLimits, none)
@@ -54,7 +53,7 @@ func TestDiskIsFull(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		// A file that cannot be written to stands for a disk without room.
+		// A read-only file has the effect of a full disk.
 		path := j.file.Name()
 		if err := j.file.Close(); err != nil {
 			t.Fatal(err)
@@ -83,6 +82,6 @@ func TestDiskIsFull(t *testing.T) {
 	}
 
 	if n := len(j.queue.pending); n > 0 {
-		t.Errorf("%d bytes wait still", n)
+		t.Errorf("%d bytes are still pending", n)
 	}
 }

@@ -22,13 +22,13 @@ const (
 	segmentSuffix = ".log"
 )
 
-// folders of boots below dir, oldest first. What has another name is not ours.
+// folders returns the folders of boots in dir, oldest first. Other names are ignored.
 func folders(dir string) ([]string, error) { return numbered(dir, "") }
 
-// segments of a boot, oldest first.
+// segments returns the segments of a boot, oldest first.
 func segments(folder string) ([]string, error) { return numbered(folder, segmentSuffix) }
 
-// numbered returns the paths of what is named by a number and a suffix, in order.
+// numbered returns the paths of entries that are named by a number and a suffix, in order.
 func numbered(dir, suffix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -48,19 +48,15 @@ func numbered(dir, suffix string) ([]string, error) {
 	return out, nil
 }
 
-// number in a name; 0 when there is none.
+// number returns the number in a name, or 0.
 func number(path string) int {
 	name, _, _ := strings.Cut(filepath.Base(path), ".")
-
-	n, err := strconv.Atoi(name)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(name)
 
 	return n
 }
 
-// after names what follows the last of paths in dir.
+// after returns the path in dir that follows the last of paths.
 func after(dir string, paths []string, suffix string) string {
 	n := 1
 	if len(paths) > 0 {
@@ -70,7 +66,7 @@ func after(dir string, paths []string, suffix string) string {
 	return filepath.Join(dir, fmt.Sprintf("%08d%s", n, suffix))
 }
 
-// readRecord of a boot. One that cannot be read is a boot of which only the logs are known.
+// readRecord returns the record of a boot. Without a readable record, only the number is known.
 func readRecord(folder string) Boot {
 	b := Boot{Number: number(folder)}
 
@@ -87,21 +83,21 @@ func readRecord(folder string) Boot {
 	return b
 }
 
-// writeRecord replaces it whole: a power cut leaves the old one or the new one.
+// writeRecord replaces the record: after a power cut it is the old one or the new one.
 func writeRecord(folder string, b Boot) error {
 	text, err := json.Marshal(b)
-	if err != nil {
-		return fmt.Errorf("record of boot %s: %w", b.ID, err)
+	if err == nil {
+		err = durable.Write(filepath.Join(folder, recordFile), text, 0o600)
 	}
 
-	if err := durable.Write(filepath.Join(folder, recordFile), text, 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("record of boot %s: %w", b.ID, err)
 	}
 
 	return nil
 }
 
-// lastTime of anything logged in a boot; zero when nothing was.
+// lastTime returns the time of the last line of a boot; zero when there is none.
 func lastTime(folder string) time.Time {
 	paths, err := segments(folder)
 	if err != nil {
@@ -125,7 +121,7 @@ func lastTime(folder string) time.Time {
 	return time.Time{}
 }
 
-// eachLine of a segment, as far as it is whole.
+// eachLine calls fn for each line of a segment, up to the first incomplete record.
 func eachLine(path string, fn func(line) error) error {
 	f, err := os.Open(path)
 	if err != nil {

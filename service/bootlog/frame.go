@@ -31,14 +31,14 @@ type line struct {
 	text []byte
 }
 
-// appendFrame adds a record to buf. What is too long is cut.
+// appendFrame adds a record to buf. An id or a line that is too long is cut.
 func appendFrame(buf []byte, l line) []byte {
 	id := l.id[:min(len(l.id), maxID)]
 	text := l.text[:min(len(l.text), maxLine)]
 
 	start := len(buf)
 	buf = append(buf, make([]byte, headerSize)...)
-	buf = binary.LittleEndian.AppendUint64(buf, uint64(l.time.UnixNano())) // and back
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(l.time.UnixNano()))
 	buf = append(buf, byte(len(id)))
 	buf = append(buf, id...)
 	buf = append(buf, text...)
@@ -50,10 +50,10 @@ func appendFrame(buf []byte, l line) []byte {
 	return buf
 }
 
-// errTorn is where a segment ends before its file does.
-var errTorn = errors.New("the record is not whole")
+// errTorn is the error of an incomplete record, where a segment ends.
+var errTorn = errors.New("the record is incomplete")
 
-// frames reads records; the text of one is good until the next.
+// frames reads records; the text of a record is valid until the next.
 type frames struct {
 	r   *bufio.Reader
 	buf []byte
@@ -63,7 +63,7 @@ func newFrames(r io.Reader) *frames {
 	return &frames{r: bufio.NewReaderSize(r, 64<<10), buf: make([]byte, maxPayload)}
 }
 
-// next returns io.EOF at the end, and errTorn at a record that is not whole.
+// next returns io.EOF at the end, and errTorn at an incomplete record.
 func (f *frames) next() (line, error) {
 	var header [headerSize]byte
 

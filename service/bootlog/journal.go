@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// writeInterval is how often what has come is given to the kernel, syncInterval how often to the disk.
+	// writeInterval is how often lines are written to the file, syncInterval how often the file is synced to the disk.
 	writeInterval = time.Second
 	syncInterval  = 5 * time.Second
 )
 
-// Journal writes the logs of this boot, and reads those of others. What is logged before Open waits in memory.
+// Journal writes the logs of this boot, and reads those of earlier boots. Lines before Open are kept in memory.
 type Journal struct {
 	limits Limits
 	queue  *queue
@@ -33,7 +33,7 @@ type Journal struct {
 	file   *os.File
 	size   int64
 	synced time.Time
-	failed error // of the last write, told once
+	failed error // of the last write
 
 	stop    chan struct{}
 	stopped chan struct{}
@@ -42,11 +42,11 @@ type Journal struct {
 // New returns a journal that is closed.
 func New(limits Limits) *Journal { return &Journal{limits: limits, queue: newQueue(limits, time.Now)} }
 
-// Append adds a line to a log; it never blocks, and the line is copied.
+// Append adds a line to a log. It never blocks, and copies the line.
 func (j *Journal) Append(id string, text []byte) { j.queue.add(id, text) }
 
-// Open starts to keep the logs below dir, as those of the given boot. report is told when writing fails, and when it is well
-// again (with nil). How the boots before it ended is for Settle.
+// Open begins to write the logs of the given boot below dir. report is called with an error when writing fails, and with nil when it
+// works again. Settle records how earlier boots ended.
 func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -55,13 +55,27 @@ func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 		return nil
 	}
 
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := j.open(dir, boot); err != nil {
 		return fmt.Errorf("open the logs of boots: %w", err)
+	}
+
+	j.stop, j.stopped = make(chan struct{}), make(chan struct{})
+
+	stop, stopped := j.stop, j.stopped
+	guard.Go(func() error { j.run(stop, stopped, report); return nil })
+
+	return nil
+}
+
+// open creates the folder of the boot, or finds it; the lock is held.
+func (j *Journal) open(dir string, boot Boot) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 
 	all, err := folders(dir)
 	if err != nil {
-		return fmt.Errorf("open the logs of boots: %w", err)
+		return err
 	}
 
 	folder := after(dir, all, "")
@@ -73,25 +87,21 @@ func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 	}
 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("open the logs of boots: %w", err)
+		return err
 	}
 
 	if err := errors.Join(writeRecord(folder, boot), durable.SyncDir(dir), prune(dir, folder, j.limits)); err != nil {
-		return fmt.Errorf("open the logs of boots: %w", err)
+		return err
 	}
 
 	j.dir, j.folder, j.boot, j.synced, j.failed = dir, folder, boot, time.Now(), nil
-	j.stop, j.stopped = make(chan struct{}), make(chan struct{})
-
-	stop, stopped := j.stop, j.stopped
-	guard.Go(func() error { j.run(stop, stopped, report); return nil })
 
 	return nil
 }
 
-// Settle gives the boots before this one, which nobody has told the end of, their end and reason: the last one by the evidence,
-// which is then cleared. It is not a part of Open because evidence may take its time to gather, in which this boot has logs, and
-// may end, too. A closed journal settles nothing.
+// Settle records the end and the reason of earlier boots that have none. The last one gets those of the evidence, which is then cleared.
+// Settle is separate from Open because gathering evidence takes time, in which this boot has logs already. On a closed journal it does
+// nothing.
 func (j *Journal) Settle(e Evidence) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -102,24 +112,24 @@ func (j *Journal) Settle(e Evidence) error {
 
 	all, err := folders(j.dir)
 	if err != nil {
-		return fmt.Errorf("settle how boots ended: %w", err)
+		return fmt.Errorf("record how earlier boots ended: %w", err)
 	}
 
 	var errs []error
 
 	for i := slices.Index(all, j.folder) - 1; i >= 0; i-- {
 		errs = append(errs, settle(all[i], e))
-		e = Evidence{} // it is of the last one only
+		e = Evidence{} // it is only of the last boot
 	}
 
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("settle how boots ended: %w", err)
+		return fmt.Errorf("record how earlier boots ended: %w", err)
 	}
 
 	return nil
 }
 
-// settle says how a boot ended that could not say so itself.
+// settle records how a boot ended that has no reason.
 func settle(folder string, e Evidence) error {
 	b := readRecord(folder)
 	if b.Reason != "" {
@@ -174,7 +184,7 @@ func (j *Journal) run(stop <-chan struct{}, stopped chan<- struct{}, report func
 
 		j.mu.Lock()
 
-		if j.dir == "" { // closed meanwhile
+		if j.dir == "" { // it was closed
 			j.mu.Unlock()
 
 			return
@@ -192,7 +202,7 @@ func (j *Journal) run(stop <-chan struct{}, stopped chan<- struct{}, report func
 	}
 }
 
-// write gives what waits to the kernel, and if asked to, to the disk; the lock is held.
+// write writes the queue to the file and, with sync, the file to the disk; the lock is held.
 func (j *Journal) write(sync bool) error {
 	frames := j.queue.take()
 
@@ -200,7 +210,7 @@ func (j *Journal) write(sync bool) error {
 		if err := j.rotate(int64(len(frames))); err != nil {
 			j.queue.putBack(frames)
 
-			return fmt.Errorf("keep the logs of this boot: %w", err)
+			return fmt.Errorf("write the logs of this boot: %w", err)
 		}
 
 		n, err := j.file.Write(frames)
@@ -208,7 +218,7 @@ func (j *Journal) write(sync bool) error {
 			err = errors.Join(err, j.abandon())
 			j.queue.putBack(frames)
 
-			return fmt.Errorf("keep the logs of this boot: %w", err)
+			return fmt.Errorf("write the logs of this boot: %w", err)
 		}
 
 		j.size += int64(n)
@@ -217,7 +227,7 @@ func (j *Journal) write(sync bool) error {
 
 	if sync && j.file != nil {
 		if err := j.file.Sync(); err != nil {
-			return fmt.Errorf("keep the logs of this boot: %w", err)
+			return fmt.Errorf("write the logs of this boot: %w", err)
 		}
 
 		j.synced = time.Now()
@@ -226,7 +236,7 @@ func (j *Journal) write(sync bool) error {
 	return nil
 }
 
-// rotate makes sure that there is a segment with room.
+// rotate begins a new segment when the current one is full.
 func (j *Journal) rotate(more int64) error {
 	if j.file != nil && j.size+more <= j.limits.Segment {
 		return nil
@@ -255,8 +265,8 @@ func (j *Journal) rotate(more int64) error {
 	return durable.SyncDir(j.folder)
 }
 
-// abandon a segment whose end may be a torn record, which would hide what comes after it: the next is written into a file
-// of its own. An empty one goes, or a disk that stays full would get one more with each attempt.
+// abandon closes a segment whose last record may be incomplete: records behind that could not be read, so the next record begins a new
+// segment. An empty segment is removed, or a full disk would get a new one with each attempt.
 func (j *Journal) abandon() error {
 	path := j.file.Name()
 	err := errors.Join(j.file.Truncate(j.size), j.closeFile())
@@ -279,7 +289,7 @@ func (j *Journal) closeFile() error {
 	return err
 }
 
-// End records why this boot ends, on the disk when it returns. The first reason stays.
+// End records why this boot ends. The reason is on the disk when End returns. Only the first reason is recorded.
 func (j *Journal) End(reason string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -300,7 +310,7 @@ func (j *Journal) End(reason string) error {
 	return nil
 }
 
-// Close writes what waits and lets go of the disk. It can be opened again.
+// Close writes the queue and closes the file. The journal can be opened again.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 
@@ -321,5 +331,5 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Folder is where the logs are kept below the mount point of EPHEMERAL.
+// Folder returns the folder of the logs below the mount point of EPHEMERAL.
 func Folder(ephemeral string) string { return filepath.Join(ephemeral, "log", "boots") }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// prune removes the oldest of what is over the limits: segments of the boot that runs, and whole boots before it.
+// prune removes what exceeds the limits, the oldest first: segments of the current boot, and earlier boots.
 func prune(dir, current string, limits Limits) error {
 	var errs []error
 

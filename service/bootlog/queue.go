@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// queue is what waits for the disk, with what each log may still add to it.
+// queue has the records that are not written yet, and the budget of each log.
 type queue struct {
 	limits Limits
 	now    func() time.Time
 
 	mu      sync.Mutex
 	pending []byte
-	// taken bytes are being written, and may come back.
+	// taken bytes are being written, and may be put back.
 	taken int
 	logs  map[string]*budget
 }
 
-// budget of one log: how much it may write, as of a time, and how many lines it was refused.
+// budget of one log: how many bytes it may write, as of a time, and how many lines were dropped.
 type budget struct {
 	left    int
 	asOf    time.Time
@@ -31,7 +31,7 @@ func newQueue(limits Limits, now func() time.Time) *queue {
 	return &queue{limits: limits, now: now, logs: map[string]*budget{}}
 }
 
-// add never blocks.
+// add adds a line, or drops it; it never blocks.
 func (q *queue) add(id string, text []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,7 +45,7 @@ func (q *queue) add(id string, text []byte) {
 	}
 
 	if passed := now.Sub(b.asOf); passed > 0 {
-		// In two steps, as the product overflows after an hour and more.
+		// At most one hour counts, because the product could overflow.
 		gained := min(int(min(passed, time.Hour).Seconds()*float64(q.limits.Rate)), q.limits.Burst)
 		if gained > 0 {
 			b.left, b.asOf = min(b.left+gained, q.limits.Burst), now
@@ -70,8 +70,7 @@ func (q *queue) add(id string, text []byte) {
 	q.pending = appendFrame(q.pending, line{now, id, text})
 }
 
-// take returns what is waiting, whole records all, and empties the queue. The room that it takes stays taken until it is
-// kept or put back.
+// take returns all records and empties the queue. They count towards the limit until kept or putBack is called.
 func (q *queue) take() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,7 +81,7 @@ func (q *queue) take() []byte {
 	return out
 }
 
-// kept is called when what was taken is written.
+// kept is called when the taken records are written.
 func (q *queue) kept() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,7 +89,7 @@ func (q *queue) kept() {
 	q.taken = 0
 }
 
-// putBack what could not be written, before what came since.
+// putBack puts records that could not be written in front of newer ones.
 func (q *queue) putBack(frames []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Boots returns this boot and those before it that are kept, the newest first.
+// Boots returns the current boot and the earlier ones that are kept, the newest first.
 func (j *Journal) Boots() ([]Boot, error) {
 	paths, err := j.folders()
 	if err != nil {
@@ -25,7 +25,7 @@ func (j *Journal) Boots() ([]Boot, error) {
 	return boots, nil
 }
 
-// folders of the boots, the newest first.
+// folders returns the folders of the boots, the newest first.
 func (j *Journal) folders() ([]string, error) {
 	j.mu.Lock()
 	dir := j.dir
@@ -63,7 +63,7 @@ func (j *Journal) segments(boot int) ([]string, error) {
 	return out, nil
 }
 
-// IDs of the logs of a boot, sorted: 0 is this one, -1 the one before, and so on.
+// IDs returns the ids of the logs of a boot, sorted. Boot 0 is the current one, -1 the one before, and so on.
 func (j *Journal) IDs(ctx context.Context, boot int) ([]string, error) {
 	paths, err := j.segments(boot)
 	if err != nil {
@@ -83,11 +83,11 @@ func (j *Journal) IDs(ctx context.Context, boot int) ([]string, error) {
 	return ids, err
 }
 
-// chunk is about how much is given to a reader at once; see that of package logring.
+// chunk is the approximate size of what a reader gets at once; see chunk in package logring.
 const chunk = 24 << 10
 
-// Read gives the last tail lines (all when negative) of a log of a boot to fn, in pieces, each line with its newline. It
-// holds one piece in memory. Read returns early, without an error, when ctx is done.
+// Read sends the last tail lines (all when negative) of a log of a boot to fn in chunks, each line with its newline. It holds one chunk
+// in memory. When ctx is done, Read returns early, without an error.
 func (j *Journal) Read(ctx context.Context, boot int, id string, tail int, fn func([]byte) error) error {
 	paths, err := j.segments(boot)
 	if err != nil {
@@ -146,10 +146,10 @@ func (j *Journal) Read(ctx context.Context, boot int, id string, tail int, fn fu
 	return fn(buf)
 }
 
-// errDone ends a walk early.
+// errDone ends each early.
 var errDone = errors.New("done")
 
-// each line of the segments. One that was removed meanwhile, being the oldest, is passed over.
+// each calls fn for each line of the segments. A segment that was removed since they were listed is skipped.
 func each(ctx context.Context, paths []string, fn func(line) error) error {
 	for _, path := range paths {
 		err := eachLine(path, func(l line) error {

@@ -2,15 +2,16 @@
 
 //go:build linux
 
-// Package container runs a service as a container of containerd: the runner of package supervisor for etcd and kubelet,
-// whose programs come as images. It pulls and unpacks the image (from the image cache, through containerd's registry
-// hosts), makes the container anew for each run and removes it afterwards.
+// Package container runs a service as a container of containerd: the runner of package supervisor for etcd and the kubelet, whose
+// programs come as images. It pulls and unpacks the image (from the image cache, through containerd's registry hosts), creates a new
+// container for each run and removes it afterwards.
 //
-// A container outlives containerd, whose shim keeps it: when the connection breaks, the runner waits for containerd to
-// come back and attaches to the running task again, instead of starting the service anew.
+// A container keeps running when containerd restarts. When the connection breaks, the runner waits for containerd and attaches to the
+// running task again, instead of restarting the service.
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,12 +35,11 @@ const (
 	NamespacePods   = "k8s.io"
 )
 
-// Container is a runner; see the package comment. It shares the host's network and, of its namespaces, has its own
-// mounts, hostname and IPC.
+// Container is a runner; see the package comment. It shares the host's network, and has its own mounts, hostname and IPC.
 type Container struct {
 	// ID of the container.
 	ID string
-	// Image reference; pulled when it is not there.
+	// Image reference; pulled when containerd does not have it.
 	Image string
 	// Argv is the whole command line.
 	Argv []string
@@ -76,7 +76,7 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 	}
 	defer client.Close()
 
-	// What ends the container must go on after ctx is done.
+	// The cleanup of the container must continue after ctx is done.
 	background := namespaces.WithNamespace(context.WithoutCancel(ctx), NamespaceSystem)
 	ctx = namespaces.WithNamespace(ctx, NamespaceSystem)
 
@@ -86,7 +86,7 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 	}
 
 	if err := remove(background, client, c.ID); err != nil {
-		return fmt.Errorf("container %s: remove the one of an earlier run: %w", c.ID, err)
+		return fmt.Errorf("container %s: remove that of an earlier run: %w", c.ID, err)
 	}
 
 	cntr, err := client.NewContainer(ctx, c.ID,
@@ -140,7 +140,7 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 // logTo writes both output streams to one log.
 func logTo(w io.Writer) cio.Creator { return cio.NewCreator(cio.WithStreams(nil, w, w)) }
 
-// reattach waits for containerd to come back and waits for the task again.
+// reattach waits for containerd, and then for the task again.
 func (c *Container) reattach(ctx context.Context, cntr containerd.Container, cause error) (<-chan containerd.ExitStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, reconnectTimeout)
 	defer cancel()
@@ -152,24 +152,19 @@ func (c *Container) reattach(ctx context.Context, cntr containerd.Container, cau
 		}
 
 		if errdefs.IsNotFound(err) {
-			return nil, fmt.Errorf("container %s: ended while containerd was away", c.ID)
+			return nil, fmt.Errorf("container %s: ended while containerd was not running", c.ID)
 		}
 
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("container %s: containerd did not come back within %s: %w", c.ID, reconnectTimeout, cause)
+			return nil, fmt.Errorf("container %s: wait for containerd: timed out after %s: %w", c.ID, reconnectTimeout, cause)
 		case <-time.After(time.Second):
 		}
 	}
 }
 
-// stop ends the container: one that hangs is not asked first.
+// stop ends the container; a hung one is killed at once.
 func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-chan containerd.ExitStatus, hung bool) error {
-	timeout := c.StopTimeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
-	}
-
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if hung && signal == syscall.SIGTERM {
 			continue
@@ -183,7 +178,7 @@ func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-cha
 		select {
 		case <-exited:
 			return nil
-		case <-time.After(timeout):
+		case <-time.After(cmp.Or(c.StopTimeout, 10*time.Second)):
 		}
 	}
 
@@ -194,7 +189,7 @@ func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-cha
 func remove(ctx context.Context, client *containerd.Client, id string) error {
 	cntr, err := client.LoadContainer(ctx, id)
 	if errdefs.IsNotFound(err) {
-		// A crash between the two leaves a snapshot without its container.
+		// A crash may have left a snapshot without its container.
 		if err := client.SnapshotService("").Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 			return err
 		}
@@ -220,5 +215,5 @@ func remove(ctx context.Context, client *containerd.Client, id string) error {
 	return err
 }
 
-// errNoImage is the cause when an image is in no registry that the machine may use.
+// errNoImage is the cause when no registry that the machine may use has the image.
 var errNoImage = errors.New("the image is neither in the image cache nor can it be pulled")

@@ -18,9 +18,9 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// EndAll ends all containers of a namespace at once and takes their mounts back: those that are left when whoever ran
-// them has ended. Without a grace period they are killed without being asked. It returns when all have ended or the context
-// ends; what cannot be ended is named.
+// EndAll ends all containers of a namespace at once, and removes their mounts. It is for those that are left when the kubelet or the
+// supervisor has ended. Without a grace period they are killed at once. It returns when all have ended or the context is done; the
+// error names those that could not be ended.
 func EndAll(ctx context.Context, namespace string, grace time.Duration) error {
 	client, err := containerd.New(layout.ContainerdSocket, containerd.WithTimeout(10*time.Second))
 	if err != nil {
@@ -52,7 +52,7 @@ func endAll(ctx context.Context, client *containerd.Client, grace time.Duration)
 	return ends.Wait()
 }
 
-// endTask ends the processes of a container and gives its root file system back.
+// endTask ends the processes of a container and unmounts its root file system.
 func endTask(ctx context.Context, c containerd.Container, grace time.Duration) error {
 	task, err := c.Task(ctx, nil)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// fetchTimeout bounds how long whoever waits for an image is deaf to other changes.
+// fetchTimeout bounds a Fetch, because a controller handles no other change while it waits for an image.
 const fetchTimeout = 10 * time.Minute
 
-// Fetch has an image in a namespace of containerd, downloaded and unpacked. Who replaces something that runs does this first: what
-// runs goes on when the image cannot be had.
+// Fetch downloads and unpacks an image in a namespace of containerd. A controller calls it before it replaces a running service, which
+// keeps running when the image cannot be pulled.
 func Fetch(ctx context.Context, namespace, ref string) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -31,10 +31,8 @@ func Fetch(ctx context.Context, namespace, ref string) error {
 		return err
 	}
 
-	if image, err := images.client.GetImage(images.context(ctx), name); err == nil {
-		if unpacked, err := image.IsUnpacked(images.context(ctx), ""); err == nil && unpacked {
-			return nil
-		}
+	if _, err := stored(images.context(ctx), images.client, name); err == nil {
+		return nil
 	}
 
 	_, err = images.Pull(ctx, name, nil)

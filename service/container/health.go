@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// Healthy asks containerd's own health service.
+// Healthy returns an error unless containerd's own health service reports that it serves.
 func Healthy(ctx context.Context) error {
 	conn, err := grpc.NewClient("unix://"+layout.ContainerdSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

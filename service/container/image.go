@@ -17,32 +17,50 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// HostsDir is where the registry hosts (mirrors, the image cache) are configured, for the CRI plugin and for us alike.
+// HostsDir has the configuration of registry hosts (mirrors, the image cache), for the CRI plugin and for this package.
 const HostsDir = layout.RegistryHostsDir
 
 // pull returns the image, unpacked; it goes to a registry only when containerd does not have it.
 func (c *Container) pull(ctx context.Context, client *containerd.Client, run supervisor.Run) (containerd.Image, error) {
-	image, err := client.GetImage(ctx, c.Image)
-	if err == nil {
-		if unpacked, err := image.IsUnpacked(ctx, ""); err == nil && unpacked {
-			return image, nil
-		}
+	image, err := stored(ctx, client, c.Image)
 
-		if err := image.Unpack(ctx, ""); err == nil {
-			return image, nil
-		}
-	} else if !errdefs.IsNotFound(err) {
+	switch {
+	case err == nil:
+		return image, nil
+	case image == nil && !errdefs.IsNotFound(err):
 		return nil, fmt.Errorf("container %s: look up image %s: %w", c.ID, c.Image, err)
 	}
 
 	run.Preparing("Pulling image " + c.Image)
 
-	image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{
-		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),
-	})))
-	if err != nil {
+	if image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, registries(ctx)); err != nil {
 		return nil, fmt.Errorf("container %s: pull image %s: %w: %w", c.ID, c.Image, errNoImage, err)
 	}
 
 	return image, nil
+}
+
+// stored returns an image that containerd has, and unpacks it if necessary. An image that cannot be unpacked is returned with the error.
+func stored(ctx context.Context, client *containerd.Client, ref string) (containerd.Image, error) {
+	image, err := client.GetImage(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+
+	if unpacked, err := image.IsUnpacked(ctx, ""); err == nil && unpacked {
+		return image, nil
+	}
+
+	if err := image.Unpack(ctx, ""); err != nil {
+		return image, fmt.Errorf("unpack: %w", err)
+	}
+
+	return image, nil
+}
+
+// registries returns the option to pull through the hosts that are configured in HostsDir.
+func registries(ctx context.Context) containerd.RemoteOpt {
+	return containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{
+		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),
+	}))
 }

@@ -13,8 +13,6 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/images"
-	"github.com/containerd/containerd/v2/core/remotes/docker"
-	"github.com/containerd/containerd/v2/core/remotes/docker/config"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
@@ -27,7 +25,7 @@ var (
 	ErrArchive   = errors.New("the archive holds no image with a name")
 )
 
-// criLabel tells the kubelet's side of containerd that an image in its namespace is one of its own.
+// criLabel marks an image as one that containerd's CRI plugin manages.
 var criLabel = map[string]string{"io.cri-containerd.image": "managed"}
 
 // Images of one namespace. It holds a connection.
@@ -39,7 +37,7 @@ type Images struct {
 // Stored is an image that containerd has.
 type Stored struct {
 	Name, Digest string
-	// Size in bytes of what was downloaded for this machine's architecture; zero when a part is missing.
+	// Size in bytes of the content for this machine's architecture; zero when a part of it is missing.
 	Size    int64
 	Created time.Time
 	Labels  map[string]string
@@ -72,7 +70,7 @@ func (i *Images) List(ctx context.Context, fn func(Stored) error) error {
 	}
 
 	for _, image := range all {
-		// What is not here in whole has no size that could be told; it is listed all the same.
+		// The size of an incomplete image is unknown; it is listed all the same.
 		size, err := image.Size(ctx)
 		if err != nil && !errdefs.IsNotFound(err) {
 			return fmt.Errorf("image %s: %w", image.Name(), err)
@@ -90,7 +88,7 @@ func (i *Images) List(ctx context.Context, fn func(Stored) error) error {
 	return nil
 }
 
-// Reference completes a reference as people write it: nginx is docker.io/library/nginx:latest.
+// Reference completes a short reference: nginx becomes docker.io/library/nginx:latest.
 func Reference(text string) (string, error) {
 	named, err := reference.ParseDockerRef(text)
 	if err != nil {
@@ -100,8 +98,8 @@ func Reference(text string) (string, error) {
 	return named.String(), nil
 }
 
-// Pull has the image downloaded, from the image cache or a registry, and unpacked, and returns its whole name. Progress
-// is told of each layer, from one goroutine; nil tells nobody.
+// Pull downloads the image, from the image cache or a registry, unpacks it, and returns its complete name. progress, if set, is called
+// for each layer, from one goroutine.
 func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgress)) (string, error) {
 	name, err := Reference(ref)
 	if err != nil {
@@ -109,11 +107,7 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 	}
 
 	ctx = i.context(ctx)
-
-	resolver := docker.NewResolver(docker.ResolverOptions{
-		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),
-	})
-	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, containerd.WithResolver(resolver)}
+	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, registries(ctx)}
 
 	if i.namespace == NamespacePods {
 		opts = append(opts, containerd.WithPullLabels(criLabel))
@@ -138,7 +132,7 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 	return image.Name(), nil
 }
 
-// Import takes the images of an OCI or Docker archive, compressed or not, and returns the first's name.
+// Import imports the images of an OCI or Docker archive, which may be compressed, and returns the first one's name.
 func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) {
 	ctx = i.context(ctx)
 	opts := []containerd.ImportOpt{containerd.WithImportCompression()}
@@ -165,7 +159,7 @@ func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) 
 	return all[0].Name, nil
 }
 
-// Remove takes an image away, by its name as it is listed or as people write it. What it shares with others stays.
+// Remove removes an image by its listed name or a short reference. Content that other images share stays.
 func (i *Images) Remove(ctx context.Context, ref string) error {
 	ctx = i.context(ctx)
 

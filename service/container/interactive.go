@@ -28,27 +28,27 @@ import (
 const (
 	// interactivePrefix begins the ids of interactive containers.
 	interactivePrefix = "debug-"
-	// HostRoot is where a privileged interactive container finds the machine's own files.
+	// HostRoot is where the machine's own files are mounted in a privileged interactive container.
 	HostRoot = "/host"
-	// endTimeout is how long the end of an interactive container may take, killed as it is.
+	// endTimeout bounds the removal of an interactive container.
 	endTimeout = 15 * time.Second
 )
 
-// Interactive is a container for a person: someone's terminal or pipes are attached to it, and nothing of it stays when it
-// ends. It is in the machine's own network, PID and IPC namespaces.
+// Interactive is a container with a terminal or pipes attached. It is removed completely when it ends. It runs in the machine's own
+// network, PID and IPC namespaces.
 type Interactive struct {
 	// Image is one that containerd has; Images.Pull completes its name.
 	Image string
-	// Args is the whole command line, in place of the image's entry point and command; none keeps those.
+	// Args is the whole command line. When empty, the image's entry point and command are used.
 	Args []string
 	// Env is added to the image's, as NAME=VALUE.
 	Env []string
 	// Privileged gives all capabilities and devices, and the machine's files below HostRoot.
 	Privileged bool
-	// Terminal gives it a terminal, whose size comes from Sizes. Without, Stdin's end is that of its standard input.
+	// Terminal gives it a terminal, whose size comes from Sizes. Without one, the end of Stdin closes its standard input.
 	Terminal bool
 	Stdin    io.Reader
-	// Output gets what it writes to its standard output and error, one call at a time.
+	// Output gets its standard output and standard error, one call at a time.
 	Output io.Writer
 	// Signals are sent to its first process.
 	Signals <-chan syscall.Signal
@@ -58,17 +58,17 @@ type Interactive struct {
 // Size of a terminal, in characters.
 type Size struct{ Width, Height uint32 }
 
-// creating is held while an interactive container is made: until it has a task it looks like one that was left over.
+// creating is held while an interactive container is created: until it has a task it looks like a leftover.
 var creating sync.Mutex
 
 // RunInteractive runs the container until it ends, or the context does, and returns its exit status.
 func (i *Images) RunInteractive(ctx context.Context, c *Interactive) (exitCode uint32, err error) {
-	// What ends the container must go on after ctx is done.
+	// The cleanup of the container must continue after ctx is done.
 	background := i.context(context.WithoutCancel(ctx))
 	ctx = i.context(ctx)
 
-	image, err := i.client.GetImage(ctx, c.Image)
-	if errdefs.IsNotFound(err) {
+	image, err := stored(ctx, i.client, c.Image)
+	if image == nil && errdefs.IsNotFound(err) {
 		return 0, fmt.Errorf("%s: %w", c.Image, ErrNoImage)
 	}
 
@@ -76,34 +76,34 @@ func (i *Images) RunInteractive(ctx context.Context, c *Interactive) (exitCode u
 		return 0, fmt.Errorf("look up image %s: %w", c.Image, err)
 	}
 
-	if unpacked, err := image.IsUnpacked(ctx, ""); err != nil || !unpacked {
-		if err := image.Unpack(ctx, ""); err != nil {
-			return 0, fmt.Errorf("unpack image %s: %w", c.Image, err)
-		}
-	}
-
 	id := interactivePrefix + strings.ToLower(rand.Text()[:10])
-	input := &endingReader{Reader: c.Stdin, end: func() {}}
+	inputEnded, end := context.WithCancel(background)
 
 	defer func() {
-		end, cancel := context.WithTimeout(background, endTimeout)
+		end()
+
+		within, cancel := context.WithTimeout(background, endTimeout)
 		defer cancel()
 
-		if failed := remove(end, i.client, id); failed != nil {
+		if failed := remove(within, i.client, id); failed != nil {
 			err = errors.Join(err, fmt.Errorf("remove container %s: %w", id, failed))
 		}
 	}()
 
-	task, exited, err := i.createInteractive(ctx, background, c, id, image, input)
+	task, exited, err := i.createInteractive(ctx, background, c, id, image, endingReader{c.Stdin, end})
 	if err != nil {
 		return 0, err
 	}
+
+	// The runtime holds standard input open until this call.
+	stop := context.AfterFunc(inputEnded, func() { task.CloseIO(background, containerd.WithStdinCloser) }) // it fails when the task has ended
+	defer stop()
 
 	return c.attend(ctx, background, task, exited)
 }
 
 func (i *Images) createInteractive(
-	ctx, background context.Context, c *Interactive, id string, image containerd.Image, input *endingReader,
+	ctx, background context.Context, c *Interactive, id string, image containerd.Image, input io.Reader,
 ) (containerd.Task, <-chan containerd.ExitStatus, error) {
 	creating.Lock()
 	defer creating.Unlock()
@@ -133,9 +133,6 @@ func (i *Images) createInteractive(
 		return nil, nil, fmt.Errorf("create the task of container %s: %w", id, err)
 	}
 
-	// The runtime keeps the other end open for us as well, until it is told.
-	input.onEnd(func() { task.CloseIO(background, containerd.WithStdinCloser) }) // it has ended then
-
 	exited, err := task.Wait(background)
 	if err == nil {
 		err = task.Start(ctx)
@@ -148,7 +145,7 @@ func (i *Images) createInteractive(
 	return task, exited, nil
 }
 
-// attend passes signals and sizes on until the container has ended and all that it wrote is on its way.
+// attend forwards signals and sizes until the container has ended and its output was read.
 func (c *Interactive) attend(ctx, background context.Context, task containerd.Task, exited <-chan containerd.ExitStatus) (uint32, error) {
 	for {
 		select {
@@ -171,7 +168,7 @@ func (c *Interactive) attend(ctx, background context.Context, task containerd.Ta
 			end, cancel := context.WithTimeout(background, endTimeout)
 			defer cancel()
 
-			// What it left running holds its output open. This also waits for what was written.
+			// Kill the remaining processes, which hold the output open. Delete also waits for the rest of the output.
 			_, err = task.Delete(end, containerd.WithProcessKill)
 			if err != nil && !errdefs.IsNotFound(err) {
 				return 0, fmt.Errorf("end the container: %w", err)
@@ -182,7 +179,7 @@ func (c *Interactive) attend(ctx, background context.Context, task containerd.Ta
 	}
 }
 
-// removeLeftovers removes what a boot that was cut short has left.
+// removeLeftovers removes the containers of an earlier boot.
 func (i *Images) removeLeftovers(ctx context.Context) error {
 	all, err := i.client.Containers(ctx)
 	if err != nil {
@@ -199,14 +196,14 @@ func (i *Images) removeLeftovers(ctx context.Context) error {
 		}
 
 		if err := remove(ctx, i.client, cntr.ID()); err != nil {
-			return fmt.Errorf("remove container %s, which was left over: %w", cntr.ID(), err)
+			return fmt.Errorf("remove leftover container %s: %w", cntr.ID(), err)
 		}
 	}
 
 	return nil
 }
 
-// spec returns the options that make the OCI runtime spec.
+// spec returns the options of the OCI runtime spec.
 func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
 	runner := Container{Cgroup: cgroup.PodRuntime.Path + "/" + id, OOMScoreAdj: 1000}
 
@@ -244,39 +241,20 @@ func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
 	return opts
 }
 
-// endingReader calls end once when what it reads has ended.
+// endingReader calls end when its Reader has ended.
 type endingReader struct {
 	io.Reader
 
-	mu    sync.Mutex
-	ended bool
-	end   func()
+	end context.CancelFunc
 }
 
-func (r *endingReader) Read(p []byte) (int, error) {
+func (r endingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-
-		if !r.ended {
-			r.ended = true
-			r.end()
-		}
+		r.end()
 	}
 
 	return n, err
-}
-
-// onEnd says what to call, and calls it if the end was before.
-func (r *endingReader) onEnd(end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.end = end
-	if r.ended {
-		end()
-	}
 }
 
 type lockedWriter struct {

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Labels and annotations by which the kubelet's and the runtime's containers know what they belong to.
+// Labels and annotations that the CRI plugin sets on containers.
 const (
 	labelKind          = "io.cri-containerd.kind"
 	labelPodName       = "io.kubernetes.pod.name"
@@ -33,40 +33,40 @@ const (
 	kindSandbox       = "sandbox"
 )
 
-// shortID is as much of a container's id as the id for people has.
+// shortID is the length of the part of a container's id that is in Listed.ID.
 const shortID = 12
 
-// maxAnswer of containerd in bytes: the specifications of all containers are in one.
+// maxAnswer of containerd in bytes: one answer has the specs of all containers.
 const maxAnswer = 64 << 20
 
-// Listed is a container as people see it.
+// Listed is a container as it is shown to users.
 type Listed struct {
 	// Namespace of containerd.
 	Namespace string
-	// ID is NAMESPACE/POD for a pod's sandbox, NAMESPACE/POD:CONTAINER:SHORT for its containers; InternalID is containerd's.
-	// For a container that is of no pod, all are the same.
+	// ID is NAMESPACE/POD for a pod's sandbox, and NAMESPACE/POD:CONTAINER:SHORT for its containers. InternalID is containerd's id.
+	// For a container without a pod, all ids are the same.
 	ID, InternalID string
 	// PodID is NAMESPACE/POD.
 	PodID, PodUID, Name, Image string
-	// PID of its first process, zero when it does not run.
+	// PID of its first process; zero when it is not running.
 	PID uint32
-	// Status is the task's in capital letters or, for a pod's, with CONTAINER_ before it; that of a sandbox is
+	// Status is that of the task in capital letters. For a container of a pod it has the prefix CONTAINER_; for a sandbox it is
 	// SANDBOX_READY or SANDBOX_NOTREADY.
 	Status string
-	// NetworkNamespace is the name of the pod's own; empty when it shares the host's.
+	// NetworkNamespace is the name of the pod's network namespace; empty when the pod uses the host's.
 	NetworkNamespace string
-	// Running tells that there are processes.
+	// Running is set when it has processes.
 	Running bool
-	// Sandbox of a pod.
+	// Sandbox is set for the sandbox of a pod.
 	Sandbox bool
 }
 
-// Inventory asks containerd what there is. It holds a connection.
+// Inventory lists the containers of containerd. It holds a connection.
 type Inventory struct {
 	conn *grpc.ClientConn
 }
 
-// OpenInventory connects to containerd, when something is asked first.
+// OpenInventory returns an inventory, which connects to containerd at the first call.
 func OpenInventory(socket string) (*Inventory, error) {
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)))
@@ -97,7 +97,7 @@ func (i *Inventory) List(ctx context.Context, namespace string) ([]Listed, error
 	return listed(namespace, all.GetContainers(), running.GetTasks()), nil
 }
 
-// listed puts together what containerd says of containers and of tasks.
+// listed combines containers with their tasks.
 func listed(namespace string, all []*containers.Container, running []*task.Process) []Listed {
 	processes := map[string]*task.Process{}
 
@@ -116,7 +116,7 @@ func listed(namespace string, all []*containers.Container, running []*task.Proce
 		l := describe(c, processes[c.GetID()])
 		l.Namespace = namespace
 
-		// A container's specification names the namespace of the sandbox's process; that of the sandbox has the name.
+		// Only the spec of the sandbox has the name of the network namespace; that of a container has the sandbox's process.
 		sandbox := cmp.Or(specs[c.GetID()].Annotations[annotationSandbox], c.GetID())
 		l.NetworkNamespace = specs[sandbox].networkNamespace()
 
@@ -124,21 +124,19 @@ func listed(namespace string, all []*containers.Container, running []*task.Proce
 	}
 
 	slices.SortFunc(out, func(a, b Listed) int {
-		return cmp.Or(cmp.Compare(a.PodID, b.PodID), compareBool(b.Sandbox, a.Sandbox), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.PodID, b.PodID), cmp.Compare(a.nameInPod(), b.nameInPod()), cmp.Compare(a.ID, b.ID))
 	})
 
 	return out
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
+// nameInPod is empty for the sandbox, which comes first.
+func (l Listed) nameInPod() string {
+	if l.Sandbox {
+		return ""
 	}
+
+	return l.Name
 }
 
 func describe(c *containers.Container, p *task.Process) Listed {
@@ -189,7 +187,7 @@ var podStatus = map[task.Status]string{
 	task.Status_PAUSING: "CONTAINER_RUNNING",
 }
 
-// spec is the part of a runtime specification that matters here.
+// spec is the part of a runtime spec that the inventory needs.
 type spec struct {
 	Annotations map[string]string `json:"annotations"`
 	Linux       struct {
@@ -200,7 +198,7 @@ type spec struct {
 	} `json:"linux"`
 }
 
-// parseSpec reads a specification; one that is none has nothing of interest.
+// parseSpec decodes a runtime spec; an invalid one is empty.
 func parseSpec(text []byte) spec {
 	var s spec
 	if err := json.Unmarshal(text, &s); err != nil {

@@ -29,7 +29,7 @@ func podLabels(kind, pod, container string) map[string]string {
 	}
 }
 
-// A node with a pod of its own network and one that shares the host's; of one container there is an earlier try.
+// A node with a pod that has its own network, and a pod in the host's network. One container has an earlier attempt.
 var (
 	nodeContainers = []*containers.Container{
 		{ID: "cccccccccccccccc", Image: "dns:1", Labels: podLabels("container", "dns", "coredns"),
@@ -113,7 +113,7 @@ func TestUsed(t *testing.T) {
 
 	all := []Listed{{ID: "etcd", InternalID: "etcd"}, {ID: "x", InternalID: "x"}, {ID: "v1", InternalID: "v1"}, {ID: "stopped", InternalID: "stopped"}}
 
-	got, err := used(all, []*types.Metric{{ID: "etcd", Data: group}, {ID: "x", Data: strange}, {ID: "v1", Data: first}, {ID: "of nobody", Data: group}})
+	got, err := used(all, []*types.Metric{{ID: "etcd", Data: group}, {ID: "x", Data: strange}, {ID: "v1", Data: first}, {ID: "of no container", Data: group}})
 
 	want := []Usage{{Listed: all[0], Memory: 4000, CPU: 7 * time.Microsecond}, {Listed: all[1]}, {Listed: all[2], Memory: 4000, CPU: 7 * time.Microsecond}}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
@@ -121,7 +121,7 @@ func TestUsed(t *testing.T) {
 	}
 
 	if _, err := used(all, []*types.Metric{{ID: "etcd", Data: &anypb.Any{Value: []byte{0xff}}}}); err == nil {
-		t.Error("metrics that are none: got no error")
+		t.Error("invalid metrics: got no error")
 	}
 }
 

@@ -6,6 +6,7 @@ package container
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// LayerState is how far a layer is.
+// LayerState is the progress of a layer.
 type LayerState uint8
 
 // The states.
@@ -28,7 +29,7 @@ const (
 	AlreadyThere
 )
 
-// LayerProgress is how far one layer of an image is.
+// LayerProgress is the progress of one layer of an image.
 type LayerProgress struct {
 	Digest        string
 	State         LayerState
@@ -36,18 +37,24 @@ type LayerProgress struct {
 	Offset, Total int64
 }
 
-// progressInterval is how often containerd is asked for it.
+// progressInterval is the interval of progress.
 const progressInterval = 500 * time.Millisecond
 
-// layers of an image that is being pulled; as a handler it is told of each when its manifest has been read.
+// layers has the layers of an image that is being pulled. It is a handler that containerd calls for each layer of the manifest.
 type layers struct {
 	store content.Store
 	start time.Time
 
 	mu     sync.Mutex
-	all    []ocispec.Descriptor
-	told   []LayerProgress
+	all    []*layer
 	pulled bool
+}
+
+// layer is one layer, with the progress that was reported last. Only follow changes that.
+type layer struct {
+	ocispec.Descriptor
+
+	reported LayerProgress
 }
 
 func newLayers(store content.Store) *layers { return &layers{store: store, start: time.Now()} }
@@ -66,26 +73,21 @@ func (l *layers) Handle(ctx context.Context, desc ocispec.Descriptor) ([]ocispec
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	for _, known := range l.all {
-		if known.Digest == desc.Digest {
-			return nil, nil
-		}
+	if !slices.ContainsFunc(l.all, func(known *layer) bool { return known.Digest == desc.Digest }) {
+		l.all = append(l.all, &layer{desc, first})
 	}
-
-	l.all = append(l.all, desc)
-	l.told = append(l.told, first)
 
 	return nil, nil
 }
 
-// done tells that all layers are downloaded and extracted.
+// done marks all layers as downloaded and extracted.
 func (l *layers) done() {
 	l.mu.Lock()
 	l.pulled = true
 	l.mu.Unlock()
 }
 
-// follow tells progress as it comes, until what it returns is called, which tells the last.
+// follow calls progress at each change until stop is called, which reports the last changes.
 func (l *layers) follow(ctx context.Context, progress func(LayerProgress)) (stop func()) {
 	quit := make(chan struct{})
 
@@ -109,59 +111,39 @@ func (l *layers) follow(ctx context.Context, progress func(LayerProgress)) (stop
 	}
 }
 
-// tell what has changed.
+// tell calls progress for each layer that has changed.
 func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
 	l.mu.Lock()
 	all, pulled := l.all, l.pulled
 	l.mu.Unlock()
 
-	for i, desc := range all {
-		l.mu.Lock()
-		last := l.told[i]
-		l.mu.Unlock()
-
-		next := l.look(ctx, desc, last, pulled)
-		if next.State == last.State && next.Offset == last.Offset {
-			continue
+	for _, layer := range all {
+		next := l.look(ctx, layer.Descriptor, layer.reported, pulled)
+		if next.State != layer.reported.State || next.Offset != layer.reported.Offset {
+			layer.reported = next
+			progress(next)
 		}
-
-		l.mu.Lock()
-		l.told[i] = next
-		l.mu.Unlock()
-
-		progress(next)
 	}
 }
 
-// look at one layer.
+// look returns the progress of a layer.
 func (l *layers) look(ctx context.Context, desc ocispec.Descriptor, last LayerProgress, pulled bool) LayerProgress {
 	next := LayerProgress{Digest: desc.Digest.String(), Total: desc.Size, Elapsed: time.Since(l.start)}
 
 	switch {
 	case last.State == AlreadyThere:
 		next.State, next.Offset = AlreadyThere, desc.Size
-
-		return next
 	case pulled:
 		next.State, next.Offset = Extracted, desc.Size
-
-		return next
+	default:
+		if st, err := l.store.Status(ctx, remotes.MakeRefKey(ctx, desc)); err == nil {
+			next.Offset = st.Offset
+		} else if _, err := l.store.Info(ctx, desc.Digest); err == nil {
+			next.State, next.Offset = Downloaded, desc.Size
+		} else { // the download has not begun
+			next.Offset = max(last.Offset, 0)
+		}
 	}
-
-	if st, err := l.store.Status(ctx, remotes.MakeRefKey(ctx, desc)); err == nil {
-		next.Offset = st.Offset
-
-		return next
-	}
-
-	if _, err := l.store.Info(ctx, desc.Digest); err == nil {
-		next.State, next.Offset = Downloaded, desc.Size
-
-		return next
-	}
-
-	// Not begun yet.
-	next.Offset = max(last.Offset, 0)
 
 	return next
 }

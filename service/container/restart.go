@@ -20,16 +20,16 @@ import (
 
 // Errors of Restart.
 var (
-	ErrNoContainer = errors.New("there is no such container on this node")
-	ErrNotRunning  = errors.New("the container does not run")
-	ErrSandbox     = errors.New("this is a pod, and no container of it; restart a container, or delete the pod")
+	ErrNoContainer = errors.New("no such container on this node")
+	ErrNotRunning  = errors.New("the container is not running")
+	ErrSandbox     = errors.New("this is a pod; restart one of its containers, or delete the pod")
 )
 
-// stopGrace is how long a container has to end by itself.
+// stopGrace is the time before a container is killed.
 const stopGrace = 10 * time.Second
 
-// Restart ends a container, by force if need be. Who keeps it running (the supervisor, the kubelet) starts it again. The
-// id may lack the short id at its end, and is then the container that runs.
+// Restart ends a container, by force if necessary. The supervisor or the kubelet starts it again. The short id at the end of id may be
+// left out; then id is that of the running container.
 func (i *Inventory) Restart(ctx context.Context, namespace, id string) error {
 	all, err := i.List(ctx, namespace)
 	if err != nil {
@@ -57,7 +57,7 @@ func (i *Inventory) Restart(ctx context.Context, namespace, id string) error {
 	return fmt.Errorf("container %s did not end within %s after SIGKILL", c.ID, stopGrace)
 }
 
-// kill sends a signal and waits for the end.
+// kill sends a signal and waits until the container has ended.
 func (i *Inventory) kill(ctx context.Context, id string, signal unix.Signal) (ended bool, err error) {
 	client := tasks.NewTasksClient(i.conn)
 
@@ -85,7 +85,7 @@ func (i *Inventory) kill(ctx context.Context, id string, signal unix.Signal) (en
 	}
 }
 
-// choose finds the container that an id means.
+// choose returns the container with an id.
 func choose(all []Listed, id string) (Listed, error) {
 	stopped := false
 
@@ -94,7 +94,7 @@ func choose(all []Listed, id string) (Listed, error) {
 			continue
 		}
 
-		// The id of a pod begins those of its containers; it is the pod that is meant.
+		// The id of a pod is a prefix of the ids of its containers, but means the pod.
 		if c.Sandbox || c.PodID == id && c.ID != id {
 			return Listed{}, fmt.Errorf("container %q: %w", id, ErrSandbox)
 		}

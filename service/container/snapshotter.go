@@ -15,15 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 )
 
-// Snapshotters of containerd: unpacked layers that the kernel lays over each other, layers that are file systems of their
-// own, and copies.
+// Snapshotters of containerd: unpacked layers in an overlay, layers that are file systems of their own, and copies.
 const (
 	Overlayfs = "overlayfs"
 	Erofs     = "erofs"
 	Native    = "native"
 )
 
-// UseSnapshotter has containerd use a snapshotter in the namespaces of the machine where a client names none.
+// UseSnapshotter sets the default snapshotter of the namespaces of the machine.
 func UseSnapshotter(ctx context.Context, name string) error {
 	client, err := containerd.New(layout.ContainerdSocket)
 	if err != nil {

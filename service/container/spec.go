@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/oom"
 )
 
-// spec returns the options that make the OCI runtime spec.
+// spec returns the options of the OCI runtime spec.
 func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
 	opts := []oci.SpecOpts{
 		oci.WithDefaultSpec(),
@@ -44,7 +44,7 @@ func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
 	return opts
 }
 
-// privileged gives all capabilities and devices, and takes away what shields the kernel's files.
+// privileged gives all capabilities and devices, and removes the protection of the kernel's files.
 func privileged() []oci.SpecOpts {
 	return []oci.SpecOpts{
 		oci.WithAllCurrentCapabilities,
@@ -58,14 +58,14 @@ func privileged() []oci.SpecOpts {
 	}
 }
 
-// maskCmdline hides the kernel's arguments, among which a configuration may be, beside what is hidden by default.
+// maskCmdline also hides the kernel's arguments, which may contain a configuration.
 func maskCmdline(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	s.Linux.MaskedPaths = append(s.Linux.MaskedPaths, "/proc/cmdline")
 
 	return nil
 }
 
-// openFiles is how many files a container may have open: as many as machined, whose limit cannot be raised everywhere.
+// openFiles is the limit of open files of a container: that of machined, because it cannot be raised everywhere.
 var openFiles = sync.OnceValue(func() uint64 {
 	const most = 1048576
 
@@ -81,9 +81,9 @@ func (c *Container) resources(_ context.Context, _ oci.Client, _ *containers.Con
 	score := oom.Allowed(c.OOMScoreAdj)
 	s.Process.OOMScoreAdj = &score
 	s.Linux.RootfsPropagation = c.RootPropagation
-	// The reservations belong to the group that the system made; the runtime must not touch them.
+	// The system sets the limits of the cgroup; the runtime must not change them.
 	s.Linux.Resources = &specs.LinuxResources{Devices: s.Linux.Resources.Devices}
-	// Services open many files; containerd's default is that of a login shell.
+	// Services open many files; containerd's default is too low.
 	s.Process.Rlimits = []specs.POSIXRlimit{{Type: "RLIMIT_NOFILE", Hard: openFiles(), Soft: openFiles()}}
 
 	return nil

@@ -23,7 +23,7 @@ import (
 type Usage struct {
 	Listed
 
-	// Memory in bytes that the container holds and cannot do without: file cache that nobody reads is not in it.
+	// Memory in bytes, without inactive file cache.
 	Memory uint64
 	// CPU time since the start.
 	CPU time.Duration
@@ -69,7 +69,7 @@ func used(all []Listed, metrics []*types.Metric) ([]Usage, error) {
 	return out, nil
 }
 
-// measured reads what the runtime measured in a group. It has a message for each version of cgroups.
+// measured decodes the metrics of a cgroup. Each version of cgroups has its own message.
 func measured(data *anypb.Any) (memory uint64, cpu time.Duration, err error) {
 	var inactive uint64
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logring holds the logs of services in memory: one bounded ring of lines each. A reader gets the last
-// lines and then, if it follows, each new one; a reader that is slower than the writer skips what has been
-// overwritten and is told how much, so that a service never waits for whoever reads its log. A reader holds one chunk
-// of lines at a time, however slow it is.
+// Package logring holds the logs of services in memory, each in a bounded ring of lines. A reader gets the last lines and then, if it
+// follows, each new one. A service never waits for a reader: a reader that is too slow skips the overwritten lines, and gets their
+// number. A reader holds one chunk of lines at a time.
 package logring
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -19,7 +19,7 @@ const DefaultBytes = 1 << 20
 
 // Logs are the logs of a machine, by the service's id. The zero value is not usable; see New.
 type Logs struct {
-	// Tap is shown each line as it comes; it must neither block nor keep the line. Set it before the first use.
+	// Tap is called with each new line. It must neither block nor keep the line. Set it before the first use.
 	Tap func(id string, line []byte)
 
 	size int
@@ -48,22 +48,15 @@ func (l *Logs) Append(id string, line []byte) {
 	}
 }
 
-// lineOverhead is what a line takes beside its bytes.
+// lineOverhead is the memory of a line in addition to its bytes.
 const lineOverhead = 32
 
-// IDs of the logs that exist, sorted.
+// IDs returns the ids of the existing logs, sorted.
 func (l *Logs) IDs() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	ids := make([]string, 0, len(l.logs))
-	for id := range l.logs {
-		ids = append(ids, id)
-	}
-
-	slices.Sort(ids)
-
-	return ids
+	return slices.Sorted(maps.Keys(l.logs))
 }
 
 func (l *Logs) ring(id string, create bool) *ring {
@@ -100,8 +93,8 @@ func (r *ring) append(line []byte, size int) {
 	r.changed = make(chan struct{})
 }
 
-// from returns about a chunk of the lines from number n on, the number that follows them, and a channel closed when
-// there are more than the log has now.
+// from returns about a chunk of lines from number n on, the number of the line after them, and a channel that is closed when there is a
+// new line.
 func (r *ring) from(n uint64) (lines [][]byte, skipped, next uint64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,12 +128,12 @@ func (r *ring) span(tail int) (start, end uint64) {
 	return end - uint64(tail), end
 }
 
-// Has tells whether a log exists.
+// Has reports whether a log exists.
 func (l *Logs) Has(id string) bool { return l.ring(id, false) != nil }
 
 // Read sends the last tail lines of a log (all when negative) to fn in chunks, each line with its newline, and goes
-// on with new ones while follow is set. It returns when there is nothing more, when ctx is done (without an error)
-// or with fn's error. The log must exist, see Has.
+// on with new ones while follow is set. It returns at the end of the log, when ctx is done (without an error), or with fn's error. The
+// log must exist, see Has.
 func (l *Logs) Read(ctx context.Context, id string, tail int, follow bool, fn func([]byte) error) error {
 	r := l.ring(id, false)
 	if r == nil {
@@ -175,5 +168,5 @@ func (l *Logs) Read(ctx context.Context, id string, tail int, follow bool, fn fu
 	return nil
 }
 
-// chunk is about how much is sent at once: with more than 32 KiB, gRPC takes a mebibyte for each message on its way.
+// chunk is the approximate size of what is sent at once: with more than 32 KiB, gRPC uses a mebibyte for each message.
 const chunk = 24 << 10

@@ -99,12 +99,12 @@ func TestFollowSlowReader(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	if err := logring.New(10).Read(t.Context(), "nobody", -1, false, nil); err == nil {
+	if err := logring.New(10).Read(t.Context(), "unknown", -1, false, nil); err == nil {
 		t.Error("reading a missing log: got no error")
 	}
 }
 
-// TestOneChunkAtATime reads a full log: what a reader holds is small, and lines that come meanwhile do not keep it.
+// TestOneChunkAtATime reads a full log: a reader gets small chunks, and reads to the end even if new lines arrive.
 func TestOneChunkAtATime(t *testing.T) {
 	l := logring.New(logring.DefaultBytes)
 	for i := range 100_000 {
@@ -115,7 +115,7 @@ func TestOneChunkAtATime(t *testing.T) {
 
 	err := l.Read(t.Context(), "etcd", -1, false, func(p []byte) error {
 		if calls++; len(p) > 64<<10 {
-			t.Errorf("got a piece of %d bytes", len(p))
+			t.Errorf("got a chunk of %d bytes", len(p))
 		}
 
 		for range 100 {
@@ -125,7 +125,7 @@ func TestOneChunkAtATime(t *testing.T) {
 		return nil
 	})
 	if err != nil || calls < 3 || calls > 100 {
-		t.Errorf("got %d pieces, %v", calls, err)
+		t.Errorf("got %d chunks, %v", calls, err)
 	}
 }
 

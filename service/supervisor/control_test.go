@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// TestStartWhileStopping: the last word counts, whatever is still being done for the one before it.
+// TestStartWhileStopping: the last action wins, even if an earlier one is still running.
 func TestStartWhileStopping(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -77,7 +77,7 @@ func TestStartWhileStopping(t *testing.T) {
 	}
 }
 
-// TestClosed: nothing starts while the machine goes down, and what is to run on is not stopped.
+// TestClosed: no service starts while the machine goes down, and running services are not stopped.
 func TestClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -128,7 +128,7 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// TestHealthPanics: a health check that panics is one that fails.
+// TestHealthPanics: a health check that panics counts as failed.
 func TestHealthPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -53,7 +53,7 @@ func (u *unit) checkHealth(ctx context.Context, h Health, hung context.CancelCau
 			return
 		}
 
-		// While a service comes up it is asked often, so that what depends on it starts at once.
+		// An unhealthy service is checked more often, so that the services that depend on it start soon after it is up.
 		wait = h.Period
 		if err != nil {
 			wait = min(h.Period, 500*time.Millisecond)

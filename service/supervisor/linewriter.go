@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// lineWriter cuts a service's output into lines.
+// lineWriter splits a service's output into lines.
 type lineWriter struct {
 	sink LogSink
 	id   string
@@ -16,7 +16,7 @@ type lineWriter struct {
 	last string
 }
 
-// Last is the last line that was written.
+// Last returns the last line that was written.
 func (w *lineWriter) Last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -30,7 +30,7 @@ func (w *lineWriter) append(line []byte) {
 	w.last = string(line[:min(len(line), maxLast)])
 }
 
-// maxLast is how much of the last line is told with a failure.
+// maxLast is how many bytes of the last line are part of an error.
 const maxLast = 400
 
 // maxLine is where a line without an end is cut.

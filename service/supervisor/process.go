@@ -5,6 +5,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/oom"
 )
 
-// Process is a runner that executes a program. It is killed when it does not end in time. Whatever it leaves behind, however it
-// ended, is killed: its process group, and with cgroup v2 all of its cgroup, which holds also what has left the group.
+// Process is a runner that executes a program. The process is killed when it does not end in time. When it has ended, the processes it
+// left behind are killed: its process group and, with cgroup v2, its whole cgroup, which includes processes that left the group.
 type Process struct {
 	// Argv is the program and its arguments; Path, if set, is the file to execute instead of Argv[0].
 	Path string
@@ -31,10 +32,10 @@ type Process struct {
 	Env []string
 	// UID and GID to run as.
 	UID, GID uint32
-	// Cgroup is the path below the cgroup2 mount to run in, made by the caller (package cgroup); empty, and on a host with
-	// cgroup v1: machined's own.
+	// Cgroup is the path of the cgroup below the cgroup2 mount, which the caller creates (package cgroup). When it is empty, or on a
+	// host with cgroup v1, the process runs in machined's cgroup.
 	Cgroup string
-	// KeepChildren leaves what the process has started alone when it ends.
+	// KeepChildren does not kill the children of the process when it ends.
 	KeepChildren bool
 	// OOMScoreAdj from -1000 to 1000.
 	OOMScoreAdj int
@@ -107,25 +108,16 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	case <-ctx.Done():
 	}
 
-	signal := p.StopSignal
-	if signal == 0 {
-		signal = unix.SIGTERM
-	}
-
+	signal := cmp.Or(p.StopSignal, unix.SIGTERM)
 	if errors.Is(context.Cause(ctx), ErrHung) {
 		signal = unix.SIGKILL
-	}
-
-	timeout := p.StopTimeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
 	}
 
 	_ = cmd.Process.Signal(signal)
 
 	select {
 	case <-exited:
-	case <-time.After(timeout):
+	case <-time.After(cmp.Or(p.StopTimeout, 10*time.Second)):
 		_ = unix.Kill(-pid, unix.SIGKILL)
 		<-exited
 	}
@@ -133,7 +125,7 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	return nil
 }
 
-// killRest kills what the process has left behind.
+// killRest kills the processes that the process has left behind.
 func (p *Process) killRest(pid int) error {
 	_ = unix.Kill(-pid, unix.SIGKILL)
 

@@ -50,7 +50,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestStoppedProcess: a process that a signal has stopped is started again, but not one that goes on.
+// TestStoppedProcess: a process that was stopped by a signal is restarted, unless it is continued soon.
 func TestStoppedProcess(t *testing.T) {
 	for _, goesOn := range []bool{true, false} {
 		t.Run(fmt.Sprintf("goes on %t", goesOn), func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// TestProcessLeavesNothing: what a process has started ends with it, also when it crashed; unless it is kept.
+// TestProcessLeavesNothing: the children of a process end with it, even when it crashed, unless KeepChildren is set.
 func TestProcessLeavesNothing(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		log := &memoryLog{}
@@ -112,7 +112,7 @@ func TestProcessLeavesNothing(t *testing.T) {
 
 		err := s.Apply(supervisor.Service{ID: "crash", RestartInterval: time.Hour, Runner: &supervisor.Process{
 			Path: "/bin/sh", KeepChildren: keep,
-			// The child does not hold the output open.
+			// The child does not inherit the output.
 			Argv: []string{"sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!; exit 3"},
 		}})
 		if err != nil {
@@ -129,7 +129,7 @@ func TestProcessLeavesNothing(t *testing.T) {
 			t.Fatalf("got %q, want the child", lines)
 		}
 
-		// The kernel ends a killed process some time later. An orphan may remain a zombie.
+		// The kernel ends a killed process some time later. An orphan may still be a zombie.
 		runs := func() bool {
 			stat, err := os.ReadFile("/proc/" + lines[0] + "/stat")
 

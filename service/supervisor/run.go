@@ -17,7 +17,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 	defer func() {
 		log.Flush()
 
-		// The log of a service may be out of reach just when it is needed most.
+		// The log of a failed service may not be reachable.
 		if last := log.Last(); err != nil && last != "" {
 			err = fmt.Errorf("%w; its log ends: %s", err, last)
 		}
@@ -49,7 +49,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 		close(noted)
 	})
 
-	// What comes after the end of the run must not be overtaken by the news that it shall end.
+	// The state Stopping must not follow a state from after the run.
 	defer func() {
 		if !stopNote() {
 			<-noted

@@ -3,14 +3,15 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"time"
 )
 
-// Runner runs a service once: it returns when the service has ended by itself, or, after ctx is done, when it has
-// been stopped (gracefully first, then by force). It must not return before everything that it started is gone.
+// Runner runs a service once. It returns when the service has ended by itself or, after ctx is done, when it was stopped (gracefully
+// first, then by force). It must not return before everything that it started has ended.
 type Runner interface {
 	Run(ctx context.Context, run Run) error
 }
@@ -21,9 +22,9 @@ type Run struct {
 	ID string
 	// Log takes the output of the service, by lines.
 	Log io.Writer
-	// Started tells that it runs, with its process id (0 for a function). Called once, before health checks begin.
+	// Started is called once when the service runs, with its process id (0 for a function). Then health checks begin.
 	Started func(pid int)
-	// Preparing notes what is done before the start: pulling an image, waiting for a file.
+	// Preparing reports a step before the start: pulling an image, waiting for a file.
 	Preparing func(message string)
 }
 
@@ -42,27 +43,19 @@ type Health struct {
 	Check func(ctx context.Context) error
 	// InitialDelay before the first check (1 s when zero), Period between checks (5 s), Timeout of one (500 ms).
 	InitialDelay, Period, Timeout time.Duration
-	// Failures in a row after which a service that was healthy is killed and started again; 0 is never. It is for checks
-	// that only a service fails that hangs: another start does not help one whose peers are away.
+	// Failures in a row after which a service that was healthy is killed and started again; 0 means never. Set it only for checks
+	// that fail when the service itself hangs: a restart does not help a service whose peers are down.
 	Failures int
 }
 
-// ErrHung is the cause of the end of a run whose health check has failed too often. There is no use in asking such a
-// service to end.
+// ErrHung is the cause of the end of a run whose health check has failed too often. Such a service is killed without a signal to
+// stop.
 var ErrHung = errors.New("the service hangs")
 
 func (h Health) withDefaults() Health {
-	if h.InitialDelay == 0 {
-		h.InitialDelay = time.Second
-	}
-
-	if h.Period == 0 {
-		h.Period = 5 * time.Second
-	}
-
-	if h.Timeout == 0 {
-		h.Timeout = 500 * time.Millisecond
-	}
+	h.InitialDelay = cmp.Or(h.InitialDelay, time.Second)
+	h.Period = cmp.Or(h.Period, 5*time.Second)
+	h.Timeout = cmp.Or(h.Timeout, 500*time.Millisecond)
 
 	return h
 }

@@ -4,7 +4,7 @@ package supervisor
 
 import "time"
 
-// State of a service; the names are those that users know.
+// State of a service; existing clients know the names.
 type State string
 
 // The states.
@@ -34,21 +34,21 @@ type HealthStatus struct {
 	LastChange  time.Time
 }
 
-// Status is what a service is doing; a value.
+// Status is the state of a service.
 type Status struct {
 	ID     string
 	State  State
 	PID    int
 	Health HealthStatus
-	// HasHealth tells whether the service has a health check.
+	// HasHealth reports whether the service has a health check.
 	HasHealth bool
 	// Events, oldest first, bounded.
 	Events []Event
-	// Control as the service allows it.
+	// Control has the actions that the service allows.
 	Control Control
 }
 
-// Up means running and, if there is a health check, healthy.
+// Up reports whether the service is running and, if it has a health check, healthy.
 func (s Status) Up() bool {
 	return s.State == StateRunning && (!s.HasHealth || s.Health.Known && s.Health.Healthy)
 }

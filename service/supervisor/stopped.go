@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// stoppedInterval is how often a process is looked at.
+	// stoppedInterval is the interval of the checks.
 	stoppedInterval = time.Second
-	// stoppedTimes is how often in a row it is found stopped before it is taken for hung: somebody may go on with it at once.
+	// stoppedTimes is the number of checks in a row that find a process stopped before it counts as hung: it may be continued soon.
 	stoppedTimes = 3
 )
 
-// watchStopped ends the run of a process that a signal has stopped (SIGSTOP): nothing of the machine does that, and it does
-// not go on by itself. What is traced by a debugger is left alone. The health check would find out too, but it has to have
-// patience with what is slow.
+// watchStopped ends the run of a process that was stopped by a signal (SIGSTOP): the machine sends no such signal, and the process does
+// not continue by itself. A process that is traced by a debugger is left alone. The health check would find a stopped process too, but
+// later, because it must tolerate a slow one.
 func watchStopped(ctx context.Context, pid int, hung context.CancelCauseFunc) error {
 	ticker := time.NewTicker(stoppedInterval)
 	defer ticker.Stop()
@@ -41,7 +41,7 @@ func watchStopped(ctx context.Context, pid int, hung context.CancelCauseFunc) er
 	return nil
 }
 
-// isStopped reads the state of a process (proc_pid_stat(5)); it is behind the name, in which anything may stand.
+// isStopped reports whether a process is stopped (proc_pid_stat(5)). The state follows the name, which may contain any characters.
 func isStopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supervisor keeps services running. A service is a runner (a process, a container, a function) with a
-// name, dependencies, a health check and a restart policy. There is no start order: a controller applies a service
-// when its inputs exist, and the supervisor holds it in Waiting until what it depends on is up (running and healthy).
+// Package supervisor keeps services running. A service is a runner (a process, a container, a function) with a name, dependencies, a
+// health check and a restart policy. There is no start order: a controller applies a service when its inputs exist, and the service
+// stays in Waiting until its dependencies are up (running and healthy).
 //
 // Apply is idempotent: the same fingerprint changes nothing, another one restarts the service with the new
 // description. The name of a service is the name of its log.
 //
-// A dependency graph that the supervisor sorts was rejected: each service waits for its own dependencies, which
-// gives the same order, survives restarts of any part, and has no cycles to detect (two services that wait for
-// each other stay Waiting and say so).
+// A sorted dependency graph was rejected: each service waits for its own dependencies, which gives the same order, works with restarts
+// of any service, and needs no detection of cycles (two services that wait for each other stay in Waiting, with a message).
 package supervisor
 
 import (
@@ -30,7 +29,7 @@ type Service struct {
 	ID string
 	// Runner runs it once.
 	Runner Runner
-	// Fingerprint of everything that, when it changes, needs a restart. Empty: the service is never restarted by Apply.
+	// Fingerprint of everything whose change needs a restart. When empty, Apply never restarts the service.
 	Fingerprint string
 	// DependsOn names services that must be up before each start.
 	DependsOn []string
@@ -40,19 +39,19 @@ type Service struct {
 	Once bool
 	// RestartInterval between an exit and the next start; 5 s when zero.
 	RestartInterval time.Duration
-	// Control says which actions the API may ask for.
+	// Control has the actions that the API may request.
 	Control Control
-	// StopTimeout is how long the runner may take to return when it is told to; DefaultStopTimeout when zero. Who waits for
-	// its end waits no longer.
+	// StopTimeout is how long the runner may take to return after its context is done; DefaultStopTimeout when zero. Callers that
+	// stop the service wait no longer.
 	StopTimeout time.Duration
-	// UntilTheEnd is for a service that runs for as long as process 1: the machine is asked through it while it goes down.
+	// UntilTheEnd is for a service that runs as long as process 1, because clients use it while the machine goes down.
 	UntilTheEnd bool
 }
 
-// DefaultStopTimeout is longer than runners give their processes and containers before they kill them.
+// DefaultStopTimeout is longer than the time after which runners kill their processes and containers.
 const DefaultStopTimeout = 25 * time.Second
 
-// Control is a set of actions that the API may ask for.
+// Control is a set of actions that the API may request.
 type Control uint8
 
 // The actions.
@@ -64,7 +63,7 @@ const (
 
 // Supervisor owns the services of one machine.
 type Supervisor struct {
-	ctx      context.Context // the life of everything that is supervised
+	ctx      context.Context // of all services
 	log      *slog.Logger
 	logs     LogSink
 	observer func(Status)
@@ -81,8 +80,8 @@ type LogSink interface {
 	Append(id string, line []byte)
 }
 
-// New returns a supervisor whose services all end with ctx. The observer, if any, is called at each change of a
-// status, in order, and must not block.
+// New returns a supervisor whose services all end with ctx. The observer, if any, is called at each change of a status, in order, and
+// must not block.
 func New(ctx context.Context, log *slog.Logger, logs LogSink, observer func(Status)) *Supervisor {
 	return &Supervisor{
 		ctx: ctx, log: log, logs: logs, observer: observer,
@@ -93,7 +92,7 @@ func New(ctx context.Context, log *slog.Logger, logs LogSink, observer func(Stat
 // ErrClosed is returned by Apply, Start and Restart after Close: the machine is going down.
 var ErrClosed = errors.New("supervisor: no new services, the machine is going down")
 
-// Apply starts the service, or restarts it if its fingerprint differs from the running one's. It does not wait.
+// Apply starts the service, or restarts it if its fingerprint has changed. It does not wait.
 func (s *Supervisor) Apply(svc Service) error {
 	if svc.ID == "" || svc.Runner == nil {
 		return fmt.Errorf("supervisor: service %q needs an id and a runner", svc.ID)
@@ -124,12 +123,9 @@ func (s *Supervisor) Apply(svc Service) error {
 	return nil
 }
 
-// Remove stops the service and forgets it; it returns when the runner has returned or ctx is done.
+// Remove stops and removes the service. It returns when the runner has returned or ctx is done.
 func (s *Supervisor) Remove(ctx context.Context, id string) error {
-	s.mu.Lock()
-	u := s.services[id]
-	s.mu.Unlock()
-
+	u := s.unit(id)
 	if u == nil {
 		return nil
 	}
@@ -146,8 +142,8 @@ func (s *Supervisor) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Start, Stop and Restart are the actions of the API. They fail for a service that does not allow them. A start of a service
-// that is being stopped starts it again when it has stopped.
+// Start, Stop and Restart are the actions of the API. They fail for a service that does not allow them. Start of a service that is being
+// stopped starts it again when it has stopped.
 func (s *Supervisor) Start(id string) error {
 	u, err := s.controlled(id, CanStart, "start")
 	if err != nil {
@@ -157,7 +153,7 @@ func (s *Supervisor) Start(id string) error {
 	return s.start(u)
 }
 
-// start starts a service unless the machine goes down.
+// start starts a service unless the machine is going down.
 func (s *Supervisor) start(u *unit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +188,7 @@ func (s *Supervisor) Restart(ctx context.Context, id string) error {
 	closed := s.closed
 	s.mu.Unlock()
 
-	if closed { // what still runs then is to run on
+	if closed { // running services must keep running
 		return ErrClosed
 	}
 
@@ -203,22 +199,19 @@ func (s *Supervisor) Restart(ctx context.Context, id string) error {
 	return s.start(u)
 }
 
-// ErrUnknown and ErrNotAllowed are the causes of a refused action.
+// The causes of a refused action.
 var (
 	ErrUnknown    = errors.New("no such service")
 	ErrNotAllowed = errors.New("the service does not allow this action over the API")
 )
 
 func (s *Supervisor) controlled(id string, action Control, name string) (*unit, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	u := s.services[id]
+	u := s.unit(id)
 	if u == nil {
 		return nil, fmt.Errorf("%s service %q: %w", name, id, ErrUnknown)
 	}
 
-	if u.svc.Control&action == 0 {
+	if u.service().Control&action == 0 {
 		return nil, fmt.Errorf("%s service %q: %w", name, id, ErrNotAllowed)
 	}
 
@@ -227,24 +220,33 @@ func (s *Supervisor) controlled(id string, action Control, name string) (*unit, 
 
 // List returns the status of every service, sorted by id.
 func (s *Supervisor) List() []Status {
-	services := s.Services()
-	out := make([]Status, 0, len(services))
-
-	for _, svc := range services {
-		if st, ok := s.Status(svc.ID); ok {
-			out = append(out, st)
-		}
+	var out []Status
+	for _, u := range s.units() {
+		out = append(out, u.status())
 	}
 
 	return out
 }
 
+// unit returns the unit of a service, or nil.
+func (s *Supervisor) unit(id string) *unit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.services[id]
+}
+
+// units returns all units, sorted by id.
+func (s *Supervisor) units() []*unit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return slices.SortedFunc(maps.Values(s.services), func(a, b *unit) int { return strings.Compare(a.id, b.id) })
+}
+
 // Status returns the status of one service.
 func (s *Supervisor) Status(id string) (Status, bool) {
-	s.mu.Lock()
-	u := s.services[id]
-	s.mu.Unlock()
-
+	u := s.unit(id)
 	if u == nil {
 		return Status{}, false
 	}
@@ -254,18 +256,10 @@ func (s *Supervisor) Status(id string) (Status, bool) {
 
 // WaitUp blocks until the service is up.
 func (s *Supervisor) WaitUp(ctx context.Context, id string) error {
-	return s.wait(ctx, func() bool {
-		st, ok := s.Status(id)
-
-		return ok && st.Up()
-	})
-}
-
-func (s *Supervisor) wait(ctx context.Context, done func() bool) error {
 	for {
 		changed := s.Changes()
 
-		if done() {
+		if st, ok := s.Status(id); ok && st.Up() {
 			return nil
 		}
 
@@ -277,7 +271,7 @@ func (s *Supervisor) wait(ctx context.Context, done func() bool) error {
 	}
 }
 
-// Close refuses new services and starts from now on; what runs goes on.
+// Close refuses new services and starts from now on. Running services keep running.
 func (s *Supervisor) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,29 +279,20 @@ func (s *Supervisor) Close() {
 	s.closed = true
 }
 
-// Services returns what was applied, sorted by id.
+// Services returns the applied services, sorted by id.
 func (s *Supervisor) Services() []Service {
-	s.mu.Lock()
-	units := slices.Collect(maps.Values(s.services))
-	s.mu.Unlock()
-
-	out := make([]Service, 0, len(units))
-	for _, u := range units {
+	var out []Service
+	for _, u := range s.units() {
 		out = append(out, u.service())
 	}
-
-	slices.SortFunc(out, func(a, b Service) int { return strings.Compare(a.ID, b.ID) })
 
 	return out
 }
 
-// Retire stops a service for good: it keeps its place among the others. It returns when the runner has returned or ctx is
-// done. One that is not known has ended.
+// Retire stops a service that never starts again; it stays in the list. It returns when the runner has returned or ctx is done. An
+// unknown service counts as stopped.
 func (s *Supervisor) Retire(ctx context.Context, id string) error {
-	s.mu.Lock()
-	u := s.services[id]
-	s.mu.Unlock()
-
+	u := s.unit(id)
 	if u == nil {
 		return nil
 	}

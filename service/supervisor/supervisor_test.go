@@ -220,7 +220,7 @@ func TestControl(t *testing.T) {
 		for _, tt := range []struct {
 			id   string
 			want error
-		}{{"kubelet", nil}, {"etcd", supervisor.ErrNotAllowed}, {"nobody", supervisor.ErrUnknown}} {
+		}{{"kubelet", nil}, {"etcd", supervisor.ErrNotAllowed}, {"unknown", supervisor.ErrUnknown}} {
 			if err := s.Restart(ctx, tt.id); !errors.Is(err, tt.want) {
 				t.Errorf("restart %s: got %v, want %v", tt.id, err, tt.want)
 			}
@@ -231,8 +231,8 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// TestStopIsTheLastWord stops services that end at once: nothing is said of them after that they have stopped.
-func TestStopIsTheLastWord(t *testing.T) {
+// TestStopIsTheLastState stops services that end at once: no other state follows that they have stopped.
+func TestStopIsTheLastState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSupervisor(ctx, &memoryLog{})
@@ -270,12 +270,12 @@ func TestStopIsTheLastWord(t *testing.T) {
 	})
 }
 
-// TestHungService has services whose checks fail, before and after they were healthy.
+// TestHungService has services whose checks fail before or after they were healthy.
 func TestHungService(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		failures int
-		// healthy tells whether a check some time after a start succeeds.
+		// healthy reports whether a check succeeds, by the time since the start.
 		healthy func(start int, age time.Duration) bool
 		starts  int // after a minute
 	}{

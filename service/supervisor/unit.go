@@ -3,8 +3,10 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,8 +27,8 @@ type unit struct {
 	st      Status
 	cancel  context.CancelFunc // of the loop; nil when stopped
 	done    chan struct{}      // closed when the loop has ended
-	restart context.CancelFunc // of the present run
-	// stopping is set while the loop is being stopped, again if it is to be started when it has stopped, retired if it never is.
+	restart context.CancelFunc // of the current run
+	// stopping is set while the loop is being stopped; again, if it is to start again after that; retired, if it must never start.
 	stopping, again, retired bool
 }
 
@@ -49,7 +51,7 @@ func (u *unit) status() Status {
 	defer u.mu.Unlock()
 
 	st := u.st
-	st.Events = append([]Event(nil), st.Events...)
+	st.Events = slices.Clone(st.Events)
 
 	return st
 }
@@ -79,7 +81,7 @@ func (u *unit) start() {
 	guard.Detach(u.sup.log, "service "+u.id, func() { u.loop(ctx, done) })
 }
 
-// replace takes a new description and ends the present run, so that the loop starts it anew.
+// replace sets a new description and ends the current run, so that the loop starts the service again.
 func (u *unit) replace(svc Service) {
 	u.mu.Lock()
 	u.svc = svc
@@ -93,7 +95,7 @@ func (u *unit) replace(svc Service) {
 	}
 }
 
-// retire has no start work any more.
+// retire prevents any later start.
 func (u *unit) retire() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -171,7 +173,7 @@ func (u *unit) loop(ctx context.Context, done chan struct{}) {
 		}
 
 		if asked {
-			continue // replaced: start the new description at once
+			continue // replaced: start with the new description at once
 		}
 
 		if err == nil && svc.Once {
@@ -180,11 +182,7 @@ func (u *unit) loop(ctx context.Context, done chan struct{}) {
 			return
 		}
 
-		interval := svc.RestartInterval
-		if interval == 0 {
-			interval = 5 * time.Second
-		}
-
+		interval := cmp.Or(svc.RestartInterval, 5*time.Second)
 		if err != nil {
 			u.set(StateFailed, fmt.Sprintf("Failed, starting again in %s: %v", interval, err))
 		} else {
@@ -202,10 +200,6 @@ func (u *unit) loop(ctx context.Context, done chan struct{}) {
 }
 
 func (u *unit) waitForDependencies(ctx context.Context, svc Service) bool {
-	if len(svc.DependsOn) == 0 {
-		return ctx.Err() == nil
-	}
-
 	var last string
 
 	for {
@@ -247,7 +241,7 @@ func (u *unit) set(state State, message string) {
 	u.st.Events = append(u.st.Events, Event{Time: time.Now(), State: state, Message: message})
 
 	if len(u.st.Events) > maxEvents {
-		u.st.Events = append([]Event(nil), u.st.Events[len(u.st.Events)-maxEvents:]...)
+		u.st.Events = slices.Clone(u.st.Events[len(u.st.Events)-maxEvents:])
 	}
 	u.mu.Unlock()
 

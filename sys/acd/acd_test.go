@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		packet []byte
 		want   bool
 	}{
-		{"who has it says so", said, true},
+		{"the owner announces it", said, true},
 		{"with padding", append(append([]byte{}, said...), make([]byte, 18)...), true},
 		{"an answer", change(7, 2), true},
 		{"a probe", probe(mac, addr), false},

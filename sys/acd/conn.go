@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protocol of ARP, in the network's order.
+// protocol is that of ARP in network byte order.
 const protocol = unix.ETH_P_ARP>>8 | unix.ETH_P_ARP&0xff<<8
 
 // Conn is the ARP of all links of a network namespace.
 type Conn struct{ socket *socket.Conn }
 
-// Open listens on all links, also on those that come later.
+// Open listens on all links, including those that are added later.
 func Open() (*Conn, error) {
 	s, err := socket.Socket(unix.AF_PACKET, unix.SOCK_DGRAM, protocol, "arp", nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func Open() (*Conn, error) {
 // Close ends a Watch.
 func (c *Conn) Close() error { return c.socket.Close() }
 
-// Watch calls seen with each use of an address that other machines say, until the context ends.
+// Watch calls seen for each address that another machine announces, until the context ends.
 func (c *Conn) Watch(ctx context.Context, seen func(Use)) error {
 	packet := make([]byte, size) // the rest is padding
 
@@ -57,7 +57,7 @@ func (c *Conn) Watch(ctx context.Context, seen func(Use)) error {
 	}
 }
 
-// Probe asks all on a link who has an address.
+// Probe asks all machines on a link who has an address.
 func (c *Conn) Probe(ctx context.Context, link uint32, from [6]byte, addr netip.Addr) error {
 	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: int(link), Halen: 6, Addr: [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}
 

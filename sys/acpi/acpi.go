@@ -2,15 +2,13 @@
 
 //go:build linux
 
-// Package acpi listens to what the firmware of a computer announces: buttons that are pressed, above all. The kernel tells it
-// over generic netlink, in family acpi_event (drivers/acpi/event.c), once the driver of the device (button) is loaded.
+// Package acpi listens to events of the firmware, mainly of buttons. The kernel sends them over generic netlink, in family acpi_event
+// (drivers/acpi/event.c), after the driver of the device (button) is loaded.
 //
-// The same press is an event of an input device too. To read that takes one more driver, evdev, and a look at each input
-// device that comes and goes.
+// The same press is also an event of an input device. That would need one more driver, evdev, and a watch of all input devices.
 package acpi
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // PowerButton is the class of the device; PowerPressed is the type of its event.
@@ -28,25 +27,25 @@ const (
 	PowerPressed = 0x80
 )
 
-// ErrNoACPI is a computer without ACPI.
+// ErrNoACPI is the error on a computer without ACPI.
 var ErrNoACPI = errors.New("the kernel has no ACPI")
 
-// Event is what the firmware announces.
+// Event is an event of the firmware.
 type Event struct {
-	// Class of the device, and Bus, its name.
+	// Class is the class of the device, and Bus its name.
 	Class, Bus string
-	// Type depends on the class, and so does Data.
+	// Type and Data depend on the class.
 	Type, Data uint32
 }
 
-// The family, its multicast group, and the attribute that holds struct acpi_genl_event.
+// The family, its multicast group, and the attribute with struct acpi_genl_event.
 const (
 	family    = "acpi_event"
 	group     = "acpi_mc_group"
 	attribute = 1
 
 	classSize, busSize = 20, 15
-	// eventSize has one byte to align the numbers.
+	// eventSize includes one byte that aligns the numbers.
 	eventSize = classSize + busSize + 1 + 8
 )
 
@@ -60,11 +59,7 @@ func Listen(ctx context.Context, handle func(Event)) error {
 
 	events, err := conn.GetFamily(family)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("ACPI events: %w", ErrNoACPI)
-	}
-
-	if err != nil {
-		return fmt.Errorf("ACPI events: %w", err)
+		err = ErrNoACPI
 	}
 
 	for _, g := range events.Groups {
@@ -117,16 +112,10 @@ func Parse(data []byte) (Event, error) {
 		numbers := a.Data[eventSize-8:]
 
 		return Event{
-			Class: text(a.Data[:classSize]), Bus: text(a.Data[classSize : classSize+busSize]),
+			Class: unix.ByteSliceToString(a.Data[:classSize]), Bus: unix.ByteSliceToString(a.Data[classSize : classSize+busSize]),
 			Type: binary.NativeEndian.Uint32(numbers), Data: binary.NativeEndian.Uint32(numbers[4:]),
 		}, nil
 	}
 
 	return Event{}, errors.New("ACPI event: the message has no event")
-}
-
-func text(b []byte) string {
-	before, _, _ := bytes.Cut(b, []byte{0})
-
-	return string(before)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// message is what the kernel sends.
+// message returns a message of the kernel.
 func message(t testing.TB, kind uint16, class, bus string, numbers ...uint32) []byte {
 	t.Helper()
 
@@ -65,7 +65,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestListen ends with its context on a kernel with ACPI, and says so on one without.
+// TestListen: Listen ends with its context on a kernel with ACPI, and returns ErrNoACPI on one without.
 func TestListen(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

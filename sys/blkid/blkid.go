@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package blkid tells what is on a disk or a partition by the signatures of file systems and other structures:
-// xfs, ext2/3/4, vfat, squashfs, iso9660, luks, swap and GUID partition tables. It reads a few sectors and believes
-// nothing: a field out of its range makes the signature not count.
+// Package blkid identifies the content of a disk or a partition by the signatures of file systems and other structures: xfs,
+// ext2/3/4, vfat, squashfs, iso9660, luks, swap and GUID partition tables. It reads a few sectors and trusts nothing: with a field
+// out of range the signature does not count.
 //
-// It knows what this system makes or meets, not what libblkid knows; on a device that it does not recognise, look at
-// Blank before anything is written.
+// It knows the formats that this system creates or finds, which are fewer than those of libblkid. Call Blank before writing to a device
+// that it does not recognise.
 package blkid
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// Names of what is found.
+// Names of the formats.
 const (
 	XFS      = "xfs"
 	EXT4     = "ext4"
@@ -29,26 +29,26 @@ const (
 	GPT      = "gpt"
 )
 
-// Info is what was found. The zero Info is nothing known.
+// Info is what was found. The zero Info means that nothing was recognised.
 type Info struct {
 	Name  string
 	Label string
 	UUID  string
-	// Size in bytes that the structure says it has, 0 if it does not say.
+	// Size is the size in bytes in the structure, 0 if it has none.
 	Size uint64
-	// BlockSize of the file system, SectorSize of what it takes for its device; 0 if it does not say.
+	// BlockSize is that of the file system, SectorSize that of its device; 0 if the structure has none.
 	BlockSize, SectorSize uint32
 	// Table is the partition table of a GPT.
 	Table *gpt.Table
 }
 
-// probe looks for one structure; a nil Info without error is none.
+// probe looks for one structure; it returns nil without an error if there is none.
 type probe func(image) (*Info, error)
 
-// A whole disk can have a GPT and, on installation media, an iso9660 file system: the table wins.
+// A disk of installation media has a GPT and an iso9660 file system: the table comes first.
 var probes = []probe{probeGPT, probeXFS, probeLUKS, probeSquashfs, probeExt, probeISO, probeSwap, probeVFAT}
 
-// Probe looks at a device of size bytes with the sector size. An error is one of reading, never of what is there.
+// Probe identifies the content of a device with a size in bytes and a sector size. The only errors are those of reads.
 func Probe(r io.ReaderAt, size, sectorSize uint64) (Info, error) {
 	for _, p := range probes {
 		info, err := p(image{r, size, sectorSize})
@@ -64,21 +64,21 @@ func Probe(r io.ReaderAt, size, sectorSize uint64) (Info, error) {
 	return Info{}, nil
 }
 
-// blankSize is how much of the start must be zero: mkfs of every kind writes there before it is done.
+// blankSize is how many bytes at the start must be zero: every mkfs writes there before it ends.
 const blankSize = 64 << 10
 
-// Blank tells a device on which nothing is, or only what a file system's maker left behind when it was cut off. Such
-// a device may be formatted; one that is not blank and not recognised holds somebody's data.
+// Blank reports whether a device is empty, or has only what an interrupted mkfs left. Such a device may be formatted; a device that is
+// neither blank nor recognised may hold a user's data.
 func Blank(r io.ReaderAt, size uint64) (bool, error) {
 	b, err := image{r: r, size: size}.at(0, int(min(size, blankSize)))
 	if err != nil {
-		return false, fmt.Errorf("look whether it is blank: %w", err)
+		return false, fmt.Errorf("check whether the device is blank: %w", err)
 	}
 
 	return xfsInProgress(b) || len(bytes.Trim(b, "\x00")) == 0, nil
 }
 
-// image is the device being looked at.
+// image is a device with its sizes.
 type image struct {
 	r                io.ReaderAt
 	size, sectorSize uint64

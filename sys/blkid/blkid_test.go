@@ -21,7 +21,7 @@ import (
 
 const id = "5a7d0c4e-1a2b-4c3d-8e9f-001122334455"
 
-// The samples are made by the tools that make them everywhere.
+// The usual tools create the samples.
 func TestProbe(t *testing.T) {
 	const size = 64 << 20
 
@@ -65,7 +65,7 @@ func TestProbe(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// mkfs.vfat counts whole tracks unless the geometry is said to be one sector.
+			// mkfs.vfat counts whole tracks unless the geometry is set to one sector.
 			if test.tool[0] == "mkfs.vfat" {
 				test.tool = append(test.tool, "-g", "1/1")
 			}
@@ -134,7 +134,7 @@ func TestProbeGPT(t *testing.T) {
 	want := blkid.Info{Name: "gpt", UUID: table.ID.String(), Size: 8 << 20, SectorSize: 512, Table: table}
 	check(t, path, want)
 
-	// A cut-off write of the primary copy.
+	// An interrupted write of the primary copy.
 	if _, err := f.WriteAt(make([]byte, 512), 512); err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +152,10 @@ func TestBlank(t *testing.T) {
 		image []byte
 		want  bool
 	}{
-		"zeros":           {make([]byte, 1<<20), true},
-		"mkfs was cut":    {xfs, true},
-		"somebody's data": {append(make([]byte, 4096), "data"...), false},
-		"mkfs is done":    {append([]byte("XFSB"), make([]byte, 1<<20)...), false},
+		"zeros":         {make([]byte, 1<<20), true},
+		"mkfs was cut":  {xfs, true},
+		"a user's data": {append(make([]byte, 4096), "data"...), false},
+		"mkfs is done":  {append([]byte("XFSB"), make([]byte, 1<<20)...), false},
 	} {
 		got, err := blkid.Blank(bytes.NewReader(test.image), uint64(len(test.image)))
 		if err != nil || got != test.want {
@@ -168,7 +168,7 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-// A disk that cannot be read is not one with nothing on it.
+// A disk that cannot be read is not an empty disk.
 func TestReadError(t *testing.T) {
 	bad := errors.New("medium error")
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 var (
@@ -22,7 +23,7 @@ const (
 
 func isXFS(b []byte) bool { return len(b) >= xfsSuper && string(b[:4]) == "XFSB" }
 
-// xfsInProgress tells a file system whose mkfs has not come to its end: it clears the mark last.
+// xfsInProgress reports whether mkfs of the file system was interrupted: mkfs clears the mark last.
 func xfsInProgress(b []byte) bool { return isXFS(b) && b[xfsInprogress] != 0 }
 
 func probeXFS(i image) (*Info, error) {
@@ -89,12 +90,12 @@ func probeISO(i image) (*Info, error) {
 
 	block := le.Uint16(b[128:])
 
-	// The UUID is the creation date, as everybody has it.
+	// The UUID is the creation date, as in other tools.
 	d := b[813:829]
 
 	var id string
 
-	if digits(d) && string(d) != "0000000000000000" {
+	if digits := string(d); strings.Trim(digits, "0123456789") == "" && digits != "0000000000000000" {
 		id = fmt.Sprintf("%s-%s-%s-%s-%s-%s-%s", d[:4], d[4:6], d[6:8], d[8:10], d[10:12], d[12:14], d[14:16])
 	}
 
@@ -102,16 +103,6 @@ func probeISO(i image) (*Info, error) {
 		Name: ISO9660, Label: text(b[40:72]), UUID: id,
 		Size: uint64(le.Uint32(b[80:])) * uint64(block), BlockSize: uint32(block),
 	}, nil
-}
-
-func digits(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-
-	return true
 }
 
 func probeVFAT(i image) (*Info, error) {

@@ -9,14 +9,14 @@ func probeGPT(i image) (*Info, error) {
 		return nil, nil
 	}
 
-	// The signature first: the backup's place at the end is a long way on a slow disk.
+	// The signature comes first: reading the backup at the end takes long on a slow disk.
 	b, err := i.at(i.sectorSize, 8)
 	if err != nil || b == nil {
 		return nil, err
 	}
 
 	if string(b) != "EFI PART" {
-		// A damaged primary copy leaves the protective MBR: then the backup is worth the way.
+		// If only the primary copy is damaged, there is still a protective MBR. Then the backup is read.
 		mbr, err := i.at(0, 512)
 		if err != nil || mbr == nil || mbr[510] != 0x55 || mbr[511] != 0xaa || mbr[450] != 0xee {
 			return nil, err
@@ -25,7 +25,7 @@ func probeGPT(i image) (*Info, error) {
 
 	table, err := gpt.Read(i.r, i.size, i.sectorSize)
 	if err != nil {
-		return nil, nil // a table that cannot be read is none
+		return nil, nil // a table that cannot be read does not count
 	}
 
 	return &Info{Name: GPT, UUID: table.ID.String(), Size: i.size, SectorSize: uint32(i.sectorSize), Table: table}, nil

@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Package capability tells what the kernel lets a process do that is root by name: root of a container may lack
-// capabilities, and root of a user namespace has them for what is in the namespace only.
+// Package capability reports what the kernel allows this process. Root in a container may lack capabilities, and root in a user
+// namespace has them only for what belongs to that namespace.
 package capability
 
 import (
@@ -20,7 +20,7 @@ import (
 type Rights struct {
 	// Effective capabilities, a bit each.
 	Effective uint64
-	// UserNamespace tells that the process is not in the initial one.
+	// UserNamespace is set when the process is not in the initial user namespace.
 	UserNamespace bool
 }
 
@@ -65,12 +65,12 @@ func Parse(status, uidMap string) (Rights, error) {
 	return Rights{}, errors.New("parse capabilities: the status has no line CapEff")
 }
 
-// Computer reports whether the process has a capability for all of the computer, as the kernel's capable() asks.
+// Computer reports whether the process has a capability for all of the computer, as the kernel's capable() checks.
 func (r Rights) Computer(capability int) bool {
 	return !r.UserNamespace && r.Effective&(1<<capability) != 0
 }
 
-// wholeRange reports whether a uid_map is that of the initial user namespace: every id stands for itself.
+// wholeRange reports whether a uid_map is that of the initial user namespace: each id maps to itself.
 func wholeRange(uidMap string) bool {
 	return slices.Equal(strings.Fields(uidMap), strings.Fields(initialMap))
 }

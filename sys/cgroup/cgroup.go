@@ -2,9 +2,8 @@
 
 //go:build linux
 
-// Package cgroup makes the cgroup v2 tree of the machine: one group for each service, with the memory that its kind
-// is promised. The promises are soft below the tree's own groups (memory.low) and hard for PID 1 (memory.min), so
-// that pods are reclaimed before the system starves, and never the other way round.
+// Package cgroup creates the cgroup v2 tree of the machine: one group for each service, with reserved memory. The reservations are soft for
+// the services (memory.low) and hard for process 1 (memory.min), so that memory is reclaimed from pods before the system.
 package cgroup
 
 import (
@@ -12,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,8 +35,8 @@ type Group struct {
 	CPUWeight int
 }
 
-// The groups of the system; the paths are those that users know. The way in comes before all that it leads to: however
-// busy the pods are, the API answers.
+// The groups of the system; the paths are those that users know. The API has the highest weight, so that it answers however busy the pods
+// are.
 var (
 	Init       = Group{Path: "init", Min: 96 * MiB, Low: 192 * MiB, CPUWeight: 263}
 	System     = Group{Path: "system", Low: 192 * MiB, CPUWeight: 500}
@@ -50,7 +50,7 @@ var (
 	Kubepods   = Group{Path: "kubepods"}
 )
 
-// All groups, parents first.
+// All returns all groups, parents first.
 func All() []Group {
 	return []Group{Init, System, Runtime, Apid, Trustd, PodRuntime, Containerd, Etcd, Kubelet, Kubepods}
 }
@@ -61,8 +61,8 @@ var controllers = []string{"cpuset", "cpu", "io", "memory", "hugetlb", "pids"}
 // Tree is a cgroup2 mount; a test points it at a folder.
 type Tree struct{ Root string }
 
-// Create makes the groups with their reservations. It is idempotent. A controller that the kernel lacks is left out;
-// any other refusal is an error naming the file.
+// Create creates the groups with their reservations. It is idempotent. It skips controllers that the kernel lacks; any other error names the
+// file.
 func (t Tree) Create(groups ...Group) error {
 	if err := t.enable(""); err != nil {
 		return err
@@ -71,9 +71,7 @@ func (t Tree) Create(groups ...Group) error {
 	var errs []error
 
 	for _, g := range groups {
-		if err := t.create(g); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, t.create(g))
 	}
 
 	return errors.Join(errs...)
@@ -102,7 +100,7 @@ func (t Tree) create(g Group) error {
 
 		path := filepath.Join(t.Root, g.Path, setting.file)
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue // the kernel has no such controller
+			continue // the kernel lacks the controller
 		}
 
 		if err := os.WriteFile(path, []byte(strconv.FormatInt(setting.value, 10)), 0); err != nil {
@@ -123,10 +121,8 @@ func (t Tree) enable(path string) error {
 	var want []string
 
 	for _, c := range controllers {
-		for _, h := range strings.Fields(string(have)) {
-			if h == c {
-				want = append(want, "+"+c)
-			}
+		if slices.Contains(strings.Fields(string(have)), c) {
+			want = append(want, "+"+c)
 		}
 	}
 
@@ -138,8 +134,8 @@ func (t Tree) enable(path string) error {
 	return nil
 }
 
-// Vacate makes a group and moves all processes of the root into it. A root that is that of a cgroup namespace only is a
-// group like any other to the kernel: it delegates no controllers while processes are in it.
+// Vacate creates a group and moves all processes of the root into it. To the kernel the root of a cgroup namespace is a group like any other:
+// it delegates no controllers while it has processes.
 func (t Tree) Vacate(g Group) error {
 	if err := os.MkdirAll(filepath.Join(t.Root, g.Path), 0o755); err != nil {
 		return fmt.Errorf("create cgroup %s: %w", g.Path, err)
@@ -153,7 +149,7 @@ func (t Tree) Vacate(g Group) error {
 	var errs []error
 
 	for _, field := range strings.Fields(string(text)) {
-		// 0 is a process outside of our PID namespace, which we cannot name.
+		// 0 is a process outside of this PID namespace.
 		if pid, err := strconv.Atoi(field); err == nil && pid != 0 {
 			errs = append(errs, t.Add(g, pid))
 		}
@@ -162,8 +158,7 @@ func (t Tree) Vacate(g Group) error {
 	return errors.Join(errs...)
 }
 
-// Unified reports whether the kernel's controllers are in the tree that is mounted at Mount, and not in hierarchies of
-// cgroup v1.
+// Unified reports whether the tree that is mounted at Mount has the kernel's controllers, and not hierarchies of cgroup v1.
 func Unified() bool {
 	var st unix.Statfs_t
 

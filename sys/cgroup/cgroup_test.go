@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cgroup"
 )
 
-// A folder stands for the mount: it has the files that the kernel would show.
+// A folder replaces the mount: it has the files that the kernel would show.
 func TestCreate(t *testing.T) {
 	root := t.TempDir()
 
@@ -60,14 +60,14 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// The root's processes are in the group afterwards, but for those that this PID namespace does not show.
+// Afterwards the root's processes are in the group, except those that are not in this PID namespace.
 func TestVacate(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "cgroup.procs"), []byte("0\n1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	// The kernel makes this one with the group.
+	// The kernel creates this one with the group.
 	if err := os.Mkdir(filepath.Join(root, cgroup.Init.Path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestVacate(t *testing.T) {
 	}
 }
 
-// On the real kernel: a group of its own stands for the root of a cgroup namespace.
+// On the real kernel: a group of its own replaces the root of a cgroup namespace.
 func TestVacateReal(t *testing.T) {
 	root, child := realGroup(t)
 
@@ -124,7 +124,7 @@ func TestKillReal(t *testing.T) {
 	}
 }
 
-// realGroup is a group of the kernel's with a process of a session of its own, until the test ends.
+// realGroup returns a group of the kernel with a process in a session of its own, until the test ends.
 func realGroup(t *testing.T) (root string, child *exec.Cmd) {
 	t.Helper()
 
@@ -160,7 +160,7 @@ func realGroup(t *testing.T) (root string, child *exec.Cmd) {
 		}
 
 		err := os.Remove(filepath.Join(root, cgroup.Init.Path))
-		if errors.Is(err, os.ErrNotExist) { // not every test makes it
+		if errors.Is(err, os.ErrNotExist) { // not every test creates it
 			err = nil
 		}
 

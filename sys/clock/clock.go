@@ -24,11 +24,11 @@ func Step(offset time.Duration) error {
 	return nil
 }
 
-// hardwareClock is the one that runs while the machine is off.
+// hardwareClock is the clock that runs while the machine is off.
 const hardwareClock = "/dev/rtc0"
 
-// SetHardware writes the time into the hardware clock, in UTC. The kernel does so by itself, but only after eleven minutes of
-// a synchronized clock, and a machine that is restarted before would start with the wrong time again.
+// SetHardware writes the time into the hardware clock, in UTC. The kernel does so itself only after its clock was synchronized for
+// eleven minutes. A machine that restarts earlier would have the wrong time again.
 func SetHardware() error {
 	f, err := os.OpenFile(hardwareClock, os.O_WRONLY, 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func SetHardware() error {
 	}
 	defer f.Close()
 
-	// It has whole seconds.
+	// The hardware clock has whole seconds.
 	now := rtcTime(time.Now().Add(time.Second / 2))
 	if err := unix.IoctlSetRTCTime(int(f.Fd()), &now); err != nil {
 		return fmt.Errorf("set the hardware clock: %w", err)
@@ -45,7 +45,7 @@ func SetHardware() error {
 	return nil
 }
 
-// rtcTime is a time as rtc(4) has it: months from 0, years from 1900.
+// rtcTime converts a time to that of rtc(4): months from 0, years from 1900.
 func rtcTime(t time.Time) unix.RTCTime {
 	t = t.UTC()
 
@@ -65,9 +65,9 @@ const (
 	LeapDelete Leap = unix.STA_DEL
 )
 
-// Slew corrects an offset of up to half a second over the next minutes, through the kernel's phase-locked loop, and
-// tells the kernel that its clock is synchronised (which makes it keep the hardware clock right too). The constant is
-// the loop's, 0 to 10: the larger, the slower and smoother. A leap second comes at the end of this day.
+// Slew corrects an offset of up to half a second over the next minutes, through the kernel's phase-locked loop. It also tells the
+// kernel that its clock is synchronised, so that the kernel sets the hardware clock too. The constant of the loop is 0 to 10: the
+// larger, the slower and smoother. A leap second is inserted or deleted at the end of this day.
 func Slew(offset time.Duration, constant int, leap Leap) error {
 	t := unix.Timex{
 		Modes:    unix.ADJ_OFFSET | unix.ADJ_NANO | unix.ADJ_STATUS | unix.ADJ_TIMECONST | unix.ADJ_MAXERROR | unix.ADJ_ESTERROR,
@@ -86,11 +86,11 @@ func Slew(offset time.Duration, constant int, leap Leap) error {
 // State is the kernel's view of its clock.
 type State struct {
 	Offset, MaxError, EstError time.Duration
-	// FrequencyPPM is how much faster (parts per million) the clock is made to run.
+	// FrequencyPPM is by how much the clock runs faster, in parts per million.
 	FrequencyPPM float64
 	Constant     int
 	Synchronised bool
-	// Status are the set bits, STA_PLL | STA_NANO, and Leap the return of adjtimex(2), TIME_OK: the kernel's words.
+	// Status has the names of the set bits (STA_PLL | STA_NANO), and Leap is the result of adjtimex(2), such as TIME_OK.
 	Status, Leap string
 }
 
@@ -102,15 +102,15 @@ var statusBits = []string{
 var leapStates = []string{"TIME_OK", "TIME_INS", "TIME_DEL", "TIME_OOP", "TIME_WAIT", "TIME_ERROR"}
 
 func statusText(status int32) string {
-	var words []string
+	var names []string
 
-	for i, word := range statusBits {
+	for i, name := range statusBits {
 		if status&(1<<i) != 0 {
-			words = append(words, word)
+			names = append(names, name)
 		}
 	}
 
-	return strings.Join(words, " | ")
+	return strings.Join(names, " | ")
 }
 
 func leapText(state int) string {

@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Reading needs no right and changes nothing.
+// Reading needs no permission and changes nothing.
 func TestRead(t *testing.T) {
 	s, err := Read()
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cmdline reads the kernel command line, by the kernel's own rules: arguments are separated by white
-// space, double quotes protect it, a name may be given more than once, hyphens and underscores in names are
-// the same, and what follows `--` is for init, not for the kernel.
+// Package cmdline parses the kernel command line by the kernel's rules: white space separates arguments unless it is in double quotes,
+// a name may occur more than once, hyphens and underscores in names are equal, and arguments after `--` are for init, not for the
+// kernel.
 package cmdline
 
 import (
@@ -16,7 +16,7 @@ type Argument struct {
 	Name string
 	// Value is what follows the equals sign, without quotes.
 	Value string
-	// HasValue tells `name=` from `name`.
+	// HasValue distinguishes `name=` from `name`.
 	HasValue bool
 }
 
@@ -33,7 +33,7 @@ func Read(proc string) (Cmdline, error) {
 	return Parse(string(text)), nil
 }
 
-// Parse splits a command line. Like the kernel, it takes any text: an open quote ends with the line.
+// Parse splits a command line. Like the kernel, it accepts any text: an open quote ends at the end of the line.
 func Parse(line string) Cmdline {
 	var c Cmdline
 
@@ -62,7 +62,7 @@ func Parse(line string) Cmdline {
 
 const space = " \t\n\v\f\r"
 
-// parseWord takes the quotes off, around the value or around the whole: name="a b" and "name=a b" are equal.
+// parseWord removes quotes around the value or around the whole argument: name="a b" and "name=a b" are equal.
 func parseWord(word string) Argument {
 	if unquoted, ok := strings.CutPrefix(word, `"`); ok {
 		word = strings.TrimSuffix(unquoted, `"`)
@@ -76,7 +76,7 @@ func parseWord(word string) Argument {
 	return Argument{Name: name, Value: value, HasValue: ok}
 }
 
-// All returns the values of every argument of the name, in order; one without a value gives "".
+// All returns the values of all arguments of the name, in order; the value of an argument without one is "".
 func (c Cmdline) All(name string) []string {
 	var out []string
 
@@ -89,7 +89,7 @@ func (c Cmdline) All(name string) []string {
 	return out
 }
 
-// Get returns the value of the last argument of the name: the last one wins.
+// Get returns the value of the last argument of the name.
 func (c Cmdline) Get(name string) (string, bool) {
 	all := c.All(name)
 	if len(all) == 0 {

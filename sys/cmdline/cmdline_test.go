@@ -110,7 +110,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 
-		// One more argument at the end is found, whatever came before, unless it is inside of quotes or for init.
+		// An argument at the end is found, whatever is before it, unless it is in quotes or for init.
 		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(space, r) })
 		if more := Parse(line + " talos.fuzz=1"); !strings.Contains(line, `"`) && !slices.Contains(words, "--") {
 			if got, _ := more.Get("talos.fuzz"); got != "1" {

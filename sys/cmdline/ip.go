@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// IP is one `ip=` argument, as the kernel's nfsroot documentation has it:
+// IP is an `ip=` argument, as in the kernel's nfsroot documentation:
 //
 //	ip=client:server:gateway:netmask:hostname:device:autoconf:dns0:dns1:ntp0
 //
-// or only `ip=autoconf`. IPv6 addresses stand in brackets. The netmask may be a prefix length.
+// or only `ip=autoconf`. IPv6 addresses are in brackets. The netmask may be a prefix length.
 type IP struct {
-	// Address is invalid where the link is configured by DHCP.
+	// Address is invalid if DHCP configures the link.
 	Address  netip.Prefix
 	Gateway  netip.Addr
 	Hostname string
 	// Device is the link; empty means the first physical one.
 	Device string
-	// DHCP asks for DHCPv4. Off says not to.
+	// DHCP requests DHCPv4, Off disables it.
 	DHCP, Off bool
 	DNS       []netip.Addr
 	NTP       []netip.Addr
@@ -48,21 +48,17 @@ func ParseIP(value string) (IP, error) {
 
 	method := field(6)
 
-	// A lone word, and dracut's device:method.
+	// Only a method, or dracut's device:method.
 	switch {
-	case len(fields) == 1 && isMethod(field(0)):
+	case len(fields) == 1 && methods[field(0)] != "":
 		fields, method = nil, field(0)
-	case len(fields) == 2 && isMethod(field(1)):
+	case len(fields) == 2 && methods[field(1)] != "":
 		ip.Device, method, fields = field(0), field(1), nil
 	}
 
-	switch method {
-	case "", "none", "static":
-	case "off":
-		ip.Off = true
-	case "dhcp", "on", "any", "both", "bootp", "dhcp4":
-		ip.DHCP = true
-	default:
+	ip.DHCP, ip.Off = methods[method] == "dhcp", methods[method] == "off"
+
+	if method != "" && methods[method] == "" {
 		return IP{}, fmt.Errorf("kernel argument ip=%s: autoconfiguration %q is not supported: want dhcp, none or off", value, method)
 	}
 
@@ -124,13 +120,10 @@ func (ip *IP) setFields(value string, field func(int) string) error {
 	return nil
 }
 
-func isMethod(s string) bool {
-	switch s {
-	case "off", "none", "static", "dhcp", "on", "any", "both", "bootp", "dhcp4":
-		return true
-	default:
-		return false
-	}
+// methods of autoconfiguration, with what each means here.
+var methods = map[string]string{
+	"off": "off", "none": "none", "static": "none",
+	"dhcp": "dhcp", "on": "dhcp", "any": "dhcp", "both": "dhcp", "bootp": "dhcp", "dhcp4": "dhcp",
 }
 
 // prefixLength reads a netmask, 255.255.255.0 or 24. An empty one means the whole address.
@@ -157,13 +150,13 @@ func prefixLength(mask string, addr netip.Addr) (int, error) {
 
 	n, err := strconv.Atoi(mask)
 	if err != nil || n < 0 || n > addr.BitLen() {
-		return 0, fmt.Errorf("netmask %q: want such as 255.255.255.0 or a length up to %d", mask, addr.BitLen())
+		return 0, fmt.Errorf("netmask %q: want a mask such as 255.255.255.0 or a length up to %d", mask, addr.BitLen())
 	}
 
 	return n, nil
 }
 
-// splitColons splits at colons outside of brackets and takes the brackets off.
+// splitColons splits at colons outside of brackets, and removes the brackets.
 func splitColons(s string) []string {
 	var (
 		fields []string

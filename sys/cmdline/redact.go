@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Arguments that carry a configuration, with all its secrets: base64 of zstd, in as many arguments of the name as it takes.
+// Arguments with a configuration, including its secrets: base64 of zstd, split into any number of arguments of the same name.
 const (
 	ConfigEarly  = "talos.config.early"
 	ConfigInline = "talos.config.inline"
 )
 
-// secretArgument is one of them, in a command line or in what the kernel logs of one. The value ends with the line when it is cut
-// off. Dots in a name are dots; the kernel does not tell hyphens from underscores, and there is none in these.
+// secretArgument matches such an argument in a command line or in the kernel's log of one. A value that is cut off ends with the line.
+// The kernel treats hyphens as underscores, but these names have neither.
 var secretArgument = regexp.MustCompile(`(talos\.config\.(?:early|inline)=)("[^"\n]*"?|[^\s"]+)`)
 
-// Redact replaces the values that carry secrets.
+// Redact replaces the values that have secrets.
 func Redact(text string) string {
-	if !strings.Contains(text, "talos.config.") { // a log has many lines
+	if !strings.Contains(text, "talos.config.") { // fast path: a log has many lines
 		return text
 	}
 

@@ -26,7 +26,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// FuzzRedact: no value of these arguments, as they are read, is left in the text.
+// FuzzRedact: no value of these arguments is left in the text.
 func FuzzRedact(f *testing.F) {
 	f.Add("a talos.config.inline=c2VjcmV0 b")
 	f.Add(`"talos.config.early=c2VjcmV0" "talos.config.inline="c2VjcmV0`)

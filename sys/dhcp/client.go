@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// Lease of either protocol.
+// Lease is the lease of either protocol.
 type Lease interface {
 	comparable
 	Lives() Times
-	// Attrs returns what log lines say of it; the first is the text of its address.
+	// Attrs returns the attributes for log lines; the first is its address.
 	Attrs() []any
 }
 
-// Status is what a client has.
+// Status is the status of a client.
 type Status[L Lease] struct {
 	// Lease is nil before the first one.
 	Lease L
-	// Trouble is why there is no lease, or why the lease that there is could not be confirmed; nil for one that holds.
+	// Trouble is why there is no lease, or why the lease could not be confirmed; nil for a valid lease.
 	Trouble error
 }
+
+// Ask asks a server a question about the current lease, if any. It returns an error if no server answers in time.
+type Ask[L Lease] func(ctx context.Context, question Question, lease L, timeout time.Duration) (L, error)
 
 // Client keeps a lease.
 type Client[L Lease] struct {
 	Protocol
-	// Ask asks a question about the lease that there is, if any. It fails when nobody answers in time.
-	Ask func(ctx context.Context, question Question, lease L, timeout time.Duration) (L, error)
+	Ask Ask[L]
 	// Publish is called with each new status.
 	Publish func(Status[L])
 	Log     *slog.Logger
-	// Check makes the client ask at once whether its lease still holds: the link was down, or what the client says of itself
-	// changed. Nil is never.
+	// Check makes the client check its lease at once: the link was down, or what the client sends has changed. It may be nil.
 	Check <-chan struct{}
 }
 
-// Run keeps a lease until the context ends. What it had stays valid after that, for the address is in use until its owner takes
-// it away.
+// Run keeps a lease until the context ends. The lease stays valid after that, because the address is in use until its owner removes it.
 func (c *Client[L]) Run(ctx context.Context) {
 	var (
 		s       = state{Protocol: c.Protocol}
@@ -82,7 +82,7 @@ func (c *Client[L]) Run(ctx context.Context) {
 	}
 }
 
-// wait sleeps; a check, or the end of the context, cuts it short.
+// wait sleeps until a time; a check or the end of the context ends it.
 func (c *Client[L]) wait(ctx context.Context, until time.Time) any {
 	var end <-chan time.Time
 
@@ -103,7 +103,7 @@ func (c *Client[L]) wait(ctx context.Context, until time.Time) any {
 	return due{}
 }
 
-// jitter spreads a time by a part of it to both sides.
+// jitter randomizes a duration by up to a part of it in both directions.
 func jitter(part int64) func(time.Duration) time.Duration {
 	return func(d time.Duration) time.Duration {
 		return d + time.Duration(rand.Int64N(2*int64(d)/part)-int64(d)/part)

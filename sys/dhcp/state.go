@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dhcp keeps a lease of DHCPv4 (RFC 2131) or DHCPv6 (RFC 8415): it gets one, renews and rebinds it, checks it when the
-// link was down, and asks for another when it ends. Packages dhcp4 and dhcp6 have the packets.
+// Package dhcp keeps a lease of DHCPv4 (RFC 2131) or DHCPv6 (RFC 8415): it acquires, renews and rebinds the lease, checks it after the
+// link was down, and acquires another when it ends. Packages dhcp4 and dhcp6 have the packets.
 //
-// A lease is kept until another takes its place, also past its end and against a server's refusal. The RFCs have a
-// client drop it; a cluster that loses its nodes' names and addresses because one server is silent has nothing of that.
-// Such a lease is told to be unconfirmed, and why.
+// A lease is kept until another replaces it, even after its end or when a server refuses it. The RFCs require a client to drop it, but
+// a cluster must not lose its nodes' names and addresses because one server is silent. The status of such a lease says that it is
+// not confirmed, and why.
 //
 // The state machine is a function of values (next): an event and the time go in, the next state and the actions come out.
 // testdata has scripts of both. Run is the thin shell that asks, sleeps and publishes.
@@ -15,7 +15,7 @@
 //	 ▲    │ silence        │ ▲ lease          │ refused                 │ refused
 //	 └────┘                └─┘                └──────────▶ acquiring ◀──┘
 //
-// A check is asked at once, and again until somebody answers.
+// A check is asked at once, and repeated until a server answers.
 package dhcp
 
 import (
@@ -25,48 +25,48 @@ import (
 	"time"
 )
 
-// The errors of a server that says that the lease is not, or no longer, ours.
+// The errors when a server denies that the lease is valid.
 var (
 	ErrRefused = errors.New("the DHCP server refused")
-	ErrUnknown = errors.New("the DHCPv6 server knows nothing of the lease")
+	ErrUnknown = errors.New("the DHCPv6 server does not know the lease")
 )
 
 // Times of a lease, counted from when it was granted. An infinite lease has zeros.
 type Times struct{ Renew, Rebind, Expire time.Duration }
 
-// Question is one conversation with a server.
+// Question is one exchange with a server.
 type Question string
 
 // The questions.
 const (
-	// Acquire gets a new lease, Inform what is not about addresses.
+	// Acquire gets a new lease, Inform only settings other than addresses.
 	Acquire Question = "acquire"
 	Inform  Question = "inform"
 	// Renew asks the server that granted the lease, Rebind any server.
 	Renew  Question = "renew"
 	Rebind Question = "rebind"
-	// Verify asks whether the lease still is ours on this network (state INIT-REBOOT).
+	// Verify asks whether the lease is still valid on this network (state INIT-REBOOT).
 	Verify Question = "verify"
 )
 
-// Protocol is what differs.
+// Protocol is the difference between the protocols.
 type Protocol struct {
-	// Name is that of log lines; Silence is the cause that is told when nobody answers, Refused the error when the lease is lost.
+	// Name is the name in log lines, Silence the cause when no server answers, Refused the error when the lease is lost.
 	Name, Silence string
 	Refused       error
-	// Get is how a lease is asked for, Check how it is checked before T1; later it is rebound.
+	// Get is the question for a new lease, Check the one that checks it before T1; later it is rebound.
 	Get, Check Question
-	// Stateless leases are never renewed: what is old is asked for again.
+	// Stateless leases are never renewed: an old one is acquired again.
 	Stateless bool
-	// Timeout of a question about the lease; Last is the longest one, and the longest pause.
+	// Timeout is that of a question about the lease; Last is the longest timeout and the longest pause.
 	Timeout, Last time.Duration
-	// Grow has the timeouts of a check grow; otherwise it is the pauses between.
+	// Grow makes the timeouts of a check grow; otherwise the pauses between checks grow.
 	Grow bool
-	// Spread keeps machines that started together from asking together.
+	// Spread randomizes times, so that machines that started together do not ask together.
 	Spread func(time.Duration) time.Duration
 }
 
-// V4 is DHCPv4: RFC 2131, 4.1 doubles from 4 s to 64 s; a machine that boots asks sooner.
+// V4 returns DHCPv4. RFC 2131, 4.1 doubles timeouts from 4 s to 64 s; a machine that boots asks sooner.
 func V4() Protocol {
 	return Protocol{
 		Name: "DHCP", Silence: "no lease from any server", Refused: ErrRefused, Get: Acquire, Check: Verify,
@@ -74,7 +74,7 @@ func V4() Protocol {
 	}
 }
 
-// V6 is DHCPv6 (RFC 8415, 7.6). The last timeout is shorter than the RFC's hour: a node waits for its address.
+// V6 returns DHCPv6 (RFC 8415, 7.6). The last timeout is shorter than the RFC's hour, because a node waits for its address.
 func V6(stateless bool) Protocol {
 	p := Protocol{
 		Name: "DHCPv6", Silence: "no answer from any DHCPv6 server", Refused: ErrUnknown, Get: Acquire, Check: Rebind, Stateless: stateless,
@@ -89,9 +89,9 @@ func V6(stateless bool) Protocol {
 
 const (
 	firstTimeout = time.Second
-	// leastRetry is how soon at least a renewal is tried again; the RFCs' 60 s are too long for short leases.
+	// leastRetry is the shortest pause before a renewal is retried; the RFCs' 60 s are too long for short leases.
 	leastRetry = 5 * time.Second
-	// silentAfter is how long nobody answers before that is told.
+	// silentAfter is how long no server answers before that is published.
 	silentAfter = 10 * time.Second
 )
 
@@ -102,7 +102,7 @@ type state struct {
 
 	began   time.Time     // of acquiring
 	timeout time.Duration // of the question for a lease
-	told    bool          // that there is no lease, or that it is not confirmed
+	told    bool          // it was published that there is no lease, or that it is not confirmed
 	asked   time.Time     // the last question
 
 	times   Times
@@ -118,8 +118,8 @@ const (
 	bound     phase = "bound"
 )
 
-// check is a question that nobody has answered yet: how long it waits for an answer or until it is asked again, and when that
-// is. The zero value is none.
+// check is a pending check of the lease: its timeout, or the pause before it is repeated, and when that ends. The zero value means that
+// there is none.
 type check struct {
 	wait time.Duration
 	at   time.Time
@@ -129,9 +129,9 @@ type check struct {
 type (
 	// due is the end of a wait, and the start.
 	due struct{}
-	// checked is the wish to know at once whether the lease still holds.
+	// checked requests a check of the lease at once.
 	checked struct{}
-	// answered is the answer to the last question.
+	// answered is the answer to the last question, or its error.
 	answered struct {
 		Times
 		err error
@@ -144,9 +144,9 @@ type (
 		Question
 		timeout time.Duration
 	}
-	// wait for a time, the zero one for ever, or a check.
+	// wait until a time, or forever if it is zero; a check ends it.
 	wait struct{ until time.Time }
-	// publish the lease that there is, if any, with what is wrong.
+	// publish the current lease, if any, with its trouble.
 	publish struct{ trouble error }
 	report  struct {
 		level slog.Level
@@ -155,7 +155,7 @@ type (
 	}
 )
 
-// next is what an event leads to: the actions are to be carried out in their order.
+// next returns the next state after an event, and the actions to execute in order.
 func (s state) next(event any, now time.Time) (state, []any) {
 	var actions []any
 
@@ -178,7 +178,7 @@ func (s state) next(event any, now time.Time) (state, []any) {
 		case s.phase == acquiring && !check:
 			s.timeout = min(2*s.timeout, s.Last)
 			actions = s.get(now)
-		case s.phase == acquiring: // the link is back: soon again
+		case s.phase == acquiring: // the link is up again: ask soon
 			s.timeout = firstTimeout
 			actions = s.get(now)
 		default:
@@ -189,7 +189,7 @@ func (s state) next(event any, now time.Time) (state, []any) {
 	return s, actions
 }
 
-// acquire begins to ask for a lease.
+// acquire starts to acquire a lease.
 func (s *state) acquire(now time.Time) []any {
 	s.phase, s.began, s.timeout = acquiring, now, firstTimeout
 
@@ -202,7 +202,7 @@ func (s *state) get(now time.Time) []any {
 	return []any{ask{s.Get, s.timeout}}
 }
 
-// silence is no answer to the question for a lease.
+// silence handles that no server answered the question for a lease.
 func (s *state) silence(err error, now time.Time) []any {
 	actions := []any{report{slog.LevelDebug, "no " + s.Name + " lease yet", []any{"error", err, "timeout", s.timeout}}}
 
@@ -211,11 +211,11 @@ func (s *state) silence(err error, now time.Time) []any {
 		actions = append(actions, publish{fmt.Errorf("%s since %s: %w", s.Silence, date(s.began), err)})
 	}
 
-	// An error may come at once (the link just went down): the time is used up all the same.
+	// An error may occur at once (the link went down): the pause is the same.
 	return append(actions, wait{s.asked.Add(s.Spread(s.timeout))})
 }
 
-// bind takes a lease.
+// bind accepts a lease.
 func (s *state) bind(times Times, now time.Time) (actions []any) {
 	if s.phase == acquiring {
 		actions = append(actions, report{slog.LevelInfo, s.Name + " lease", []any{"for", times.Expire}})
@@ -226,8 +226,8 @@ func (s *state) bind(times Times, now time.Time) (actions []any) {
 	return append(actions, publish{nil}, wait{s.due(now)})
 }
 
-// due is when the lease is to be asked about: at T1, then at halves of what is left to T2 and to the end; or when a check that
-// nobody has answered is sent again.
+// due returns when to ask about the lease: at T1, then at halves of the time left to T2 and to the end, or when a pending check is
+// repeated.
 func (s *state) due(now time.Time) time.Time {
 	age := now.Sub(s.granted)
 
@@ -248,7 +248,7 @@ func (s *state) due(now time.Time) time.Time {
 	return at
 }
 
-// next is the age at which a lease is to be asked about.
+// next returns the age at which to ask about a lease.
 func (t Times) next(age time.Duration) time.Duration {
 	switch {
 	case age < t.Renew:
@@ -260,7 +260,8 @@ func (t Times) next(age time.Duration) time.Duration {
 	}
 }
 
-// question asks about the lease: whom, by its age. A check goes to all servers, for the link may be on another network now.
+// question asks about the lease; its age decides which servers are asked. A check goes to all servers, because the link may now be on
+// another network.
 func (s *state) question(checked bool, now time.Time) []any {
 	age := now.Sub(s.granted)
 	s.asked = now
@@ -285,7 +286,7 @@ func (s *state) question(checked bool, now time.Time) []any {
 
 	switch {
 	case s.times.Expire > 0 && age >= s.times.Expire:
-		return s.fail(errors.New("nobody renewed it"), now)
+		return s.fail(errors.New("no server renewed it"), now)
 	case s.check.wait > 0 && s.Grow:
 		question, until := s.Check, s.times.Renew
 		if old {
@@ -293,7 +294,7 @@ func (s *state) question(checked bool, now time.Time) []any {
 		}
 
 		timeout = within(s.Spread(s.check.wait), until-age)
-		s.check.at = now.Add(timeout) // an error may come at once: the time is used up all the same
+		s.check.at = now.Add(timeout) // an error may occur at once: the pause is the same
 
 		return []any{ask{question, timeout}}
 	case s.check.wait > 0:
@@ -305,7 +306,7 @@ func (s *state) question(checked bool, now time.Time) []any {
 	}
 }
 
-// fail is that the lease was not confirmed: it is kept, and asked about again, or another is asked for.
+// fail handles that the lease was not confirmed: it is kept, and either asked about again or replaced.
 func (s *state) fail(err error, now time.Time) []any {
 	age := now.Sub(s.granted)
 

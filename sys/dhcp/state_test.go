@@ -12,13 +12,13 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScripts runs the scripts of the state machine: after each event its actions and its phase. -rewrite writes what comes
-// out; commit only what you understand. The commands are
+// TestScripts runs the scripts of the state machine: after each event come its actions and its phase. -rewrite rewrites the results; commit
+// only what you understand. The commands are
 //
 //	start v4|v6|stateless         a client that starts on 2000-01-01
 //	granted 30m 52m 1h            the answer is a lease: T1, T2, its end; without them it is infinite
 //	refused                       the answer is a refusal
-//	silent [5s]                   nobody answers, until the timeout is over, or an error comes after a time
+//	silent [5s]                   no server answers, until the timeout is over, or an error comes after a time
 //	due                           the wait is over
 //	checked [10m]                 the link was down, a time after the last event
 func TestScripts(t *testing.T) {

@@ -17,41 +17,25 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// script is an Exchange that answers what the test says, and notes who was asked when.
+// script answers as the test says, and records the questions with their times.
 type script struct {
 	started time.Time
 	log     []string
 	answer  func(question string) (*Lease, error)
 }
 
-func (s *script) ask(ctx context.Context, question string, timeout time.Duration) (*Lease, error) {
+func (s *script) Ask(ctx context.Context, question dhcp.Question, _ *Lease, timeout time.Duration) (*Lease, error) {
 	s.log = append(s.log, fmt.Sprintf("%s %s", time.Since(s.started).Round(time.Second), question))
 
-	l, err := s.answer(question)
+	l, err := s.answer(string(question))
 	if err != nil && !errors.Is(err, ErrRefused) {
-		select { // nobody answers in time
+		select { // no server answers in time
 		case <-ctx.Done():
 		case <-time.After(timeout):
 		}
 	}
 
 	return l, err
-}
-
-func (s *script) Acquire(ctx context.Context, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "acquire", d)
-}
-
-func (s *script) Renew(ctx context.Context, _ *Lease, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "renew", d)
-}
-
-func (s *script) Rebind(ctx context.Context, _ *Lease, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "rebind", d)
-}
-
-func (s *script) Verify(ctx context.Context, _ *Lease, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "verify", d)
 }
 
 func hour(address string) *Lease {
@@ -77,7 +61,7 @@ func TestClient(t *testing.T) {
 			want:   []string{"0s acquire", "30m0s renew", "1h0m0s renew", "1h30m0s renew"}, published: []string{"10.0.0.2/24", "10.0.0.2/24", "10.0.0.2/24", "10.0.0.2/24"},
 		},
 		{
-			name: "the server is gone: rebinds, then expires, keeps it and starts again",
+			name: "the server is down: rebinds, then expires, keeps it and starts again",
 			answer: func(n int, question string) (*Lease, error) {
 				if question == "acquire" && n < 20 {
 					return hour("10.0.0.2/24"), nil
@@ -173,7 +157,7 @@ func TestClient(t *testing.T) {
 
 				var published []string
 
-				c := NewClient(s)
+				c := &dhcp.Client[*Lease]{Protocol: dhcp.V4(), Ask: s.Ask}
 				c.Check, c.Log, c.Spread = check, slog.New(slog.DiscardHandler), func(d time.Duration) time.Duration { return d }
 				c.Publish = func(s dhcp.Status[*Lease]) {
 					text := s.Lease.Address.String()
@@ -197,7 +181,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// A machine that boots before its server asks again soon, then less and less often, about once a minute at last.
+// A machine that boots before its server asks again soon, then less and less often, finally about once a minute.
 func TestClientBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -205,7 +189,7 @@ func TestClientBackoff(t *testing.T) {
 
 		told := 0
 		s := &script{started: time.Now(), answer: func(string) (*Lease, error) { return nil, errSilence }}
-		c := NewClient(s)
+		c := &dhcp.Client[*Lease]{Protocol: dhcp.V4(), Ask: s.Ask}
 		c.Log, c.Publish = slog.New(slog.DiscardHandler), func(s dhcp.Status[*Lease]) {
 			if s.Lease != nil || s.Trouble == nil {
 				t.Errorf("got %+v, want no lease and why", s)
@@ -220,7 +204,7 @@ func TestClientBackoff(t *testing.T) {
 		}
 
 		if told != 1 {
-			t.Errorf("silence was told %d times, want once", told)
+			t.Errorf("silence was published %d times, want once", told)
 		}
 
 		early := 0

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package dhcp4 is a DHCPv4 client for one link (RFC 2131). Package github.com/insomniacslk/dhcp handles the packets. Package dhcp
+// has the states and their times, and asks a Link, or the fake of a test.
 package dhcp4
 
 import (
@@ -13,24 +15,40 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// Link is the Exchange over a network link. The link must be up; it needs no address.
+// ErrRefused is a server's NAK: the lease is not valid, or not any more.
+var ErrRefused = dhcp.ErrRefused
+
+// Link asks servers over a network link. The link must be up; it needs no address.
 type Link struct {
 	Name         string
 	HardwareAddr net.HardwareAddr
-	// Hostname, if set, is asked at each conversation for the name that the server is told; it may be empty.
+	// Hostname, if set, returns the name to send to the server; it may be empty. It is called for each exchange.
 	Hostname func() string
-	// SkipHostname does not ask the server for a name.
+	// SkipHostname does not request a name from the server.
 	SkipHostname bool
-	// ClientID is what follows the option's header: a type byte and an identifier. Empty sends none.
+	// ClientID is the content of the option: a type byte and an identifier. An empty one is not sent.
 	ClientID []byte
 }
 
-var _ Exchange = (*Link)(nil)
+// Ask implements dhcp.Ask.
+func (l *Link) Ask(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
+	switch question {
+	case dhcp.Renew:
+		return l.renew(ctx, lease, timeout)
+	case dhcp.Rebind:
+		return l.rebind(ctx, lease, timeout)
+	case dhcp.Verify:
+		return l.verify(ctx, lease, timeout)
+	default:
+		return l.acquire(ctx, timeout)
+	}
+}
 
-// converse opens a socket for one conversation: an old one does not outlive that the link goes down.
-// With an address of its own it is a UDP socket, else one that needs no address.
+// converse opens a socket for one exchange, because a socket does not survive that the link goes down. With own it is a UDP socket of that
+// address, else a raw socket, which needs no address.
 func (l *Link) converse(
 	timeout time.Duration, own *net.UDPAddr, fn func(*nclient4.Client) (*dhcpv4.DHCPv4, error), opts ...nclient4.ClientOpt,
 ) (*Lease, error) {
@@ -39,7 +57,7 @@ func (l *Link) converse(
 		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
 	}
 
-	// The library parses on a goroutine of its own.
+	// The library decodes packets on a goroutine of its own.
 	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv4.FromBytes(packet) })
 
 	client, err := nclient4.NewWithConn(conn, l.HardwareAddr, append([]nclient4.ClientOpt{
@@ -52,7 +70,7 @@ func (l *Link) converse(
 
 	var lease *Lease
 
-	// What a packet does to the library here is a failure of this conversation.
+	// A panic of the library is an error of this exchange.
 	err = guard.Call(func() error {
 		answer, err := fn(client)
 		if nak := (*nclient4.ErrNak)(nil); errors.As(err, &nak) {
@@ -86,8 +104,8 @@ func (l *Link) listen(own *net.UDPAddr) (net.PacketConn, error) {
 	return nclient4.NewRawUDPConn(l.Name, nclient4.ClientPort)
 }
 
-// Acquire implements Exchange.
-func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
+// acquire gets a new lease: discover, offer, request, acknowledgement.
+func (l *Link) acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		lease, err := c.Request(ctx, l.modifiers()...)
 		if err != nil {
@@ -98,11 +116,11 @@ func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, erro
 	})
 }
 
-// Renew implements Exchange. The request is sent from the leased address to the server; where that address
-// cannot be used (it is not on the link yet), as a broadcast.
-func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// renew asks the server that granted the lease. The request is sent from the leased address to the server, or as
+// a broadcast if that address cannot be used (it is not on the link yet).
+func (l *Link) renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	if !lease.Server.IsValid() {
-		return l.Rebind(ctx, lease, timeout)
+		return l.rebind(ctx, lease, timeout)
 	}
 
 	server := &net.UDPAddr{IP: lease.Server.AsSlice(), Port: nclient4.ServerPort}
@@ -115,28 +133,28 @@ func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (
 		return renewed, err
 	}
 
-	return l.Rebind(ctx, lease, timeout)
+	return l.rebind(ctx, lease, timeout)
 }
 
-// Rebind implements Exchange.
-func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// rebind asks any server.
+func (l *Link) rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
 	})
 }
 
-// Verify implements Exchange.
-func (l *Link) Verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// verify asks whether the lease is still valid on this network (state INIT-REBOOT).
+func (l *Link) verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(lease.Address.Addr().AsSlice())))
 	})
 }
 
-// request sends a request that names no server: renewing, rebinding and verifying differ only in where the
-// address stands and where the packet goes (RFC 2131, 4.3.6).
+// request sends a request that names no server: to renew, rebind and verify differ only in the field of the address and the destination of
+// the packet (RFC 2131, 4.3.6).
 //
-// The refusal of a server that did not grant the lease counts only when nobody else answers: of two servers on a network
-// each may think that it knows all addresses.
+// The refusal of a server that did not grant the lease counts only if no other server answers: each of two servers on a network may be
+// configured as authoritative.
 func (l *Link) request(ctx context.Context, c *nclient4.Client, lease *Lease, address dhcpv4.Modifier) (*dhcpv4.DHCPv4, error) {
 	request, err := dhcpv4.New(append([]dhcpv4.Modifier{
 		dhcpv4.WithHwAddr(l.HardwareAddr), dhcpv4.WithMessageType(dhcpv4.MessageTypeRequest),
@@ -164,7 +182,7 @@ func (l *Link) request(ctx context.Context, c *nclient4.Client, lease *Lease, ad
 	return answer, err
 }
 
-// modifiers say what the client asks for and what it is called.
+// modifiers returns the options of a request: the wanted options, the hostname and the client identifier.
 func (l *Link) modifiers() []dhcpv4.Modifier {
 	wanted := []dhcpv4.OptionCode{
 		dhcpv4.OptionSubnetMask, dhcpv4.OptionClasslessStaticRoute, dhcpv4.OptionRouter, dhcpv4.OptionDomainNameServer,

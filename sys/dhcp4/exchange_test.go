@@ -17,6 +17,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/server4"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
@@ -26,10 +27,10 @@ type server struct {
 	t *testing.T
 
 	mu     sync.Mutex
-	seen   []string // message types, with who sent them
+	seen   []string // message types, with their senders
 	refuse bool
 	silent bool
-	// rogue is a second server beside it, which refuses everything, and sooner.
+	// rogue is a second server, which refuses everything, and answers sooner.
 	rogue bool
 }
 
@@ -81,7 +82,7 @@ func (s *server) reply(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4, kin
 	}
 }
 
-// start runs the server in the caller's network.
+// start runs the server in the caller's network namespace.
 func (s *server) start() {
 	k, err := netlink.Open()
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *server) start() {
 	go srv.Serve()
 }
 
-// vethPair makes the links client and server, both down.
+// vethPair creates the links client and server, both down.
 func vethPair(t *testing.T) (netlink.Kernel, map[string]netlink.Link) {
 	t.Helper()
 
@@ -153,7 +154,7 @@ func vethPair(t *testing.T) (netlink.Kernel, map[string]netlink.Link) {
 	return k, named
 }
 
-// waitForCarrier waits until the kernel lets packets through, which is some time after both ends are up.
+// waitForCarrier waits until the kernel passes packets, which is some time after both ends are up.
 func waitForCarrier(t *testing.T, k netlink.Kernel, index uint32) {
 	t.Helper()
 
@@ -205,7 +206,7 @@ func TestRealServer(t *testing.T) {
 	timeout := 5 * time.Second
 	ctx := t.Context()
 
-	lease, err := link.Acquire(ctx, timeout)
+	lease, err := link.Ask(ctx, dhcp.Acquire, nil, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestRealServer(t *testing.T) {
 	}
 
 	// Without the address on the link the renewal is a broadcast; with it, sent to the server.
-	if _, err := link.Renew(ctx, lease, timeout); err != nil {
+	if _, err := link.Ask(ctx, dhcp.Renew, lease, timeout); err != nil {
 		t.Error(err)
 	}
 
@@ -229,13 +230,13 @@ func TestRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := link.Renew(ctx, lease, timeout); err != nil {
+	if _, err := link.Ask(ctx, dhcp.Renew, lease, timeout); err != nil {
 		t.Error(err)
 	}
 
 	for _, ask := range []func() (*Lease, error){
-		func() (*Lease, error) { return link.Rebind(ctx, lease, timeout) },
-		func() (*Lease, error) { return link.Verify(ctx, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Rebind, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Verify, lease, timeout) },
 	} {
 		if got, err := ask(); err != nil || got.Address != lease.Address {
 			t.Errorf("got %v, %v, want the same address", got, err)
@@ -244,18 +245,18 @@ func TestRealServer(t *testing.T) {
 
 	s.set(true, false)
 
-	if _, err := link.Verify(ctx, lease, timeout); !errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Verify, lease, timeout); !errors.Is(err, ErrRefused) {
 		t.Errorf("refused: got %v, want ErrRefused", err)
 	}
 
-	// A second server that knows nothing of the lease refuses it: that counts only when its own server is silent.
+	// A second server that does not know the lease refuses it: that counts only if its own server is silent.
 	s.mu.Lock()
 	s.refuse, s.rogue = false, true
 	s.mu.Unlock()
 
 	for _, ask := range []func() (*Lease, error){
-		func() (*Lease, error) { return link.Verify(ctx, lease, timeout) },
-		func() (*Lease, error) { return link.Rebind(ctx, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Verify, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Rebind, lease, timeout) },
 	} {
 		if got, err := ask(); err != nil || got.Address != lease.Address || got.Server != lease.Server {
 			t.Errorf("beside a second server: got %v, %v, want the same lease", got, err)
@@ -264,7 +265,7 @@ func TestRealServer(t *testing.T) {
 
 	s.set(false, true)
 
-	if _, err := link.Verify(ctx, lease, 200*time.Millisecond); !errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Verify, lease, 200*time.Millisecond); !errors.Is(err, ErrRefused) {
 		t.Errorf("only the second server answers: got %v, want ErrRefused", err)
 	}
 
@@ -273,14 +274,14 @@ func TestRealServer(t *testing.T) {
 	s.seen = s.seen[:7]
 	s.mu.Unlock()
 
-	if _, err := link.Acquire(ctx, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Acquire, nil, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("silence: got %v, want an error of time", err)
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// The server shows packets without a source address as broadcast.
+	// The server reports packets without a source address as broadcast.
 	wantSeen := []string{
 		"DISCOVER from 255.255.255.255 called node-1 wants <nil>", "REQUEST from 255.255.255.255 called node-1 wants 192.0.2.2",
 		"REQUEST from 255.255.255.255 called node-1 wants <nil>",
@@ -293,11 +294,11 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// A link that is down, or gone, is an error and no panic.
+// A link that is down or was removed is an error and not a panic.
 func TestNoLink(t *testing.T) {
 	link := &Link{Name: "absent", HardwareAddr: bytes.Repeat([]byte{2}, 6)}
 
-	if _, err := link.Acquire(t.Context(), time.Second); err == nil {
+	if _, err := link.Ask(t.Context(), dhcp.Acquire, nil, time.Second); err == nil {
 		t.Error("got no error")
 	}
 

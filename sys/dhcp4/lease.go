@@ -17,25 +17,25 @@ import (
 
 // Lease is what a server granted.
 type Lease struct {
-	// Address is the own address with the length of its network.
+	// Address is the leased address with the length of its network.
 	Address netip.Prefix
-	// Server is who granted it.
+	// Server is the address of the server that granted it.
 	Server netip.Addr
-	// Routes: the classless static ones where the server gives any (RFC 3442), else a default route for each
-	// router. An invalid gateway means that the destination is on the link.
+	// Routes are the classless static routes if the server sends any (RFC 3442), else a default route for each router. An invalid
+	// gateway means that the destination is on the link.
 	Routes []Route
 	DNS    []netip.Addr
 	NTP    []netip.Addr
-	// Hostname is a name of the machine, perhaps with a domain; Domain is the network's.
+	// Hostname is a name of the machine, possibly with a domain; Domain is that of the network.
 	Hostname, Domain string
 	Search           []string
-	// MTU is 0 where the server gives none.
+	// MTU is 0 if the server sends none.
 	MTU uint32
 	// Renew, Rebind and Expire count from when the lease was granted. An infinite lease has zeros.
 	Renew, Rebind, Expire time.Duration
 }
 
-// Lives returns when the lease is renewed, rebound and over.
+// Lives returns when the lease is renewed, is rebound and ends.
 func (l *Lease) Lives() dhcp.Times {
 	return dhcp.Times{Renew: l.Renew, Rebind: l.Rebind, Expire: l.Expire}
 }
@@ -49,20 +49,20 @@ type Route struct {
 	Gateway     netip.Addr
 }
 
-// Bounds of what a server may say.
+// Limits for what a server may send.
 const (
 	infinite     = 1<<32 - 1
 	shortest     = time.Second
-	minMTU       = 576 // RFC 2132, 5.1 allows 68; a server that says less than IP's minimum is wrong
+	minMTU       = 576 // RFC 2132, 5.1 allows 68, but IPv4 hosts must accept 576
 	maxListItems = 64
 )
 
-// FromACK reads the lease of a server's answer. Options that make no sense are left out, as a machine with an
-// address is better than one without; without an address or a lease time it is an error.
+// FromACK returns the lease in a server's answer. It ignores options that are not valid, because a machine with an address is better
+// than one without. An answer without an address or a lease time is an error.
 func FromACK(ack *dhcpv4.DHCPv4) (*Lease, error) {
 	own := toAddr(ack.YourIPAddr)
 	if !usable(own) {
-		return nil, fmt.Errorf("DHCP answer: %v is no address for a machine", ack.YourIPAddr)
+		return nil, fmt.Errorf("DHCP answer: %v is not a valid address for a machine", ack.YourIPAddr)
 	}
 
 	l := &Lease{Address: netip.PrefixFrom(own, prefixLength(ack, own)), Server: toAddr(ack.ServerIdentifier())}
@@ -98,7 +98,7 @@ func FromACK(ack *dhcpv4.DHCPv4) (*Lease, error) {
 	return l, nil
 }
 
-// setTimes sets T1, T2 and the end; those that are missing or out of order are the usual parts of the whole.
+// setTimes sets T1, T2 and the end; T1 or T2 that are missing or out of order get their default part of the lease time.
 func (l *Lease) setTimes(ack *dhcpv4.DHCPv4) error {
 	seconds := ack.Options.Get(dhcpv4.OptionIPAddressLeaseTime)
 	if len(seconds) != 4 {
@@ -151,7 +151,7 @@ func (l *Lease) setRoutes(ack *dhcpv4.DHCPv4) {
 	}
 }
 
-// prefixLength is that of the subnet mask, or that of the address's old class without a sound one.
+// prefixLength returns the length of the subnet mask, or that of the address's class if the mask is not valid.
 func prefixLength(ack *dhcpv4.DHCPv4, own netip.Addr) int {
 	if mask := ack.SubnetMask(); mask != nil {
 		if ones, bits := mask.Size(); bits == 32 && ones > 0 {
@@ -185,7 +185,7 @@ func toAddrs(ips []net.IP) []netip.Addr {
 	return out
 }
 
-// usable tells an address that a machine can have.
+// usable reports whether a machine can have the address.
 func usable(a netip.Addr) bool {
 	return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && a != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }

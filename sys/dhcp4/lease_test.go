@@ -112,8 +112,8 @@ func TestFromACK(t *testing.T) {
 			dhcpv4.WithOption(dhcpv4.OptHostName("a\nnameserver 6.6.6.6")), dhcpv4.WithOption(dhcpv4.OptDomainName(strings.Repeat("a", 255))),
 			dhcpv4.WithGeneric(dhcpv4.OptionInterfaceMTU, []byte{0, 60}),
 		}, want: base(func(*Lease) {})},
-		{name: "no address", mods: []dhcpv4.Modifier{dhcpv4.WithYourIP(net.IPv4zero)}, wantErr: "is no address for a machine"},
-		{name: "multicast", mods: []dhcpv4.Modifier{dhcpv4.WithYourIP(net.IPv4(224, 0, 0, 1))}, wantErr: "is no address for a machine"},
+		{name: "no address", mods: []dhcpv4.Modifier{dhcpv4.WithYourIP(net.IPv4zero)}, wantErr: "is not a valid address for a machine"},
+		{name: "multicast", mods: []dhcpv4.Modifier{dhcpv4.WithYourIP(net.IPv4(224, 0, 0, 1))}, wantErr: "is not a valid address for a machine"},
 		{name: "no lease time", mods: []dhcpv4.Modifier{dhcpv4.WithoutOption(dhcpv4.OptionIPAddressLeaseTime)}, wantErr: "no lease time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,41 +17,25 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// script is an Exchange that answers what the test says, and notes who was asked when.
+// script answers as the test says, and records the questions with their times.
 type script struct {
 	started time.Time
 	log     []string
 	answer  func(question string) (*Lease, error)
 }
 
-func (s *script) ask(ctx context.Context, question string, timeout time.Duration) (*Lease, error) {
+func (s *script) Ask(ctx context.Context, question dhcp.Question, _ *Lease, timeout time.Duration) (*Lease, error) {
 	s.log = append(s.log, fmt.Sprintf("%s %s", time.Since(s.started).Round(time.Second), question))
 
-	l, err := s.answer(question)
+	l, err := s.answer(string(question))
 	if err != nil && !errors.Is(err, ErrRefused) {
-		select { // nobody answers in time
+		select { // no server answers in time
 		case <-ctx.Done():
 		case <-time.After(timeout):
 		}
 	}
 
 	return l, err
-}
-
-func (s *script) Acquire(ctx context.Context, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "acquire", d)
-}
-
-func (s *script) Renew(ctx context.Context, _ *Lease, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "renew", d)
-}
-
-func (s *script) Rebind(ctx context.Context, _ *Lease, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "rebind", d)
-}
-
-func (s *script) Inform(ctx context.Context, d time.Duration) (*Lease, error) {
-	return s.ask(ctx, "inform", d)
 }
 
 func hour(last byte) *Lease {
@@ -81,7 +65,7 @@ func TestClient(t *testing.T) {
 			want:   []string{"0s acquire", "30m0s renew", "1h0m0s renew"}, published: []string{"2001:db8::2", "2001:db8::2", "2001:db8::2"},
 		},
 		{
-			name: "the server is gone: rebinds, then expires, keeps it and starts again",
+			name: "the server is down: rebinds, then expires, keeps it and starts again",
 			answer: func(n int, question string) (*Lease, error) {
 				if question == "acquire" && n < 3 {
 					return hour(2), nil
@@ -150,7 +134,7 @@ func TestClient(t *testing.T) {
 
 				var published []string
 
-				c := NewClient(s, tt.stateless)
+				c := &dhcp.Client[*Lease]{Protocol: dhcp.V6(tt.stateless), Ask: s.Ask}
 				c.Check, c.Log = check, slog.New(slog.DiscardHandler)
 				c.Publish = func(s dhcp.Status[*Lease]) {
 					text := s.Lease.Addresses[0].String()
@@ -174,7 +158,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Nobody answers: asked soon at first, about every two minutes at last; it is told once.
+// No server answers: the client asks soon at first, finally about every two minutes; it publishes that once.
 func TestClientBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
@@ -182,7 +166,7 @@ func TestClientBackoff(t *testing.T) {
 
 		told := 0
 		s := &script{started: time.Now(), answer: func(string) (*Lease, error) { return nil, errSilence }}
-		c := NewClient(s, false)
+		c := &dhcp.Client[*Lease]{Protocol: dhcp.V6(false), Ask: s.Ask}
 		c.Log, c.Publish = slog.New(slog.DiscardHandler), func(s dhcp.Status[*Lease]) {
 			if s.Lease != nil || s.Trouble == nil {
 				t.Errorf("got %+v, want no lease and why", s)

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package dhcp6 is a DHCPv6 client for one link (RFC 8415). A stateful client acquires addresses, and renews and rebinds them; a stateless
+// client requests other settings, again when they are old. Package github.com/insomniacslk/dhcp handles the packets. Package dhcp has
+// the states and their times, and asks a Link, or the fake of a test.
+//
+// Left out: temporary addresses, prefix delegation, Decline (the kernel's duplicate address detection sets a flag of the address), and
+// Confirm (the client rebinds after the link was down, which servers answer in the same way).
 package dhcp6
 
 import (
@@ -14,24 +20,40 @@ import (
 	"github.com/insomniacslk/dhcp/iana"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// Link is the Exchange over a network link. The link must be up and have a link-local address.
+// ErrRefused is the error of a server that does not know the lease.
+var ErrRefused = dhcp.ErrUnknown
+
+// Link asks servers over a network link. The link must be up and have a link-local address.
 type Link struct {
 	Name         string
 	HardwareAddr net.HardwareAddr
-	// DUID is what the client calls itself; empty is by its hardware address.
+	// DUID identifies the client; if empty it is derived from the hardware address.
 	DUID []byte
-	// Hostname, if set, is asked at each conversation for the name that the server is told; it may be empty.
+	// Hostname, if set, returns the name to send to the server; it may be empty. It is called for each exchange.
 	Hostname func() string
-	// SkipHostname does not ask the server for a name.
+	// SkipHostname does not request a name from the server.
 	SkipHostname bool
 }
 
-var _ Exchange = (*Link)(nil)
+// Ask implements dhcp.Ask.
+func (l *Link) Ask(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
+	switch question {
+	case dhcp.Inform:
+		return l.inform(ctx, timeout)
+	case dhcp.Renew:
+		return l.renew(ctx, lease, timeout)
+	case dhcp.Rebind:
+		return l.rebind(ctx, lease, timeout)
+	default:
+		return l.acquire(ctx, timeout)
+	}
+}
 
-// Acquire implements Exchange.
-func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
+// acquire gets a new lease: solicit, advertise, request, reply.
+func (l *Link) acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, false, func(c *nclient6.Client) (*dhcpv6.Message, error) {
 		solicit, err := l.message(dhcpv6.MessageTypeSolicit, dhcpv6.WithRapidCommit, l.association(nil))
 		if err != nil {
@@ -52,7 +74,7 @@ func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, erro
 	})
 }
 
-// offers takes the first server that has an address to give.
+// offers reports whether a server offers an address.
 func offers(m *dhcpv6.Message) bool {
 	if m.MessageType != dhcpv6.MessageTypeAdvertise && m.MessageType != dhcpv6.MessageTypeReply || m.Options.ServerID() == nil {
 		return false
@@ -65,22 +87,22 @@ func offers(m *dhcpv6.Message) bool {
 
 var isReply = nclient6.IsMessageType(dhcpv6.MessageTypeReply)
 
-// Renew implements Exchange.
-func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// renew asks the server that granted the lease.
+func (l *Link) renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	if lease.server == nil {
-		return l.Rebind(ctx, lease, timeout)
+		return l.rebind(ctx, lease, timeout)
 	}
 
 	return l.send(ctx, timeout, dhcpv6.MessageTypeRenew, dhcpv6.WithServerID(lease.server), l.association(lease))
 }
 
-// Rebind implements Exchange.
-func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// rebind asks any server.
+func (l *Link) rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.send(ctx, timeout, dhcpv6.MessageTypeRebind, l.association(lease))
 }
 
-// Inform implements Exchange.
-func (l *Link) Inform(ctx context.Context, timeout time.Duration) (*Lease, error) {
+// inform requests settings other than addresses.
+func (l *Link) inform(ctx context.Context, timeout time.Duration) (*Lease, error) {
 	return l.send(ctx, timeout, dhcpv6.MessageTypeInformationRequest)
 }
 
@@ -95,17 +117,17 @@ func (l *Link) send(ctx context.Context, timeout time.Duration, kind dhcpv6.Mess
 	})
 }
 
-// converse opens a socket for one conversation: an old one does not outlive that the link goes down.
+// converse opens a socket for one exchange, because a socket does not survive that the link goes down.
 func (l *Link) converse(timeout time.Duration, stateless bool, fn func(*nclient6.Client) (*dhcpv6.Message, error)) (*Lease, error) {
 	conn, err := nclient6.NewIPv6UDPConn(l.Name, dhcpv6.DefaultClientPort)
 	if err != nil {
 		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
 	}
 
-	// The library parses on a goroutine of its own.
+	// The library decodes packets on a goroutine of its own.
 	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv6.MessageFromBytes(packet) })
 
-	// Messages are matched by their transaction; the hardware address is for those that the library makes.
+	// The library matches messages by their transaction; it needs the hardware address only for messages that it creates.
 	client, err := nclient6.NewWithConn(conn, nil, nclient6.WithTimeout(timeout), nclient6.WithRetry(1))
 	if err != nil {
 		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, errors.Join(err, conn.Close()))
@@ -114,7 +136,7 @@ func (l *Link) converse(timeout time.Duration, stateless bool, fn func(*nclient6
 
 	var lease *Lease
 
-	// What a packet does to the library here is a failure of this conversation.
+	// A panic of the library is an error of this exchange.
 	err = guard.Call(func() error {
 		answer, err := fn(client)
 		if err != nil {
@@ -132,7 +154,7 @@ func (l *Link) converse(timeout time.Duration, stateless bool, fn func(*nclient6
 	return lease, nil
 }
 
-// message is one of the client's, with what it asks for and what it is called.
+// message returns a message of the client, with the wanted options and its names.
 func (l *Link) message(kind dhcpv6.MessageType, mods ...dhcpv6.Modifier) (*dhcpv6.Message, error) {
 	m, err := dhcpv6.NewMessage()
 	if err != nil {
@@ -170,7 +192,8 @@ func (l *Link) message(kind dhcpv6.MessageType, mods ...dhcpv6.Modifier) (*dhcpv
 	return m, nil
 }
 
-// duid is by the hardware address: it is the same after a reboot, unlike one with a time in it.
+// duid returns the client's identifier. The default is derived from the hardware address: unlike a DUID with a time, it is the same after a
+// reboot.
 func (l *Link) duid() (dhcpv6.DUID, error) {
 	if len(l.DUID) > 0 {
 		return dhcpv6.DUIDFromBytes(l.DUID)
@@ -179,7 +202,7 @@ func (l *Link) duid() (dhcpv6.DUID, error) {
 	return &dhcpv6.DUIDLL{HWType: iana.HWTypeEthernet, LinkLayerAddr: l.HardwareAddr}, nil
 }
 
-// association asks for addresses, those of a lease if there is one.
+// association requests addresses: those of the lease, if any.
 func (l *Link) association(lease *Lease) dhcpv6.Modifier {
 	ia := &dhcpv6.OptIANA{}
 	copy(ia.IaId[:], l.HardwareAddr[max(len(l.HardwareAddr)-len(ia.IaId), 0):])

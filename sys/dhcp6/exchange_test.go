@@ -17,6 +17,7 @@ import (
 	"github.com/insomniacslk/dhcp/iana"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
@@ -88,7 +89,7 @@ func (s *server) handle(conn net.PacketConn, peer net.Addr, d dhcpv6.DHCPv6) {
 	}
 }
 
-// start runs the server in the caller's network.
+// start runs the server in the caller's network namespace.
 func (s *server) start(up func(netlink.Kernel, string)) {
 	k, err := netlink.Open()
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *server) start(up func(netlink.Kernel, string)) {
 	go srv.Serve()
 }
 
-// raise takes a link up.
+// raise sets a link up.
 func raise(t *testing.T) func(netlink.Kernel, string) {
 	return func(k netlink.Kernel, name string) {
 		up := true
@@ -165,7 +166,7 @@ func TestRealServer(t *testing.T) {
 	var lease *Lease
 
 	for deadline := time.Now().Add(20 * time.Second); lease == nil; {
-		if lease, err = link.Acquire(ctx, time.Second); err != nil {
+		if lease, err = link.Ask(ctx, dhcp.Acquire, nil, time.Second); err != nil {
 			if time.Now().After(deadline) {
 				t.Fatal(err)
 			}
@@ -187,28 +188,28 @@ func TestRealServer(t *testing.T) {
 	s.mu.Unlock()
 
 	for _, ask := range []func() (*Lease, error){
-		func() (*Lease, error) { return link.Acquire(ctx, 5*time.Second) },
-		func() (*Lease, error) { return link.Renew(ctx, lease, 5*time.Second) },
-		func() (*Lease, error) { return link.Rebind(ctx, lease, 5*time.Second) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Acquire, nil, 5*time.Second) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Renew, lease, 5*time.Second) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Rebind, lease, 5*time.Second) },
 	} {
 		if got, err := ask(); err != nil || !slices.Equal(got.Addresses, lease.Addresses) {
 			t.Errorf("got %v, %v, want the same address", got, err)
 		}
 	}
 
-	if got, err := link.Inform(ctx, 5*time.Second); err != nil || !slices.Equal(got.DNS, lease.DNS) || len(got.Addresses) != 0 {
+	if got, err := link.Ask(ctx, dhcp.Inform, nil, 5*time.Second); err != nil || !slices.Equal(got.DNS, lease.DNS) || len(got.Addresses) != 0 {
 		t.Errorf("stateless: got %+v, %v, want the DNS server", got, err)
 	}
 
 	s.set(true, false)
 
-	if _, err := link.Renew(ctx, lease, 5*time.Second); !errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Renew, lease, 5*time.Second); !errors.Is(err, ErrRefused) {
 		t.Errorf("the server knows nothing of it: got %v, want ErrRefused", err)
 	}
 
 	s.set(false, true)
 
-	if _, err := link.Acquire(ctx, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Acquire, nil, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("silence: got %v, want an error of time", err)
 	}
 
@@ -235,11 +236,11 @@ func (s *server) set(unknown, silent bool) {
 	s.unknown, s.silent = unknown, silent
 }
 
-// A link that is gone is an error and no panic.
+// A link that was removed is an error and not a panic.
 func TestNoLink(t *testing.T) {
 	link := &Link{Name: "absent", HardwareAddr: []byte{2, 0, 0, 0, 0, 1}}
 
-	if _, err := link.Acquire(t.Context(), time.Second); err == nil {
+	if _, err := link.Ask(t.Context(), dhcp.Acquire, nil, time.Second); err == nil {
 		t.Error("got no error")
 	}
 }

@@ -20,31 +20,31 @@ import (
 
 // Lease is what a server granted.
 type Lease struct {
-	// Addresses stand alone: what else is on the link is said by routers. A stateless lease has none.
+	// Addresses have no prefix length: routers advertise the prefixes on the link. A stateless lease has none.
 	Addresses []netip.Addr
 	DNS       []netip.Addr
 	NTP       []netip.Addr
 	Search    []string
-	// Hostname is a name of the machine, perhaps with a domain.
+	// Hostname is a name of the machine, possibly with a domain.
 	Hostname string
-	// Renew, Rebind and Expire count from when the lease was granted; of a stateless one they are when to ask again. One
-	// that is for good has zeros.
+	// Renew, Rebind and Expire count from when the lease was granted; for a stateless lease they are when to ask again. An infinite
+	// lease has zeros.
 	Renew, Rebind, Expire time.Duration
 
-	// server granted it; nil for a stateless one.
+	// server granted it; nil for a stateless lease.
 	server dhcpv6.DUID
 }
 
-// Bounds of what a server may say.
+// Limits for what a server may send.
 const (
 	infinite     = math.MaxUint32 * time.Second
 	shortest     = time.Second
 	maxListItems = 64
-	// Refreshing what is stateless (RFC 8415, 21.23).
+	// The refresh time of a stateless lease (RFC 8415, 21.23).
 	leastRefresh, usualRefresh = 10 * time.Minute, 24 * time.Hour
 )
 
-// Lives returns when the lease is renewed, rebound and over.
+// Lives returns when the lease is renewed, is rebound and ends.
 func (l *Lease) Lives() dhcp.Times {
 	return dhcp.Times{Renew: l.Renew, Rebind: l.Rebind, Expire: l.Expire}
 }
@@ -52,8 +52,8 @@ func (l *Lease) Lives() dhcp.Times {
 // Attrs implements dhcp.Lease.
 func (l *Lease) Attrs() []any { return []any{"addresses", fmt.Sprint(l.Addresses)} }
 
-// FromReply reads a server's reply. What makes no sense is left out. A stateful reply without an address is an error, which
-// is ErrRefused where the server says so.
+// FromReply returns the lease in a server's reply. It ignores options that are not valid. A stateful reply without an address is an
+// error: ErrRefused if the server says so.
 func FromReply(m *dhcpv6.Message, stateless bool) (*Lease, error) {
 	if m.MessageType != dhcpv6.MessageTypeReply {
 		return nil, fmt.Errorf("DHCPv6 answer: got %s, want a reply", m.MessageType)
@@ -94,7 +94,7 @@ func FromReply(m *dhcpv6.Message, stateless bool) (*Lease, error) {
 	return l, l.setAddresses(m)
 }
 
-// setAddresses reads the addresses and their times: the lease ends with the first that does.
+// setAddresses reads the addresses and their times: the lease ends when the first address does.
 func (l *Lease) setAddresses(m *dhcpv6.Message) error {
 	preferred := infinite
 	l.Expire = infinite
@@ -127,13 +127,13 @@ func (l *Lease) setAddresses(m *dhcpv6.Message) error {
 		return nil
 	}
 
-	// The server may leave both to us (RFC 8415, 21.4), and they must be in order.
+	// The server may leave T1 and T2 to the client (RFC 8415, 21.4), and they must be in order.
 	if preferred <= 0 || preferred > l.Expire {
 		preferred = l.Expire
 	}
 
 	if l.Rebind <= 0 || l.Rebind >= l.Expire {
-		l.Rebind = preferred / 5 * 4 // in this order: a century of nanoseconds is near the largest number
+		l.Rebind = preferred / 5 * 4 // divide first: a century of nanoseconds is near the largest number
 	}
 
 	if l.Renew <= 0 || l.Renew >= l.Rebind {
@@ -166,7 +166,7 @@ func toAddrs(ips []net.IP) []netip.Addr {
 	return out
 }
 
-// usable tells an address that a machine can have and others can reach.
+// usable reports whether a machine can have the address and others can reach it.
 func usable(a netip.Addr) bool {
 	return a.Is6() && !a.Is4In6() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
 }

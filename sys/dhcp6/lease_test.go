@@ -90,13 +90,13 @@ func TestFromReply(t *testing.T) {
 			want: &Lease{DNS: []netip.Addr{dns}, Renew: leastRefresh, Rebind: leastRefresh, Expire: leastRefresh},
 		},
 		{name: "no address", mods: []dhcpv6.Modifier{addresses(0, 0, 0, 0, "2001:db8::2")}, wantErr: "no address"},
-		{name: "no binding", mods: []dhcpv6.Modifier{refusal(iana.StatusNoBinding)}, wantErr: "knows nothing", refused: true},
-		{name: "not on this link", mods: []dhcpv6.Modifier{dhcpv6.WithOption(&dhcpv6.OptStatusCode{StatusCode: iana.StatusNotOnLink})}, wantErr: "knows nothing", refused: true},
+		{name: "no binding", mods: []dhcpv6.Modifier{refusal(iana.StatusNoBinding)}, wantErr: "does not know", refused: true},
+		{name: "not on this link", mods: []dhcpv6.Modifier{dhcpv6.WithOption(&dhcpv6.OptStatusCode{StatusCode: iana.StatusNotOnLink})}, wantErr: "does not know", refused: true},
 		{name: "no addresses left", mods: []dhcpv6.Modifier{refusal(iana.StatusNoAddrsAvail)}, wantErr: "NoAddrsAvail"},
 		{name: "no reply", mods: []dhcpv6.Modifier{func(d dhcpv6.DHCPv6) { d.(*dhcpv6.Message).MessageType = dhcpv6.MessageTypeSolicit }}, wantErr: "want a reply"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// As it comes from the wire.
+			// As received from the network.
 			m, err := dhcpv6.MessageFromBytes(reply(t, tt.mods...).ToBytes())
 			if err != nil {
 				t.Fatal(err)

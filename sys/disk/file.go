@@ -14,7 +14,7 @@ import (
 // File is an open block device.
 type File struct {
 	*os.File
-	// Size in bytes; SectorSize is the logical one, IOSize the smallest that is done at once.
+	// Size, SectorSize (the logical one) and IOSize (the smallest efficient I/O) are in bytes.
 	Size, SectorSize, IOSize uint64
 }
 
@@ -30,17 +30,10 @@ func Open(path string, write bool) (*File, error) {
 		return nil, err
 	}
 
-	out, err := measure(f)
-	if err != nil {
-		f.Close()
-
-		return nil, err
-	}
-
-	return out, nil
+	return measure(f)
 }
 
-// measure asks the kernel for the sizes of an open device.
+// measure reads the sizes of an open device. It closes the device on an error.
 func measure(f *os.File) (*File, error) {
 	out := &File{File: f}
 
@@ -49,10 +42,12 @@ func measure(f *os.File) (*File, error) {
 	err3 := out.ioctl(unix.BLKGETSIZE64, unsafe.Pointer(&out.Size))
 
 	if err := errors.Join(err1, err2, err3); err != nil {
+		f.Close()
+
 		return nil, fmt.Errorf("size of %s: %w", f.Name(), err)
 	}
 
-	// Go's readers of an int take the kernel's 32 bits.
+	// IoctlGetInt reads the kernel's 32 bits.
 	out.SectorSize, out.IOSize = uint64(uint32(sector)), uint64(uint32(io))
 
 	return out, nil
@@ -67,8 +62,7 @@ func (f *File) ioctl(request uintptr, arg unsafe.Pointer) error {
 	return nil
 }
 
-// AddPartition makes the kernel know a partition of the disk; start and length are in bytes. One that it knows
-// already is a success.
+// AddPartition adds a partition of the disk to the kernel; start and length are in bytes. If the kernel already has it, it is resized.
 func (f *File) AddPartition(number int, start, length uint64) error {
 	err := f.partition(unix.BLKPG_ADD_PARTITION, number, start, length)
 	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EEXIST) {
@@ -82,7 +76,7 @@ func (f *File) AddPartition(number int, start, length uint64) error {
 	return nil
 }
 
-// ResizePartition makes the kernel know the new length of a partition, which may be in use.
+// ResizePartition tells the kernel the new length of a partition, which may be in use.
 func (f *File) ResizePartition(number int, start, length uint64) error {
 	if err := f.partition(unix.BLKPG_RESIZE_PARTITION, number, start, length); err != nil {
 		return fmt.Errorf("resize partition %d of %s: %w", number, f.Name(), err)

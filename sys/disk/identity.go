@@ -3,21 +3,22 @@
 package disk
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
 )
 
-// Identity is what a disk says of itself; what a kind of disk does not say is empty.
+// Identity are the properties of a disk; those that it does not report are empty.
 type Identity struct {
-	// Size in bytes; IOSize and SectorSize likewise.
+	// Size, IOSize and SectorSize are in bytes.
 	Size, IOSize, SectorSize                uint64
 	ReadOnly, Rotational, CDROM             bool
 	Model, Serial, WWID, UUID, Firmware     string
 	Modalias, BusPath, SubSystem, Transport string
 }
 
-// sysfs counts in these, whatever the disk's sectors are.
+// sizeUnit is the unit of sizes in sysfs, whatever the disk's sector size is.
 const sizeUnit = 512
 
 // Identify reads the identity of a disk.
@@ -40,10 +41,10 @@ func Identify(sys, name string) (Identity, error) {
 		Rotational: readText(dir, "queue/rotational") == "1",
 		CDROM:      strings.HasPrefix(name, "sr"),
 		Model:      readText(dir, "device/model"),
-		Serial:     first(readText(dir, "device/serial"), readText(dir, "serial")),
-		WWID:       first(readText(dir, "wwid"), readText(dir, "device/wwid")),
+		Serial:     cmp.Or(readText(dir, "device/serial"), readText(dir, "serial")),
+		WWID:       cmp.Or(readText(dir, "wwid"), readText(dir, "device/wwid")),
 		UUID:       readText(dir, "uuid"),
-		Firmware:   first(readText(dir, "device/firmware_rev"), readText(dir, "device/rev")),
+		Firmware:   cmp.Or(readText(dir, "device/firmware_rev"), readText(dir, "device/rev")),
 		Modalias:   readText(dir, "device/modalias"),
 	}
 
@@ -88,14 +89,4 @@ func transport(name, dir, real string) string {
 	default:
 		return "scsi"
 	}
-}
-
-func first(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-
-	return ""
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package disk lists block devices as sysfs shows them, and tells the kernel of partitions that were made or grown. The
-// kernel reads a partition table again only while no partition of the disk is in use, which on the system's own disk
-// is never; so each changed partition is named to it (BLKPG).
+// Package disk lists block devices from sysfs, and tells the kernel which partitions were created or grown. The kernel reads a
+// partition table again only if no partition of the disk is in use, which is never true of the system disk. So each changed partition
+// is passed to the kernel (BLKPG).
 package disk
 
 import (
@@ -20,21 +20,21 @@ const Sys = "/sys"
 
 // Device is a block device.
 type Device struct {
-	// Name of the kernel: vda, vda1.
+	// Name is the kernel's: vda, vda1.
 	Name         string
 	Path         string
 	Major, Minor int
 	// Parent is the disk of a partition, empty for a disk.
 	Parent string
-	// Partition number from 1, 0 for a disk.
+	// Partition is the partition number from 1, 0 for a disk.
 	Partition int
-	// PartitionName is the label in the partition table, as far as the kernel has it.
+	// PartitionName is the label in the partition table, if the kernel has it.
 	PartitionName string
-	// Secondaries are the devices that a composed one is made of.
+	// Secondaries are the devices that a composed device consists of.
 	Secondaries []string
 }
 
-// Scan lists the block devices that have a size, sorted by name. RAM disks are left out, and layers of containers' images.
+// Scan lists the block devices that have a size, sorted by name, without RAM disks and without layers of container images.
 func Scan(sys string) ([]Device, error) {
 	dir := filepath.Join(sys, "class/block")
 
@@ -50,7 +50,7 @@ func Scan(sys string) ([]Device, error) {
 			continue
 		}
 
-		// It may go at any moment.
+		// It may be removed at any time.
 		d, err := scanOne(dir, e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -68,8 +68,8 @@ func Scan(sys string) ([]Device, error) {
 	return out, nil
 }
 
-// isLayer tells of a device that it is a loop device by which containerd has mounted a layer: it comes and goes with a
-// container, and whoever opens it keeps it from going.
+// isLayer reports whether a device is a loop device by which containerd has mounted a layer. Such a device exists as long as a
+// container; opening it would keep it from being removed.
 func isLayer(dir string) bool {
 	return strings.HasSuffix(readText(dir, "loop/backing_file"), ".erofs") && readText(dir, "loop/autoclear") == "1"
 }
@@ -150,7 +150,7 @@ func readNumber(dir, name string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 }
 
-// Notify asks the kernel to tell every listener that a device has changed: what was written to it is worth a look.
+// Notify makes the kernel send a change event of a device to every listener, after something was written to it.
 func Notify(sys, name string) error {
 	if err := os.WriteFile(filepath.Join(sys, "class/block", name, "uevent"), []byte("change"), 0o200); err != nil {
 		return fmt.Errorf("notify a change of %s: %w", name, err)

@@ -12,8 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/disk"
 )
 
-// tree makes a sysfs with one virtio disk, a partition of it, loop devices (empty, a layer of a
-// container, a disk) and a RAM disk.
+// tree creates a sysfs with one virtio disk, a partition of it, loop devices (empty, a layer of a container, a disk) and a RAM disk.
 func tree(t *testing.T) string {
 	t.Helper()
 

@@ -13,19 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrInUse is a device that the kernel uses: mounted, or part of another device.
+// ErrInUse is the error for a device that the kernel uses: it is mounted, or part of another device.
 var ErrInUse = errors.New("the kernel uses the device: it is mounted, or part of another device")
 
 const (
-	// signatureArea at both ends of a device holds what makes a file system, a volume or a partition table known.
+	// signatureArea is the size of the areas at both ends of a device that have signatures of file systems and partition tables.
 	signatureArea = 1 << 20
-	// zeroStep is how much is made zero between two looks at the context.
+	// zeroStep is how many bytes are zeroed between two checks of the context.
 	zeroStep = 64 << 20
 )
 
-// OpenUnused opens a device for writing that nothing uses, and keeps others from using it meanwhile.
+// OpenUnused opens a device for writing that nothing uses. Others cannot use it while it is open.
 func OpenUnused(path string) (*File, error) {
-	// The exclusive handle is the kernel's own mark of use.
+	// The kernel itself opens devices exclusively to mark them as used.
 	lock, err := os.OpenFile(path, os.O_RDWR|unix.O_EXCL|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EBUSY) {
 		return nil, fmt.Errorf("open %s: %w", path, ErrInUse)
@@ -35,17 +35,10 @@ func OpenUnused(path string) (*File, error) {
 		return nil, err
 	}
 
-	f, err := measure(lock)
-	if err != nil {
-		lock.Close()
-
-		return nil, err
-	}
-
-	return f, nil
+	return measure(lock)
 }
 
-// WipeSignatures makes zero of both ends of a device, so that nobody recognises anything on it.
+// WipeSignatures zeroes both ends of a device, so that no content is recognised on it.
 func (f *File) WipeSignatures() error { return wipeSignatures(f, f.Size, f.Sync) }
 
 func wipeSignatures(w io.WriterAt, size uint64, flush func() error) error {
@@ -64,7 +57,7 @@ func wipeSignatures(w io.WriterAt, size uint64, flush func() error) error {
 	return nil
 }
 
-// Zero makes zero of the whole device; the kernel has the device do it if that can.
+// Zero zeroes the whole device; the device itself does it if it can.
 func (f *File) Zero(ctx context.Context) error {
 	for start := uint64(0); start < f.Size; start += zeroStep {
 		if err := ctx.Err(); err != nil {
@@ -80,16 +73,16 @@ func (f *File) Zero(ctx context.Context) error {
 	return f.Sync()
 }
 
-// ForgetPartitions makes the kernel read the partition table again, of which nothing may be in use.
+// ForgetPartitions makes the kernel read the partition table again. No partition may be in use.
 func (f *File) ForgetPartitions() error {
-	if err := f.ioctl(unix.BLKRRPART, nil); err != nil && !errors.Is(err, unix.EINVAL) { // a device that has no partitions
+	if err := f.ioctl(unix.BLKRRPART, nil); err != nil && !errors.Is(err, unix.EINVAL) { // the device has no partitions
 		return fmt.Errorf("read the partition table of %s again: %w", f.Name(), err)
 	}
 
 	return nil
 }
 
-// DropPartition makes the kernel forget one partition. One that it does not know is a success.
+// DropPartition removes a partition from the kernel. It is not an error if the kernel does not have it.
 func (f *File) DropPartition(number int) error {
 	if err := f.partition(unix.BLKPG_DEL_PARTITION, number, 0, 0); err != nil && !errors.Is(err, unix.ENXIO) {
 		return fmt.Errorf("drop partition %d of %s: %w", number, f.Name(), err)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsname checks names of hosts and domains that come from the network. They end up in files such as
-// /etc/resolv.conf, in which a line break or a space would begin something else.
+// Package dnsname validates names of hosts and domains from the network. They are written to files such as /etc/resolv.conf, in which a
+// line break or a space would begin another setting.
 package dnsname
 
 import "strings"
 
-// maxLength is that of a name in text (RFC 1035, 2.3.4).
+// maxLength is the longest name in text form (RFC 1035, 2.3.4).
 const maxLength = 253
 
-// Trim takes off the zeros, dots and spaces with which some servers end their names.
+// Trim removes the zeros, dots and spaces at the end of the names that some servers send.
 func Trim(s string) string { return strings.TrimRight(s, "\x00. ") }
 
 // Valid reports whether s is a name of letters, digits, hyphens, underscores and dots.

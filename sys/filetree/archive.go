@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// smallFile sizes in bytes are not believed, but read: files of the kernel say 0 or 4096, whatever they have.
+	// smallFile is the size in bytes up to which the reported size is not trusted: kernel files report 0 or 4096, whatever they hold.
 	smallFile = 64 << 10
-	// smallLimit is how much such a file may have.
+	// smallLimit is how much such a file may hold.
 	smallLimit = 4 << 20
-	// padLimit is how much may be missing of a file that shrank while it was read; the archive has zeros instead.
+	// padLimit is by how much a file may shrink while it is read; the archive has zeros instead.
 	padLimit = 16 << 20
-	// maxSkipped are the files that an error of an archive names.
+	// maxSkipped is how many files the error names.
 	maxSkipped = 10
 )
 
-// Skipped are the files that an archive, which is whole otherwise, does not have, or has only in part.
+// Skipped is the error of an archive that lacks some files, or has only a part of them; the rest is complete.
 type Skipped struct {
 	Errs  []error
 	Count int
@@ -65,8 +65,8 @@ func (s *Skipped) add(err error) {
 	}
 }
 
-// Archive writes a file or a tree as a tar archive, with names relative to the root. Sockets are left out. After a Skipped
-// error the archive is complete but for the files that the error names; after any other it is broken off.
+// Archive writes a file or a tree as a tar archive, with names relative to the root. Sockets are left out. After a Skipped error the
+// archive is complete except for the files that the error names; after any other error it is not.
 func Archive(ctx context.Context, root string, w io.Writer) error {
 	a := &archiver{ctx: ctx, tar: tar.NewWriter(w)}
 
@@ -86,7 +86,7 @@ func Archive(ctx context.Context, root string, w io.Writer) error {
 }
 
 type archiver struct {
-	ctx     context.Context // the archive's
+	ctx     context.Context // of the archive
 	tar     *tar.Writer
 	skipped Skipped
 }
@@ -94,7 +94,7 @@ type archiver struct {
 func (a *archiver) add(e Entry) error {
 	switch {
 	case errors.Is(e.Err, fs.ErrNotExist):
-		return nil // it was removed since
+		return nil // it was removed
 	case e.Err != nil:
 		a.skipped.add(e.Err)
 
@@ -153,7 +153,7 @@ func (a *archiver) addFile(e Entry, header *tar.Header) error {
 	}
 
 	if len(b) > smallLimit {
-		a.skipped.add(fmt.Errorf("%s: it has more than the %d bytes that it says; the archive has only %d", e.Path, header.Size, smallLimit))
+		a.skipped.add(fmt.Errorf("%s: it is longer than the %d bytes that it reports; the archive has only %d", e.Path, header.Size, smallLimit))
 
 		b = b[:smallLimit]
 	}
@@ -169,7 +169,7 @@ func (a *archiver) addFile(e Entry, header *tar.Header) error {
 	return err
 }
 
-// addLarge copies as much as the header says. What is missing in the end becomes zeros, as far as that is bearable.
+// addLarge copies as much as the header says. If the file is shorter, zeros fill the rest, up to padLimit.
 func (a *archiver) addLarge(path string, header *tar.Header, content io.Reader) error {
 	if err := a.tar.WriteHeader(header); err != nil {
 		return err
@@ -200,8 +200,8 @@ func (a *archiver) addLarge(path string, header *tar.Header, content io.Reader) 
 	return err
 }
 
-// skip notes a file that the archive will not have. One that is gone need not be noted, nor one of the kernel's in a tree:
-// some are only for writing, and some cannot be read just now.
+// skip records a file that the archive will not have. A file that was removed is not recorded, nor is a kernel file in a tree: some
+// are write-only, and some cannot be read at the moment.
 func (a *archiver) skip(e Entry, err error) error {
 	if a.ctx.Err() != nil {
 		return a.ctx.Err()

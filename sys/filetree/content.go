@@ -17,28 +17,27 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// ErrNotRegular is a file whose content is none: a folder, a device, a FIFO, a socket.
-var ErrNotRegular = errors.New("it is no regular file")
+// ErrNotRegular is the error for a folder, a device, a FIFO or a socket.
+var ErrNotRegular = errors.New("not a regular file")
 
-// chunk of a content that is read at a time, and ahead. With more than 32 KiB, gRPC takes a mebibyte for each message on
-// its way.
+// chunk is how much is read at a time, and ahead. Above 32 KiB gRPC allocates a mebibyte for each pending message.
 const chunk = 31 << 10
 
-// Content of a regular file. A file of the kernel that would have the reader wait for more (its log, say) ends there.
+// Content is the content of a regular file. A kernel file that would make the reader wait for more, such as its log, ends there.
 type Content struct {
 	// Info as it was when the file was opened.
 	Info fs.FileInfo
 
-	ctx    context.Context // the reader's
+	ctx    context.Context // of the reader
 	cancel context.CancelFunc
 	chunks chan []byte
 	rest   []byte
-	err    error // why chunks was closed
+	err    error // the reason why chunks was closed
 }
 
 // Open opens a regular file for reading. The last part of the path may be a symbolic link only if follow is set.
 //
-// The kernel is asked by a goroutine of the content's own: where it does not answer, only that waits.
+// The Content has a goroutine for its system calls: only that goroutine waits when the kernel does not answer.
 func Open(ctx context.Context, path string, follow bool) (*Content, error) {
 	c := &Content{chunks: make(chan []byte)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -85,17 +84,17 @@ func Open(ctx context.Context, path string, follow bool) (*Content, error) {
 }
 
 func (c *Content) open(path string, follow bool) (*os.File, error) {
-	if err := questions.enter(c.ctx); err != nil {
+	if err := calls.enter(c.ctx); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer questions.leave()
+	defer calls.leave()
 
 	stat, flags := os.Lstat, unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW
 	if follow {
 		stat, flags = os.Stat, unix.O_NONBLOCK|unix.O_NOCTTY
 	}
 
-	// Already to open a device may do something.
+	// Opening a device may have an effect.
 	info, err := stat(path)
 	if err != nil {
 		return nil, err
@@ -126,13 +125,13 @@ func (c *Content) open(path string, follow bool) (*os.File, error) {
 
 func notRegular(info fs.FileInfo) error {
 	if info.IsDir() {
-		return fmt.Errorf("%w but a directory", ErrNotRegular)
+		return fmt.Errorf("%w: it is a directory", ErrNotRegular)
 	}
 
-	return fmt.Errorf("%w (its mode is %s)", ErrNotRegular, info.Mode())
+	return fmt.Errorf("%w: its mode is %s", ErrNotRegular, info.Mode())
 }
 
-// read sends the content, chunk by chunk. It reads past Go's poller, which would wait where the kernel says "later".
+// read sends the content, chunk by chunk. It bypasses Go's poller, which would wait on EAGAIN.
 func (c *Content) read(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -140,20 +139,20 @@ func (c *Content) read(f *os.File) error {
 	}
 
 	for {
-		if err := questions.enter(c.ctx); err != nil {
+		if err := calls.enter(c.ctx); err != nil {
 			return &fs.PathError{Op: "read", Path: f.Name(), Err: err}
 		}
 
 		buf, n := make([]byte, chunk), 0
 
-		// The file's own Fd would make it block.
+		// File.Fd would make the file blocking.
 		outer := raw.Read(func(fd uintptr) bool {
 			n, err = unix.Read(int(fd), buf)
 
 			return true
 		})
 
-		questions.leave()
+		calls.leave()
 
 		switch {
 		case outer != nil:
@@ -174,7 +173,7 @@ func (c *Content) read(f *os.File) error {
 	}
 }
 
-// Next returns the next bytes, which are the caller's from then on; io.EOF after the last.
+// Next returns the next bytes, which the caller owns; io.EOF after the last.
 func (c *Content) Next() ([]byte, error) {
 	if b := c.rest; len(b) > 0 {
 		c.rest = nil
@@ -211,7 +210,7 @@ func (c *Content) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the reading. It does not wait for the kernel.
+// Close ends the read. It does not wait for the kernel.
 func (c *Content) Close() error {
 	c.cancel()
 

@@ -2,9 +2,8 @@
 
 //go:build linux
 
-// Package filetree looks at files for somebody who is elsewhere: it walks trees and reads contents, of which any may
-// change, go, or be no file at all meanwhile. Nothing here waits for a FIFO, a device, or the kernel's log. Where a
-// file system does not answer, as its server is gone, Open, its Content and Statfs end with their context all the same; a
-// walk ends when the answer to its one question is there, and few may wait like that at once (see gate.go). Symbolic links
-// are followed at the start of a walk and nowhere below.
+// Package filetree reads files for a remote user: it walks trees and reads contents. A file may change or be removed at any time,
+// or may not be a regular file. Nothing here waits for a FIFO, a device, or the kernel's log. When a file system does not answer,
+// because its server is down, Open, its Content and Statfs still end with their context; a walk ends when its current system call
+// returns, and only a few may wait at once (see gate.go). A walk follows symbolic links at its root and nowhere below.
 package filetree

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// plant makes a tree: names that end in a slash are folders, NAME->TARGET a symbolic link, NAME| a FIFO.
+// plant creates a tree: names that end in a slash are folders, NAME->TARGET a symbolic link, NAME| a FIFO.
 func plant(t *testing.T, files ...string) string {
 	t.Helper()
 
@@ -130,7 +130,7 @@ func TestUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A file that says to be large and has nothing.
+	// A file that reports a large size and is empty.
 	if err := os.Truncate(root+"/a/b/two", 1<<40); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// The kernel's log has its reader wait for the next message.
+// The kernel's log makes its reader wait for the next message.
 func TestOpenDoesNotWait(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

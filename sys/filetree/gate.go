@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrBusy is too many questions at once that file systems do not answer.
-var ErrBusy = errors.New("too many file systems that do not answer are being waited for; unmount those whose server is gone")
+// ErrBusy means that too many system calls wait for file systems that do not answer.
+var ErrBusy = errors.New("too many file systems do not answer: unmount those whose server is down")
 
-// A question to a file system whose server is gone holds a thread for as long as that lasts, whatever its caller does
-// meanwhile; and a program with too many threads is ended. So few may ask at once.
-var questions = make(gate, 256)
+// calls limits the system calls that run at once. One to a file system whose server is down holds a thread until the server is
+// back, and the Go runtime ends a program with too many threads.
+var calls = make(gate, 256)
 
-// patience is how long a question waits for its turn.
+// patience is how long a call waits for its turn.
 const patience = 5 * time.Second
 
 type gate chan struct{}
@@ -45,14 +45,14 @@ func (g gate) enter(ctx context.Context) error {
 
 func (g gate) leave() { <-g }
 
-// ask has one question answered.
-func ask[T any](ctx context.Context, path string, question func() (T, error)) (T, error) {
-	if err := questions.enter(ctx); err != nil {
+// ask makes one system call.
+func ask[T any](ctx context.Context, path string, call func() (T, error)) (T, error) {
+	if err := calls.enter(ctx); err != nil {
 		var none T
 
-		return none, &fs.PathError{Op: "ask for", Path: path, Err: err}
+		return none, &fs.PathError{Op: "access", Path: path, Err: err}
 	}
-	defer questions.leave()
+	defer calls.leave()
 
-	return question()
+	return call()
 }

@@ -30,7 +30,7 @@ func TestGate(t *testing.T) {
 		defer cancel()
 
 		if err := g.enter(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("full, for somebody who does not wait: got %v", err)
+			t.Errorf("full, for a caller that does not wait: got %v", err)
 		}
 
 		time.AfterFunc(time.Second, g.leave)
@@ -41,7 +41,7 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// Whatever is asked, everybody has left in the end.
+// Whatever the calls do, every caller has left at the end.
 func TestGatesAreLeft(t *testing.T) {
 	root := t.TempDir()
 
@@ -58,9 +58,9 @@ func TestGatesAreLeft(t *testing.T) {
 		Walk(t.Context(), path, 1, func(Entry) error { return errors.New("") })
 	}
 
-	for deadline := time.Now().Add(time.Minute); len(questions) > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(calls) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("there are still %d questions", len(questions))
+			t.Fatalf("%d calls still wait", len(calls))
 		}
 	}
 }

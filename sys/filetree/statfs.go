@@ -15,14 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// ErrNoAnswer is a file system that does not say in time how full it is.
+// ErrNoAnswer means that a file system did not report its usage in time.
 var ErrNoAnswer = errors.New("the file system does not answer")
 
 const statfsTimeout = 2 * time.Second
 
-// Statfs tells how full a file system is.
+// Statfs returns the usage of a file system.
 func Statfs(ctx context.Context, path string) (*unix.Statfs_t, error) {
-	if err := questions.enter(ctx); err != nil {
+	if err := calls.enter(ctx); err != nil {
 		return nil, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
 
@@ -32,7 +32,7 @@ func Statfs(ctx context.Context, path string) (*unix.Statfs_t, error) {
 	st := &unix.Statfs_t{}
 
 	done := guard.Go(func() error {
-		defer questions.leave()
+		defer calls.leave()
 
 		return unix.Statfs(path, st)
 	})

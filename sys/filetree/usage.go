@@ -10,15 +10,14 @@ import (
 	"syscall"
 )
 
-// blockSize that the kernel counts in, whatever that of the file system is.
+// blockSize is the kernel's unit of st_blocks, whatever the block size of the file system is.
 const blockSize = 512
 
-// maxLinks that are remembered of files with several names; beyond, each name counts.
+// maxLinks is how many files with several names are remembered; beyond that each name counts.
 const maxLinks = 1 << 20
 
-// Usage walks a tree and calls fn for each file with the bytes of disk that it takes, and for each folder, after what is
-// in it, with the sum. A file with several names counts once. An Entry with an Err has a size, too: that of the folder
-// itself or zero.
+// Usage walks a tree and calls fn for each file with its size on disk in bytes, and for each folder, after its contents, with the
+// sum. A file with several names counts once. An Entry with an Err has a size too: that of the folder itself, or zero.
 func Usage(ctx context.Context, root string, fn func(e Entry, size int64) error) error {
 	u := &usage{fn: fn, seen: map[inode]struct{}{}}
 
@@ -31,7 +30,7 @@ func Usage(ctx context.Context, root string, fn func(e Entry, size int64) error)
 
 type usage struct {
 	fn   func(Entry, int64) error
-	open []sum // the folders that the walk is in, the root first
+	open []sum // the folders from the root to the current one
 	seen map[inode]struct{}
 }
 
@@ -67,7 +66,7 @@ func (u *usage) add(e Entry) error {
 	return u.fn(e, size)
 }
 
-// leave finishes the folders that are as deep, or deeper.
+// leave finishes the folders at this depth and below.
 func (u *usage) leave(depth int) error {
 	for n := len(u.open); n > depth; n-- {
 		done := u.open[n-1]
@@ -92,7 +91,7 @@ func (u *usage) size(info fs.FileInfo) int64 {
 	}
 
 	if st.Nlink > 1 && !info.IsDir() {
-		id := inode{uint64(st.Dev), st.Ino} // its type is the architecture's
+		id := inode{uint64(st.Dev), st.Ino} // the type of Dev differs by architecture
 
 		if _, again := u.seen[id]; again {
 			return 0

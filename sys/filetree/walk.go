@@ -17,29 +17,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unlimited depth of a walk.
+// Unlimited is the depth of a walk without a limit.
 const Unlimited = -1
 
-// batch of names that are read and sorted at a time; a folder has fewer, as a rule.
+// batch is how many names are read and sorted at a time; most folders have fewer.
 const batch = 1 << 14
 
 // Entry is one file of a walk.
 type Entry struct {
-	// Path from the root of the file system, as the walk came by it.
+	// Path is that from the root of the file system, as the walk reached it.
 	Path string
-	// Relative to where the walk began: "." for a folder there, the name for anything else.
+	// Relative is the path from the root of the walk: "." for a folder, the name for any other file.
 	Relative string
-	// Depth below where the walk began.
+	// Depth is the number of folders below the root of the walk.
 	Depth int
-	// Info is that of a symbolic link itself. It is nil with an Err.
+	// Info is that of the file; of a symbolic link it is that of the link itself. It is nil with an Err.
 	Info fs.FileInfo
-	// Err says why the file, or what is in the folder, cannot be shown. A folder that can be looked at, but not into, comes
-	// twice.
+	// Err is why the file, or the contents of the folder, cannot be read. A folder that has an Info but cannot be opened is
+	// visited twice.
 	Err error
 }
 
-// Walk calls fn for the file and, down to a depth, all that is below it, folders before what is in them. An error of the
-// root is the walk's; one further down is an Entry. An error of fn ends the walk.
+// Walk calls fn for the file and, down to a depth, for all files below it; folders come before their contents. An error of the root
+// ends the walk; an error further down is an Entry. An error of fn ends the walk.
 func Walk(ctx context.Context, root string, depth int, fn func(Entry) error) error {
 	info, err := ask(ctx, root, func() (fs.FileInfo, error) { return os.Stat(root) })
 	if err != nil {
@@ -57,7 +57,7 @@ func Walk(ctx context.Context, root string, depth int, fn func(Entry) error) err
 }
 
 type walker struct {
-	ctx   context.Context // the walk's
+	ctx   context.Context // of the walk
 	depth int
 	fn    func(Entry) error
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's limits of the list of names, and of a value.
+// maxXattr is the kernel's limit for the list of names and for a value, in bytes.
 const maxXattr = 64 << 10
 
 // Xattr is an extended attribute.

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// TestNoEventsOfTheFolder watches a folder as the kubelet does its static pods: what is written is an event of a file, and never
-// one of the folder itself.
+// TestNoEventsOfTheFolder watches a folder as the kubelet watches its static pods: a write is an event of a file, and never of the folder
+// itself.
 func TestNoEventsOfTheFolder(t *testing.T) {
 	root := t.TempDir()
 	want := folder.Folder{Path: "/pods", UID: os.Getuid(), Files: map[string]folder.File{"a.json": folder.Private([]byte("{}"))}}
@@ -40,7 +40,7 @@ func TestNoEventsOfTheFolder(t *testing.T) {
 		}
 	}
 
-	// An event has 16 bytes, the last four of which are the length of the name: none is the folder itself.
+	// An event has 16 bytes; the last four are the length of the name, which is zero for the folder itself.
 	events := make([]byte, 4096)
 
 	n, err := unix.Read(fd, events)

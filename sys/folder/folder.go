@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package folder keeps a folder of small files exactly as wanted: keys, certificates, configuration files of a program
-// that runs as its own user. A file is replaced whole, by rename; what is not wanted is removed.
+// Package folder keeps a folder of small files in the wanted state: keys, certificates and configuration files of a program that
+// runs as its own user. A file is replaced by rename; a file that is not wanted is removed.
 package folder
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/durable"
 )
 
-// Folder is a folder as it is wanted; files that are not listed are removed.
+// Folder is the wanted state of a folder; files that are not listed are removed.
 type Folder struct {
 	Path string
 	UID  int
@@ -33,13 +33,13 @@ type File struct {
 	Mode     fs.FileMode
 }
 
-// Private is a file that only its owner reads.
+// Private is a file that only its owner can read.
 func Private(contents []byte) File { return File{Contents: contents, Mode: 0o400} }
 
-// Public is a file that everybody who reaches the folder reads.
+// Public is a file that every user with access to the folder can read.
 func Public(contents []byte) File { return File{Contents: contents, Mode: 0o444} }
 
-// Digest is a short fingerprint of folders: the same contents give the same one, on every node and boot.
+// Digest returns a short fingerprint of folders. It depends only on their contents, not on the node or the boot.
 func Digest(folders []Folder) string {
 	h := sha256.New()
 
@@ -54,7 +54,7 @@ func Digest(folders []Folder) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// Write brings a folder on disk in line: missing and differing files are replaced whole, others removed. Below root,
+// Write makes a folder on disk match: it replaces files that are missing or differ, and removes others. The folder is below root,
 // which is "/" outside of tests. Ownership is set only when running as root.
 func Write(root string, folder Folder) error {
 	if err := Add(root, folder); err != nil {
@@ -81,7 +81,7 @@ func Write(root string, folder Folder) error {
 	return nil
 }
 
-// Add writes the files of a folder that others may put files in too: nothing is removed.
+// Add writes the files of a folder and removes nothing: other programs have files there too.
 func Add(root string, folder Folder) error {
 	dir := filepath.Join(root, folder.Path)
 
@@ -108,7 +108,7 @@ func writeFile(path string, file File, uid int) error {
 		return protect(path, file.Mode, uid)
 	}
 
-	// All is made again at each boot, from resources.
+	// All files are written again at each boot, from resources.
 	return durable.Files{Volatile: true}.Replace(path, file.Mode, func(f *os.File) error {
 		if _, err := f.Write(file.Contents); err != nil {
 			return err
@@ -118,8 +118,8 @@ func writeFile(path string, file File, uid int) error {
 	})
 }
 
-// protect sets the mode and the owner, if they are others. Even the same ones set again are an event for who watches the folder,
-// and the kubelet stops looking at its static pods for a while when it has one of the folder itself.
+// protect sets the mode and the owner if they differ. Setting equal ones is an event for programs that watch the folder, and an event
+// of the folder itself makes the kubelet ignore its static pods for a while.
 func protect(path string, mode fs.FileMode, uid int) error {
 	info, err := os.Stat(path)
 	if err != nil {

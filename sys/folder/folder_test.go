@@ -16,7 +16,7 @@ func TestWrite(t *testing.T) {
 		"a.key": folder.Private([]byte("one")), "a.crt": folder.Public([]byte("two")),
 	}}
 
-	for range 2 { // the second time over what is there
+	for range 2 { // the second time the files exist
 		if err := folder.Write(root, want); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestWrite(t *testing.T) {
 	}
 
 	if _, err := os.Stat(filepath.Join(dir, "a.crt")); !os.IsNotExist(err) {
-		t.Errorf("a file that is not wanted: got %v, want it gone", err)
+		t.Errorf("a file that is not wanted: got %v, want it removed", err)
 	}
 
 	if after := folder.Digest([]folder.Folder{want}); after == before {

@@ -58,7 +58,7 @@ func image(t *testing.T, size int64) *os.File {
 	return f
 }
 
-// What is written verifies with the tools that everybody uses.
+// Common tools verify what is written.
 func TestOtherToolsAgree(t *testing.T) {
 	f := image(t, 64*mib)
 	table := newTable(t, 64*mib)
@@ -321,7 +321,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 
-		// What was read can be written and is the same afterwards.
+		// A table that was read can be written, and is the same afterwards.
 		d := &cutDevice{data: disk, power: size}
 		if err := got.Write(d); err != nil {
 			t.Fatal(err)

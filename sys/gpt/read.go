@@ -21,15 +21,15 @@ const (
 	headerSize = 92
 	entrySize  = 128
 	entryCount = 128
-	// maxEntries bounds what is read of a foreign table.
+	// maxEntries is the most entries that are read of a table.
 	maxEntries = 1024
 )
 
-// ErrNoTable is a disk without any copy of a table.
+// ErrNoTable is the error for a disk without any copy of a table.
 var ErrNoTable = errors.New("no GUID partition table")
 
-// Read reads the table of a disk of size bytes. ErrNoTable when neither copy has the signature; another
-// error when both are damaged.
+// Read reads the table of a disk with a size in bytes. It returns ErrNoTable if neither copy has the signature, and another error if both
+// are damaged.
 func Read(r io.ReaderAt, size, sectorSize uint64) (*Table, error) {
 	t := &Table{SectorSize: sectorSize, Sectors: size / max(sectorSize, 1)}
 	if err := t.check(); err != nil {
@@ -69,7 +69,7 @@ func Read(r io.ReaderAt, size, sectorSize uint64) (*Table, error) {
 	return nil, fmt.Errorf("partition table: primary copy: %w; backup copy: %w", err1, err2)
 }
 
-// headerCopy is what one copy says.
+// headerCopy is the content of one copy.
 type headerCopy struct {
 	id        GUID
 	alternate uint64

@@ -3,19 +3,22 @@
 package gpt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf16"
+
+	"github.com/google/uuid"
 )
 
-// Alignment of partitions that Add makes, in bytes: what every disk and every tool is content with.
+// Alignment is that of the partitions that Add creates, in bytes: it suits every disk and every tool.
 const Alignment = 1 << 20
 
-// MaxLabel is the longest partition label, in UTF-16 units.
+// MaxLabel is the length of the longest partition label, in UTF-16 units.
 const MaxLabel = 36
 
-// Partition is one used entry. Sectors are inclusive.
+// Partition is a used entry. First and Last are inclusive.
 type Partition struct {
 	// Number from 1: the index of the entry.
 	Number int
@@ -28,44 +31,43 @@ type Partition struct {
 	Attributes uint64
 }
 
-// Sectors is the length.
+// Sectors returns the number of sectors.
 func (p Partition) Sectors() uint64 { return p.Last - p.First + 1 }
 
 // Table is the partitioning of one disk.
 type Table struct {
 	ID         GUID
 	SectorSize uint64
-	// Sectors of the disk, all of them.
+	// Sectors is the number of sectors of the disk.
 	Sectors uint64
-	// Partitions by number.
+	// Partitions are in the order of their entries.
 	Partitions []Partition
-	// Repair says what was found wrong with the copies on disk while one could still be read, empty for
-	// nothing. A Write repairs it.
+	// Repair is what is wrong with one of the copies on disk, or empty. Write repairs it.
 	Repair string
 }
 
 // Errors of planning.
 var (
-	// ErrNoSpace is a partition larger than any gap.
+	// ErrNoSpace is the error for a partition that is larger than any gap.
 	ErrNoSpace = errors.New("not enough free space on the disk")
-	// ErrNotFound is a partition number without an entry.
+	// ErrNotFound is the error for a partition number without an entry.
 	ErrNotFound = errors.New("no such partition")
 )
 
 // New returns an empty table for a disk of the size in bytes.
 func New(size, sectorSize uint64) (*Table, error) {
-	t := &Table{ID: NewGUID(), SectorSize: sectorSize, Sectors: size / max(sectorSize, 1)}
+	t := &Table{ID: uuid.New(), SectorSize: sectorSize, Sectors: size / max(sectorSize, 1)}
 
 	return t, t.check()
 }
 
-// entrySectors is the length of one copy of the entries.
+// entrySectors returns the number of sectors of one copy of the entries.
 func (t *Table) entrySectors() uint64 { return entryCount * entrySize / t.SectorSize }
 
-// FirstUsable sector for partitions.
+// FirstUsable returns the first sector for partitions.
 func (t *Table) FirstUsable() uint64 { return 2 + t.entrySectors() }
 
-// LastUsable sector for partitions.
+// LastUsable returns the last sector for partitions.
 func (t *Table) LastUsable() uint64 { return t.Sectors - 2 - t.entrySectors() }
 
 // Find returns the partition with a label.
@@ -84,13 +86,7 @@ type Extent struct{ First, Last uint64 }
 // Free returns the gaps between partitions, aligned at their start, in disk order.
 func (t *Table) Free() []Extent {
 	used := slices.Clone(t.Partitions)
-	slices.SortFunc(used, func(a, b Partition) int {
-		if a.First < b.First {
-			return -1
-		}
-
-		return 1
-	})
+	slices.SortFunc(used, func(a, b Partition) int { return cmp.Compare(a.First, b.First) })
 
 	var gaps []Extent
 
@@ -114,8 +110,8 @@ func (t *Table) align(sector uint64) uint64 {
 	return (sector + n - 1) / n * n
 }
 
-// Add makes a partition at the start of the first gap that has at least minSize bytes, up to maxSize bytes
-// of it (0 is all of it), and gives it a number. ID is drawn when it is zero.
+// Add adds a partition at the start of the first gap of at least minSize bytes, with up to maxSize bytes of it (0 is all), and sets its
+// number. A zero ID is replaced by a random one.
 func (t *Table) Add(p Partition, minSize, maxSize uint64) (Partition, error) {
 	for _, gap := range t.Free() {
 		length := gap.Last - gap.First + 1
@@ -128,8 +124,8 @@ func (t *Table) Add(p Partition, minSize, maxSize uint64) (Partition, error) {
 		}
 
 		p.First, p.Last, p.Number = gap.First, gap.First+length-1, t.freeNumber()
-		if p.ID.IsZero() {
-			p.ID = NewGUID()
+		if p.ID == uuid.Nil {
+			p.ID = uuid.New()
 		}
 
 		next := *t
@@ -155,8 +151,8 @@ func (t *Table) freeNumber() int {
 	}
 }
 
-// Grow extends a partition over the free space behind it, up to maxSize bytes (0 is all), and returns it.
-// One that has nothing behind it, or less than the alignment, stays as it is.
+// Grow extends a partition over the free space after it, up to maxSize bytes (0 is all), and returns it. If there is less free space than
+// the alignment, it is not changed.
 func (t *Table) Grow(number int, maxSize uint64) (p Partition, grown bool, err error) {
 	i := slices.IndexFunc(t.Partitions, func(p Partition) bool { return p.Number == number })
 	if i < 0 {
@@ -198,7 +194,7 @@ func (t *Table) Delete(number int) error {
 	return nil
 }
 
-// check is what must hold of every table, read or planned.
+// check returns an error if a table, read or planned, is not valid.
 func (t *Table) check() error {
 	if t.SectorSize != 512 && t.SectorSize != 4096 {
 		return fmt.Errorf("partition table: sector size %d is not supported (want 512 or 4096)", t.SectorSize)
@@ -212,7 +208,7 @@ func (t *Table) check() error {
 		switch {
 		case p.Number < 1 || p.Number > entryCount:
 			return fmt.Errorf("partition %d: number is not within 1 and %d", p.Number, entryCount)
-		case p.Type.IsZero():
+		case p.Type == uuid.Nil:
 			return fmt.Errorf("partition %d: has no type", p.Number)
 		case len(utf16.Encode([]rune(p.Label))) > MaxLabel:
 			return fmt.Errorf("partition %d: label %q is longer than %d characters", p.Number, p.Label, MaxLabel)

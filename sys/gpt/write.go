@@ -17,9 +17,8 @@ type Device interface {
 	Sync() error
 }
 
-// Write puts the table down: backup, flush, primary, flush. The protective MBR goes with the primary; boot
-// code in sector 0 is kept only as far as the writer's medium has it, so a disk with a BIOS boot loader must
-// get that after its table.
+// Write writes the table: backup, flush, primary, flush. The protective MBR is written with the primary; boot code in sector 0 is not
+// changed.
 func (t *Table) Write(d Device) error {
 	if err := t.check(); err != nil {
 		return err
@@ -63,8 +62,8 @@ func (t *Table) Write(d Device) error {
 }
 
 func (p Partition) encode(e []byte) {
-	p.Type.put(e)
-	p.ID.put(e[16:])
+	put(e, p.Type)
+	put(e[16:], p.ID)
 	binary.LittleEndian.PutUint64(e[32:], p.First)
 	binary.LittleEndian.PutUint64(e[40:], p.Last)
 	binary.LittleEndian.PutUint64(e[48:], p.Attributes)
@@ -85,7 +84,7 @@ func (t *Table) header(self, other, entriesSector uint64, entries []byte) []byte
 	le.PutUint64(h[32:], other)
 	le.PutUint64(h[40:], t.FirstUsable())
 	le.PutUint64(h[48:], t.LastUsable())
-	t.ID.put(h[56:])
+	put(h[56:], t.ID)
 	le.PutUint64(h[72:], entriesSector)
 	le.PutUint32(h[80:], entryCount)
 	le.PutUint32(h[84:], entrySize)
@@ -98,7 +97,7 @@ func (t *Table) header(self, other, entriesSector uint64, entries []byte) []byte
 // mbrPartitions is the offset of the four partition entries in sector 0.
 const mbrPartitions = 446
 
-// protectiveMBR is one entry of type EE over the whole disk, so that old tools take it for full.
+// protectiveMBR returns one entry of type EE over the whole disk, so that old tools treat the disk as full.
 func (t *Table) protectiveMBR() []byte {
 	b := make([]byte, 512-mbrPartitions)
 

@@ -2,14 +2,14 @@
 
 //go:build linux
 
-// Package heldport holds a TCP port of the loopback for as long as process 1 runs, whether or not anybody listens on it.
+// Package heldport holds a TCP port of the loopback while process 1 runs, whether or not there is a listener.
 //
-// A pod on the host's network may bind each port that is free, also as an unprivileged user, and then answers in the place of the
-// service that the port belongs to: the image cache, which says what an image is, or KubePrism. So the port is bound before any pod runs and is
-// never given up; what comes and goes is the listener. Without one the kernel refuses connections, which clients handle best.
+// A pod on the host's network can bind any free port, even as an unprivileged user, and answer instead of the service that owns the
+// port: the image cache, which decides what an image is, or KubePrism. So the port is bound before any pod runs and is never
+// released; only the listener is closed and opened. Without a listener the kernel refuses connections, which clients handle best.
 //
-// What was rejected: SO_REUSEADDR, which lets any user share a bound port on which nobody listens; a socket without options, which
-// cannot listen again while connections of before exist; a firewall rule, which does not keep the owner from losing the port.
+// Rejected: SO_REUSEADDR, which lets any user share a bound port that has no listener; a socket without options, which cannot listen
+// again while earlier connections exist; a firewall rule, which does not prevent the owner from losing the port.
 package heldport
 
 import (
@@ -22,16 +22,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// backlog of connections that wait to be accepted, as net has it; the kernel lowers it to net.core.somaxconn.
+// backlog is the number of connections that wait to be accepted, as in net; the kernel lowers it to net.core.somaxconn.
 const backlog = 4096
 
-// Port is a port that is held.
+// Port is a held port.
 type Port struct {
 	address string
 	socket  *os.File
 }
 
-// Hold binds an address of IPv4. Connections to it are refused until Listen.
+// Hold binds an IPv4 address. The kernel refuses connections until Listen.
 func Hold(ctx context.Context, address string) (*Port, error) {
 	addr, err := net.ResolveTCPAddr("tcp4", address)
 	if err != nil {
@@ -39,7 +39,7 @@ func Hold(ctx context.Context, address string) (*Port, error) {
 	}
 
 	if addr.Port == 0 {
-		return nil, fmt.Errorf("hold %s: a port that the kernel chooses is lost with its listener", address)
+		return nil, fmt.Errorf("hold %s: port 0 cannot be held: give a number", address)
 	}
 
 	socket, err := bind(addr)
@@ -48,7 +48,7 @@ func Hold(ctx context.Context, address string) (*Port, error) {
 	}
 
 	if ctx.Err() != nil {
-		socket.Close() // nobody holds it yet
+		socket.Close()
 
 		return nil, ctx.Err()
 	}
@@ -62,8 +62,8 @@ func bind(addr *net.TCPAddr) (*os.File, error) {
 		return nil, os.NewSyscallError("socket", err)
 	}
 
-	// What is left of connections of before does not count as somebody else. The kernel lets sockets of the same user alone share
-	// the port by this, and none of another user.
+	// Earlier connections must not prevent the bind. With this option the kernel lets sockets of the same user share the port, and no
+	// other user's.
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
 		unix.Close(fd)
 
@@ -82,7 +82,7 @@ func bind(addr *net.TCPAddr) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "held port "+addr.String()), nil
 }
 
-// Listen accepts connections until the listener is closed; those that nobody has accepted by then are reset. The port stays held.
+// Listen accepts connections until the listener is closed; connections that are not accepted by then are reset. The port stays held.
 // There is one listener at a time.
 func (p *Port) Listen() (net.Listener, error) {
 	var err error
@@ -105,10 +105,10 @@ func (p *Port) Listen() (net.Listener, error) {
 	return &listener{Listener: l, port: p}, nil
 }
 
-// Close gives the port up.
+// Close releases the port.
 func (p *Port) Close() error { return p.socket.Close() }
 
-// refuse has the kernel refuse connections. The socket stays bound until it is closed.
+// refuse makes the kernel refuse connections. The socket stays bound until it is closed.
 func (p *Port) refuse() {
 	p.control(func(fd int) { _ = unix.Shutdown(fd, unix.SHUT_RD) })
 }

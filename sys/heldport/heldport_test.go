@@ -20,12 +20,12 @@ import (
 
 func init() { stranger.Main() }
 
-// refusesStrangers holds that user 65534 cannot take the port.
+// refusesStrangers checks that user 65534 cannot bind the port.
 func refusesStrangers(t *testing.T, port int, state string) {
 	t.Helper()
 
 	if os.Geteuid() != 0 {
-		return // another user's process takes root
+		return // a process of another user requires root
 	}
 
 	if got := stranger.Run(t, "", stranger.Task{Ports: []int{port}, Patience: 20 * time.Millisecond}); len(got.Taken) > 0 {
@@ -48,7 +48,7 @@ func refused(address string) error {
 	return nil
 }
 
-// TestPort holds that a port refuses connections and is nobody else's while no listener is open, also with connections that were
+// TestPort holds that a port refuses connections and cannot be bound by others while no listener is open, also with connections that were
 // open before, and that listeners may follow on each other.
 func TestPort(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,13 +139,13 @@ func TestPort(t *testing.T) {
 		_ = waiting.SetReadDeadline(time.Now().Add(time.Second))
 
 		if _, err := waiting.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("round %d: the connection that nobody accepted is open", round)
+			t.Errorf("round %d: the connection that was not accepted is open", round)
 		}
 
 		_ = waiting.Close()
 	}
 
-	// The server's side goes first, so that the port is the one whose connections linger.
+	// The server's side is closed first, so that its connections linger.
 	for i := range both {
 		_ = both[len(both)-1-i].Close()
 	}
@@ -174,7 +174,7 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// TestTaken holds that a port which somebody listens on is not held.
+// TestTaken holds that a port with another listener is not held.
 func TestTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

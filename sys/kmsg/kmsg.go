@@ -33,7 +33,7 @@ var facilities = [...]string{
 	"kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
 }
 
-// Parse decodes one record as read from the device. The kernel logs its command line: secrets in it are left out.
+// Parse decodes one record as read from the device. It removes secrets: the kernel logs its command line.
 func Parse(record []byte) (Message, error) {
 	head, text, ok := bytes.Cut(record, []byte(";"))
 	if !ok {
@@ -42,25 +42,23 @@ func Parse(record []byte) (Message, error) {
 
 	fields := strings.Split(string(head), ",")
 	if len(fields) < 3 {
-		return Message{}, fmt.Errorf("kmsg record %.40q: %d fields in the prefix, expected priority, sequence and time", record, len(fields))
+		return Message{}, fmt.Errorf("kmsg record %.40q: %d fields in the prefix, want priority, sequence and time", record, len(fields))
 	}
 
-	priority, err := strconv.ParseUint(fields[0], 10, 32)
-	if err != nil {
-		return Message{}, fmt.Errorf("kmsg record: priority: %w", err)
+	var numbers [3]uint64
+
+	for i, name := range []string{"priority", "sequence", "time"} {
+		n, err := strconv.ParseUint(fields[i], 10, 63)
+		if err != nil {
+			return Message{}, fmt.Errorf("kmsg record: %s: %w", name, err)
+		}
+
+		numbers[i] = n
 	}
 
-	sequence, err := strconv.ParseUint(fields[1], 10, 64)
-	if err != nil {
-		return Message{}, fmt.Errorf("kmsg record: sequence: %w", err)
-	}
+	priority, sequence, micros := numbers[0], numbers[1], numbers[2]
 
-	micros, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return Message{}, fmt.Errorf("kmsg record: time: %w", err)
-	}
-
-	// What follows the first line are the record's dictionary entries, each after a space.
+	// The lines after the first are the record's dictionary entries.
 	text, _, _ = bytes.Cut(text, []byte("\n"))
 
 	return Message{
@@ -69,7 +67,7 @@ func Parse(record []byte) (Message, error) {
 	}, nil
 }
 
-// Format prints a message as users of dmesg over the API know it, given the time of boot.
+// Format returns a message as talosctl dmesg prints it, given the time of boot.
 func (m Message) Format(boot time.Time) string {
 	facility := strconv.Itoa(m.Facility)
 	if m.Facility < len(facilities) {

@@ -18,7 +18,7 @@ import (
 const maxRecord = 8192
 
 // Read calls fn for each record in the kernel's buffer and, if follow is set, for each new one until ctx is done.
-// Records that were overwritten before they could be read are skipped, as the kernel does.
+// The kernel skips records that were overwritten before they were read.
 func Read(ctx context.Context, follow bool, fn func(Message) error) error {
 	f, err := os.OpenFile(Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -31,13 +31,13 @@ func Read(ctx context.Context, follow bool, fn func(Message) error) error {
 		return fmt.Errorf("read the kernel log: %w", err)
 	}
 
-	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) }) // ends a blocked read
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) }) // ends a pending read
 	defer stop()
 
 	for buf := make([]byte, maxRecord); ctx.Err() == nil; {
 		var n int
 
-		// Go's poller waits only where there is something to wait for: the end is what the kernel says, not a time.
+		// Go's poller waits only with follow: without it, EAGAIN is the end.
 		outer := raw.Read(func(fd uintptr) bool {
 			n, err = unix.Read(int(fd), buf)
 
@@ -49,7 +49,7 @@ func Read(ctx context.Context, follow bool, fn func(Message) error) error {
 			return nil
 		case outer != nil:
 			return fmt.Errorf("read the kernel log: %w", outer)
-		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // overwritten: the next is the oldest that is left
+		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // overwritten: the next read returns the oldest record
 			continue
 		case err != nil:
 			return fmt.Errorf("read the kernel log: %w", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/kmsg"
 )
 
-// TestRead reads the log of the kernel that runs: all that there is, and no more; and, followed, until it is told to stop.
+// TestRead reads the log of the running kernel: all records and no more; with follow, until the context ends.
 func TestRead(t *testing.T) {
 	f, err := os.Open(kmsg.Path)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	followed := 0
 
-	// All that there is comes first; then the reader waits, until it is told not to.
+	// All records come first; then the reader waits until the context ends.
 	err = kmsg.Read(ctx, true, func(m kmsg.Message) error {
 		if followed++; m.Sequence >= last {
 			cancel()

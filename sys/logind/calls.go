@@ -15,7 +15,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// The names under which the bus and the manager of logins are called.
+// The names of the bus and of the login manager.
 const (
 	busInterface     = "org.freedesktop.DBus"
 	managerName      = "org.freedesktop.login1"
@@ -23,11 +23,11 @@ const (
 	managerPath      = dbus.ObjectPath("/org/freedesktop/login1")
 )
 
-// inhibitDelayMax is the longest that a lock may delay the shutdown, as clients are told: a kubelet whose own grace period is
-// longer refuses to take a lock. How long is really waited is the business of whoever calls PrepareForShutdown.
+// inhibitDelayMax is the reported maximum by which a lock delays the shutdown. A kubelet with a longer grace period would not take a
+// lock. The caller of PrepareForShutdown decides how long to wait.
 const inhibitDelayMax = 24 * time.Hour
 
-// The errors that clients know.
+// Names of errors that clients know.
 const (
 	errUnknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
 	errInvalidArgs   = "org.freedesktop.DBus.Error.InvalidArgs"
@@ -38,10 +38,10 @@ const (
 // result of a call.
 type result struct {
 	body []any
-	file *os.File // the one that the body stands for; closed when it was sent
+	file *os.File // the file whose descriptor is in the body; closed after it was sent
 }
 
-// calls are all that the clients may ask, by interface and method.
+// calls are the methods, by interface and name.
 var calls = map[string]func(p *peer, args []string) (result, error){
 	busInterface + ".Hello": func(p *peer, _ []string) (result, error) { return result{body: []any{p.name}}, nil },
 	busInterface + ".AddMatch": func(p *peer, args []string) (result, error) {
@@ -61,7 +61,7 @@ var calls = map[string]func(p *peer, args []string) (result, error){
 	managerInterface + ".Inhibit":    inhibit,
 }
 
-// callError is an error with the name that D-Bus wants.
+// callError is an error with its name for D-Bus.
 type callError struct {
 	name string
 	err  error
@@ -74,10 +74,10 @@ func refuse(name, format string, args ...any) error {
 	return &callError{name: name, err: fmt.Errorf(format, args...)}
 }
 
-// wanted refuses arguments that are not strings of these names.
+// wanted returns an error unless the arguments are as many strings as there are names.
 func wanted(args []string, names ...string) error {
 	if len(args) != len(names) {
-		return refuse(errInvalidArgs, "wanted are %d strings: %s", len(names), strings.Join(names, ", "))
+		return refuse(errInvalidArgs, "want %d strings: %s", len(names), strings.Join(names, ", "))
 	}
 
 	return nil
@@ -89,7 +89,7 @@ func property(_ *peer, args []string) (result, error) {
 	}
 
 	if args[0] != managerInterface || args[1] != "InhibitDelayMaxUSec" {
-		return result{}, refuse("org.freedesktop.DBus.Error.UnknownProperty", "there is no property %s.%s", args[0], args[1])
+		return result{}, refuse("org.freedesktop.DBus.Error.UnknownProperty", "unknown property %s.%s", args[0], args[1])
 	}
 
 	return result{body: []any{dbus.MakeVariant(uint64(inhibitDelayMax.Microseconds()))}}, nil
@@ -103,7 +103,7 @@ func inhibit(p *peer, args []string) (result, error) {
 	what, who, why, mode := args[0], args[1], args[2], args[3]
 
 	if what != "shutdown" || mode != "delay" {
-		return result{}, refuse(errNotSupported, "what can be inhibited is shutdown, by mode delay, not %s by mode %s", what, mode)
+		return result{}, refuse(errNotSupported, "only shutdown can be inhibited, with mode delay: got %s with mode %s", what, mode)
 	}
 
 	file, err := p.bus.inhibit(who, why)
@@ -118,7 +118,7 @@ func inhibit(p *peer, args []string) (result, error) {
 func (p *peer) answer(msg message) error {
 	var (
 		got result
-		err = refuse(errUnknownMethod, "there is no method %s.%s", msg.iface, msg.member)
+		err = refuse(errUnknownMethod, "unknown method %s.%s", msg.iface, msg.member)
 	)
 
 	if call := calls[msg.iface+"."+msg.member]; call != nil {
@@ -155,36 +155,32 @@ func (p *peer) answer(msg message) error {
 	return p.send(reply)
 }
 
-// rule says which signals a client wants; what is empty matches all.
+// rule selects the signals that a client receives; an empty field matches all.
 type rule struct{ kind, iface, member, path, sender string }
 
-// parseRule reads key='value' pairs. Values in which a comma or a quote stands are not known here.
+// parseRule reads key='value' pairs. Values with a comma or a quote are not supported.
 func parseRule(text string) (rule, error) {
-	var r rule
+	var (
+		r      rule
+		unused string
+		fields = map[string]*string{
+			"type": &r.kind, "interface": &r.iface, "member": &r.member, "path": &r.path, "sender": &r.sender, "eavesdrop": &unused,
+		}
+	)
+
+	if text == "" {
+		return r, nil // it matches all
+	}
 
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(pair, "=")
-		value = strings.Trim(value, "'")
+		field := fields[key]
 
-		switch key {
-		case "type":
-			r.kind = value
-		case "interface":
-			r.iface = value
-		case "member":
-			r.member = value
-		case "path":
-			r.path = value
-		case "sender":
-			r.sender = value
-		case "eavesdrop":
-		default:
-			ok = text == ""
+		if !ok || field == nil {
+			return rule{}, refuse("org.freedesktop.DBus.Error.MatchRuleInvalid", "match rule %q: %q is not supported", text, pair)
 		}
 
-		if !ok {
-			return rule{}, refuse("org.freedesktop.DBus.Error.MatchRuleInvalid", "match rule %q: %q is not understood", text, pair)
-		}
+		*field = strings.Trim(value, "'")
 	}
 
 	return r, nil
@@ -196,7 +192,7 @@ func (r rule) matches(iface, member string, path dbus.ObjectPath) bool {
 	return is(r.kind, "signal") && is(r.iface, iface) && is(r.member, member) && is(r.path, string(path)) && is(r.sender, managerName)
 }
 
-// maxRules of one client.
+// maxRules is the most rules of one client.
 const maxRules = 64
 
 func (p *peer) changeRules(args []string, change func([]rule, rule) []rule) error {

@@ -2,13 +2,11 @@
 
 //go:build linux
 
-// Package logind is the part of systemd-logind, with the message bus that it is reached over, by which a kubelet ends its pods
-// before the machine goes down. The kubelet takes an inhibitor lock when it starts. Told by the signal PrepareForShutdown, it
-// ends its pods in the order of their priority, each with its grace period, and closes the lock
-// (https://systemd.io/INHIBITOR_LOCKS).
+// Package logind is the part of systemd-logind, with its message bus, that a kubelet needs to end its pods before the machine shuts
+// down. The kubelet takes an inhibitor lock when it starts. On the signal PrepareForShutdown it ends its pods in the order of their
+// priority, each with its grace period, and closes the lock (https://systemd.io/INHIBITOR_LOCKS).
 //
-// The real ones would be dbus-daemon, systemd-logind and what these stand on, for five calls and a signal. The messages
-// are encoded and decoded by godbus.
+// Five calls and a signal do not justify dbus-daemon, systemd-logind and their dependencies. Package godbus encodes the messages.
 package logind
 
 import (
@@ -39,19 +37,19 @@ type Bus struct {
 
 	mu         sync.Mutex
 	peers      map[*peer]bool
-	named      int // peers so far
+	named      int // the number of peers so far
 	inhibitors map[*inhibitor]bool
-	released   chan struct{} // closed and replaced when an inhibitor lock was
+	released   chan struct{} // closed and replaced when an inhibitor lock is released
 	preparing  bool
 }
 
-// inhibitor is one lock: the client has the other end of a pipe, which it, or the kernel when it ends, closes.
+// inhibitor is one lock: the client has the other end of a pipe, which the client closes, or the kernel when the client ends.
 type inhibitor struct {
 	who, why string
 	end      *os.File
 }
 
-// Listen makes the socket, and its folder, which only this user can enter. Its clients are of this user.
+// Listen creates the socket, and its folder, which only this user can enter. Only processes of this user can be clients.
 func Listen(path string, log *slog.Logger) (*Bus, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("message bus: %w", err)
@@ -106,8 +104,8 @@ func (b *Bus) Serve(ctx context.Context) error {
 	}
 }
 
-// PrepareForShutdown tells the clients that the machine is going down, and returns when all inhibitor locks are released, or,
-// naming those that are not, when the context ends. No new lock is given from then on.
+// PrepareForShutdown signals the clients that the machine shuts down, and returns when all inhibitor locks are released. When the
+// context ends first, the error names the holders. From this call on no new lock is granted.
 func (b *Bus) PrepareForShutdown(ctx context.Context) error {
 	b.mu.Lock()
 	b.preparing = true
@@ -120,7 +118,7 @@ func (b *Bus) PrepareForShutdown(ctx context.Context) error {
 
 	for _, p := range peers {
 		if err := p.signal(managerInterface, "PrepareForShutdown", managerPath, true); err != nil {
-			b.log.Warn("a client of the message bus was not told of the shutdown", "client", p.name, "error", err)
+			b.log.Warn("a client of the message bus did not get the signal of the shutdown", "client", p.name, "error", err)
 		}
 	}
 
@@ -142,7 +140,7 @@ func (b *Bus) PrepareForShutdown(ctx context.Context) error {
 	}
 }
 
-// holders of inhibitor locks; the mutex is held.
+// holders returns the holders of inhibitor locks; the caller holds the mutex.
 func (b *Bus) holders() []string {
 	out := make([]string, 0, len(b.inhibitors))
 	for i := range b.inhibitors {
@@ -154,10 +152,10 @@ func (b *Bus) holders() []string {
 	return out
 }
 
-// errPreparing refuses a lock that would come too late.
-var errPreparing = errors.New("the machine is going down")
+// errPreparing refuses a lock during a shutdown.
+var errPreparing = errors.New("the machine is shutting down")
 
-// inhibit returns the end of a new lock that goes to the client.
+// inhibit returns the end of a new lock that is sent to the client.
 func (b *Bus) inhibit(who, why string) (*os.File, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -185,7 +183,7 @@ func (b *Bus) inhibit(who, why string) (*os.File, error) {
 }
 
 func (b *Bus) release(lock *inhibitor) {
-	lock.end.Close() // a pipe that is read only
+	lock.end.Close() // no data can be lost: it was only read
 
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// listen serves a bus for the time of the test.
+// listen serves a bus until the test ends.
 func listen(t *testing.T) (*Bus, string) {
 	t.Helper()
 
@@ -70,7 +70,7 @@ func lock(conn *dbus.Conn) (int, error) {
 	return int(fd), err
 }
 
-// watch asks for the signal as the kubelet does.
+// watch requests the signal as the kubelet does.
 func watch(t *testing.T, conn *dbus.Conn) <-chan *dbus.Signal {
 	t.Helper()
 
@@ -106,7 +106,7 @@ func TestShutdown(t *testing.T) {
 	}
 
 	signals := watch(t, conn)
-	deaf := connect(t, path) // has asked for nothing
+	deaf := connect(t, path) // has requested no signal
 
 	unwanted := make(chan *dbus.Signal, 1)
 	deaf.Signal(unwanted)
@@ -141,12 +141,12 @@ func TestShutdown(t *testing.T) {
 
 	select {
 	case s := <-unwanted:
-		t.Errorf("a client that asked for no signal got %v", s)
+		t.Errorf("a client that requested no signal got %v", s)
 	default:
 	}
 }
 
-// TestNobody: no kubelet, or one that has crashed, holds nothing up.
+// TestNobody: without a kubelet, or after it crashed, nothing is delayed.
 func TestNobody(t *testing.T) {
 	bus, path := listen(t)
 
@@ -179,13 +179,13 @@ func TestRefused(t *testing.T) {
 		args         []any
 		want         string
 	}{
-		{"an unknown method", managerInterface + ".PowerOff", []any{true}, "there is no method org.freedesktop.login1.Manager.PowerOff"},
-		{"a lock that blocks", managerInterface + ".Inhibit", []any{"shutdown", "w", "y", "block"}, "not shutdown by mode block"},
-		{"a lock on sleep", managerInterface + ".Inhibit", []any{"sleep", "w", "y", "delay"}, "not sleep by mode delay"},
-		{"too few arguments", managerInterface + ".Inhibit", []any{"shutdown"}, "wanted are 4 strings"},
-		{"other arguments", managerInterface + ".Inhibit", []any{1, 2, 3, 4}, "wanted are 4 strings"},
-		{"an unknown property", busInterface + ".Properties.Get", []any{managerInterface, "IdleHint"}, "there is no property"},
-		{"a rule that is none", busInterface + ".AddMatch", []any{"because"}, "not understood"},
+		{"an unknown method", managerInterface + ".PowerOff", []any{true}, "unknown method org.freedesktop.login1.Manager.PowerOff"},
+		{"a lock that blocks", managerInterface + ".Inhibit", []any{"shutdown", "w", "y", "block"}, "got shutdown with mode block"},
+		{"a lock on sleep", managerInterface + ".Inhibit", []any{"sleep", "w", "y", "delay"}, "got sleep with mode delay"},
+		{"too few arguments", managerInterface + ".Inhibit", []any{"shutdown"}, "want 4 strings"},
+		{"other arguments", managerInterface + ".Inhibit", []any{1, 2, 3, 4}, "want 4 strings"},
+		{"an unknown property", busInterface + ".Properties.Get", []any{managerInterface, "IdleHint"}, "unknown property"},
+		{"a rule that is none", busInterface + ".AddMatch", []any{"because"}, "not supported"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := conn.Object(managerName, managerPath).Call(tt.method, 0, tt.args...).Err
@@ -234,7 +234,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// FuzzPeer: whatever a client sends ends its connection at most.
+// FuzzPeer: whatever a client sends can only end its connection.
 func FuzzPeer(f *testing.F) {
 	hello := "\x00AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n"
 

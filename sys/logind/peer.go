@@ -22,10 +22,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLine of the authentication in bytes; bufio's buffer.
+// maxLine is the longest line of the authentication in bytes: the size of the read buffer.
 const maxLine = 4096
 
-// writeTime is how long a client may take to read what it is sent.
+// writeTime is how long a client may take to read a message.
 const writeTime = 5 * time.Second
 
 // peer is one client.
@@ -34,7 +34,7 @@ type peer struct {
 	conn *net.UnixConn
 	name string
 
-	mu     sync.Mutex // of what is below, and of writing
+	mu     sync.Mutex // guards the fields below, and writes
 	serial uint32
 	rules  []rule
 }
@@ -42,7 +42,7 @@ type peer struct {
 func (p *peer) serve() error {
 	defer p.conn.Close()
 
-	if err := p.mayEnter(); err != nil {
+	if err := p.checkUser(); err != nil {
 		return err
 	}
 
@@ -74,7 +74,7 @@ func (p *peer) serve() error {
 		}
 
 		if msg.kind != dbus.TypeMethodCall {
-			continue // nobody here waits for anything
+			continue // no call of ours is pending
 		}
 
 		if err := p.answer(msg); err != nil {
@@ -83,8 +83,8 @@ func (p *peer) serve() error {
 	}
 }
 
-// mayEnter refuses other users, also one that was given the socket.
-func (p *peer) mayEnter() error {
+// checkUser refuses processes of other users, even if they were passed the socket.
+func (p *peer) checkUser() error {
 	raw, err := p.conn.SyscallConn()
 	if err != nil {
 		return err
@@ -102,21 +102,21 @@ func (p *peer) mayEnter() error {
 	}
 
 	if credErr != nil {
-		return fmt.Errorf("who is it: %w", credErr)
+		return fmt.Errorf("read the credentials of the client: %w", credErr)
 	}
 
 	if int(cred.Uid) != os.Geteuid() {
-		return fmt.Errorf("user %d has no business here", cred.Uid)
+		return fmt.Errorf("user %d is not allowed", cred.Uid)
 	}
 
 	return nil
 }
 
-// authenticate is the server's side of the handshake. Who the client is has been told by the kernel
+// authenticate is the server's side of the handshake. The kernel has already identified the client
 // (https://dbus.freedesktop.org/doc/dbus-specification.html#auth-protocol).
 func (p *peer) authenticate(in *bufio.Reader) error {
 	if b, err := in.ReadByte(); err != nil || b != 0 {
-		return errors.Join(errors.New("a connection begins with a zero byte"), err)
+		return errors.Join(errors.New("a connection must begin with a zero byte"), err)
 	}
 
 	for {
@@ -170,7 +170,7 @@ func (p *peer) send(msg *dbus.Message, files ...*os.File) error {
 		return err
 	}
 
-	// The encoder has no way to be told the serial number, which is at the same place in every message.
+	// The encoder does not set the serial number, which is at the same place in every message.
 	p.serial++
 	binary.LittleEndian.PutUint32(out.Bytes()[8:], p.serial)
 
@@ -179,7 +179,7 @@ func (p *peer) send(msg *dbus.Message, files ...*os.File) error {
 		rights = unix.UnixRights(fds...)
 	}
 
-	// A client that does not read does not hold up the others.
+	// A client that does not read must not block the others.
 	if err := p.conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (p *peer) send(msg *dbus.Message, files ...*os.File) error {
 	return err
 }
 
-// signal sends a signal if the client has asked for such.
+// signal sends a signal if a rule of the client matches it.
 func (p *peer) signal(iface, member string, path dbus.ObjectPath, body ...any) error {
 	p.mu.Lock()
 	wanted := slices.ContainsFunc(p.rules, func(r rule) bool { return r.matches(iface, member, path) })

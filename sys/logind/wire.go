@@ -14,25 +14,25 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// maxMessage of a client in bytes.
+// maxMessage is the largest message of a client in bytes.
 const maxMessage = 64 << 10
 
-// headSize is the size in bytes of what stands before the fields of the header.
+// headSize is the size in bytes of the fixed part of a header, before its fields.
 const headSize = 16
 
-// message is one of a client's, as far as it matters here: all calls that are answered take strings
-// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol). The decoder of godbus takes the lengths that
-// it is told for true, and as much memory.
+// message is a message of a client, as far as it is used here: all supported calls take strings
+// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol). The decoder of godbus is not used, because it allocates as
+// much memory as a length in the message says.
 type message struct {
 	kind          dbus.Type
 	flags         dbus.Flags
 	serial        uint32
 	iface, member string
 	signature     string
-	args          []string // nil if there are others than strings
+	args          []string // nil if not all arguments are strings
 }
 
-// errMessage is the cause when a message is not understood.
+// errMessage is the error of a message that cannot be decoded.
 var errMessage = errors.New("not a message of D-Bus")
 
 // readMessage returns the next message.
@@ -66,7 +66,7 @@ func readMessage(in *bufio.Reader) (message, error) {
 		return message{}, err
 	}
 
-	// The fields begin at a multiple of eight, as the body does.
+	// The fields and the body begin at a multiple of eight.
 	if err := m.readFields(&values{data: rest[:fields], order: order}); err != nil {
 		return message{}, err
 	}
@@ -122,7 +122,7 @@ func (m *message) readArgs(v *values) error {
 	return v.err
 }
 
-// values reads one after the other. What is read after an error is empty.
+// values decodes one value after the other. After an error all values are empty.
 type values struct {
 	data  []byte
 	at    int
@@ -132,7 +132,7 @@ type values struct {
 
 func (v *values) take(n int) []byte {
 	if v.err == nil && (n < 0 || n > len(v.data)-v.at) {
-		v.err = fmt.Errorf("%w: it ends at byte %d, %d more are wanted", errMessage, len(v.data), n)
+		v.err = fmt.Errorf("%w: it ends at byte %d, and %d more are needed", errMessage, len(v.data), n)
 	}
 
 	if v.err != nil {
@@ -164,7 +164,7 @@ func (v *values) uint32() uint32 {
 	return 0
 }
 
-// text of n bytes and a zero.
+// text returns a text of n bytes, which a zero byte follows.
 func (v *values) text(n int) string {
 	if b := v.take(n + 1); b != nil {
 		return string(b[:n])

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// The SYSLINUX auxiliary data vector, two copies of 512 bytes. The checksum is such that all its 32-bit words
-// between the magics sum to legacySum.
+// The SYSLINUX auxiliary data vector has two copies of 512 bytes. With the checksum, the 32-bit words between the magics sum to
+// legacySum.
 const (
 	legacyCopy  = 512
 	legacySize  = 2 * legacyCopy

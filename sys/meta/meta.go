@@ -32,17 +32,17 @@ const (
 	DiskImageBootloader         Tag = 0x11
 )
 
-// Administrators has the certificates of the authorities of the machine's administrators, PEM, once the machine has had a
-// configuration. It is the system's own: the API does not change it.
+// Administrators has the certificates, in PEM, of the authorities that the machine's administrators have, once the machine has had a
+// configuration. Only the system writes it: the API does not change it.
 const Administrators Tag = 0x80
 
-// String is the form in which users see a tag: 0x0a.
+// String returns the form that users see: 0x0a.
 func (t Tag) String() string { return fmt.Sprintf("0x%02x", uint8(t)) }
 
-// ErrDamaged is a META whose contents cannot be read.
+// ErrDamaged is the error of a META that cannot be decoded.
 var ErrDamaged = errors.New("META is damaged")
 
-// ErrLegacyCopy is the error of a change that is on the disk, but not in the legacy copy, which is for other programs.
+// ErrLegacyCopy is the error of a change that is on the disk, but not in the legacy copy that other programs read.
 var ErrLegacyCopy = errors.New("the legacy copy of META is out of date")
 
 // Device is the partition, or a file.
@@ -52,7 +52,7 @@ type Device interface {
 	Sync() error
 }
 
-// Store is the values of one partition. It is safe for concurrent use.
+// Store holds the values of one partition. It is safe for concurrent use.
 type Store struct {
 	device Device
 
@@ -63,7 +63,7 @@ type Store struct {
 	next int
 }
 
-// Open reads the partition. After ErrDamaged the store is usable, and empty: a Set repairs.
+// Open reads the partition. After ErrDamaged the store is usable and empty: a Set repairs it.
 func Open(device Device) (*Store, error) {
 	s := &Store{device: device, values: map[Tag][]byte{}}
 
@@ -145,7 +145,7 @@ func (s *Store) Set(tag Tag, value []byte) error {
 	})
 }
 
-// Delete removes a value; one that is not there is a success.
+// Delete removes a value; it is not an error if there is none.
 func (s *Store) Delete(tag Tag) error {
 	return s.change(func(values map[Tag][]byte) bool {
 		_, ok := values[tag]

@@ -75,7 +75,7 @@ func TestValuesSurvive(t *testing.T) {
 	}
 }
 
-// The power is cut after each byte of a write in turn: what is found then is the old or the new value.
+// The power is cut after each byte of a write in turn: then the value is the old or the new one.
 func TestPowerCut(t *testing.T) {
 	for cut := 0; cut < 2000; cut += 7 {
 		d := newDisk()

@@ -20,13 +20,13 @@ const (
 	sumOffset  = 24
 )
 
-// copyOf is what one slot holds.
+// copyOf is the content of one slot.
 type copyOf struct {
 	values   map[Tag][]byte
 	sequence uint64
 }
 
-// decodeSlot reads a slot; nil without an error is one that was never written.
+// decodeSlot reads a slot; it returns nil for a slot that was never written.
 func decodeSlot(b []byte) (*copyOf, error) {
 	if string(b[:len(slotMagic)]) != slotMagic {
 		if bytes.Count(b[:headerSize], []byte{0}) == headerSize {
@@ -38,7 +38,7 @@ func decodeSlot(b []byte) (*copyOf, error) {
 
 	length := binary.BigEndian.Uint32(b[16:])
 	if length > slotSize-headerSize {
-		return nil, fmt.Errorf("says that it has %d bytes of values", length)
+		return nil, fmt.Errorf("has a wrong length of %d bytes", length)
 	}
 
 	payload := b[headerSize:][:length]
@@ -50,7 +50,7 @@ func decodeSlot(b []byte) (*copyOf, error) {
 
 	for len(payload) > 0 {
 		if len(payload) < 5 || uint64(binary.BigEndian.Uint32(payload[1:])) > uint64(len(payload)-5) {
-			return nil, errors.New("has a value that does not end")
+			return nil, errors.New("has a value beyond its end")
 		}
 
 		n := binary.BigEndian.Uint32(payload[1:])
@@ -73,7 +73,7 @@ func encodeSlot(c copyOf) ([]byte, error) {
 	}
 
 	if len(b) > slotSize {
-		return nil, fmt.Errorf("write META: the values have %d bytes, %d fit", len(b)-headerSize, slotSize-headerSize)
+		return nil, fmt.Errorf("write META: the values have %d bytes: at most %d fit", len(b)-headerSize, slotSize-headerSize)
 	}
 
 	binary.BigEndian.PutUint32(b[16:], uint32(len(b)-headerSize))

@@ -3,15 +3,15 @@
 package module
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
 
-// aliasTable matches a device's modalias against the patterns of all modules. Thousands of patterns stand
-// against each device, so they are sorted by their literal prefix: only those whose prefix begins the
-// modalias are tried as patterns.
+// aliasTable matches a device's modalias against the patterns of all modules. There are thousands of patterns, so they are indexed by their
+// literal prefix: only patterns whose prefix begins the modalias are matched.
 type aliasTable struct {
-	// byPrefix maps the text before the first wildcard to the patterns that begin with it.
+	// byPrefix has the patterns by the text before their first wildcard.
 	byPrefix map[string][]alias
 	// lengths of the prefixes in use, ascending.
 	lengths []int
@@ -40,12 +40,7 @@ func (t *aliasTable) sort() {
 		seen[len(prefix)] = true
 	}
 
-	t.lengths = nil
-	for n := range seen {
-		t.lengths = append(t.lengths, n)
-	}
-
-	slices.Sort(t.lengths)
+	t.lengths = slices.Sorted(maps.Keys(seen))
 }
 
 // match returns the modules with a pattern that matches the whole of s, in a stable order, each once.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,14 +15,13 @@ import (
 	"strings"
 )
 
-// Coldplug loads the modules of every device that the kernel already knows: it reads each modalias below
-// the devices folder of sysfs. A device without a module is no error. Loading a bus driver brings up more
-// devices, so it looks again until nothing new appears.
+// Coldplug loads the modules of all devices that the kernel knows: it reads each modalias below the devices folder of sysfs. A device
+// without a module is not an error. A bus driver may add devices, so it repeats until there are no new ones.
 //
-// Disks and network cards come first, as somebody waits for them; what the CPU can do besides comes last.
+// Disks and network cards come first, because the boot waits for them; features of the CPU come last.
 func (l *Loader) Coldplug(sysfs string) error { return l.coldplug(sysfs, cards, modaliases) }
 
-// Cards is the first part of Coldplug: it loads the modules of disks and network cards, and of no other device.
+// Cards is the first part of Coldplug: it loads only the modules of disks and network cards.
 func (l *Loader) Cards(sysfs string) error { return l.coldplug(sysfs, cards) }
 
 func (l *Loader) coldplug(sysfs string, finders ...func(sysfs string) ([]string, error)) error {
@@ -51,7 +51,7 @@ func (l *Loader) coldplug(sysfs string, finders ...func(sysfs string) ([]string,
 
 			for _, a := range aliases {
 				if urgency(a) != urgency(aliases[0]) {
-					break // something more urgent may have come
+					break // there may be more urgent devices now
 				}
 
 				seen[a] = true
@@ -66,11 +66,11 @@ func (l *Loader) coldplug(sysfs string, finders ...func(sysfs string) ([]string,
 	return errors.Join(errs...)
 }
 
-// storageOrNetwork tells the PCI devices that are cards by their class, or that disks are plugged into (USB).
+// storageOrNetwork matches PCI devices that are disks or network cards by their class, or USB controllers, which may have disks.
 var storageOrNetwork = regexp.MustCompile(`^pci:.*bc(0[12]sc|0Csc03)`)
 
-// cards are the modaliases of disks, network cards and what they are plugged into. To look at some buses takes a
-// fraction of the time that a walk over all devices takes.
+// cards returns the modaliases of disks, network cards and their controllers. It reads only some buses, which takes a fraction of the time
+// of a walk over all devices.
 func cards(sysfs string) ([]string, error) {
 	var out []string
 
@@ -107,7 +107,7 @@ func urgency(modalias string) int {
 	}
 }
 
-// Hotplug loads the modules for one device's modalias; nothing to load is a success.
+// Hotplug loads the modules for one device's modalias; it is not an error if there are none.
 func (l *Loader) Hotplug(modalias string) error {
 	x, err := l.Index()
 	if err != nil {
@@ -154,12 +154,5 @@ func modaliases(sysfs string) ([]string, error) {
 		return nil, err
 	}
 
-	out := make([]string, 0, len(found))
-	for a := range found {
-		out = append(out, a)
-	}
-
-	slices.Sort(out)
-
-	return out, nil
+	return slices.Sorted(maps.Keys(found)), nil
 }

@@ -28,13 +28,13 @@ const (
 type Entry struct {
 	// Path of the file, relative to the modules directory.
 	Path string
-	// Deps are the paths of the modules it needs, in the order of modules.dep: the last is loaded first.
+	// Deps are the paths of the modules that it needs, in the order of modules.dep: the last is loaded first.
 	Deps []string
-	// Pre and Post are names or aliases wanted before and after it; their absence is no error.
+	// Pre and Post are names or aliases to load before and after it; it is not an error if they are missing.
 	Pre, Post []string
 }
 
-// Index knows the modules of one kernel. Names are in their canonical form, with underscores.
+// Index has the modules of one kernel. Names are in their canonical form, with underscores.
 type Index struct {
 	modules map[string]Entry
 	builtin map[string]bool
@@ -82,8 +82,8 @@ func (x *Index) Modules() []string { return slices.Sorted(maps.Keys(x.modules)) 
 // Builtin returns the names of the modules that are part of the kernel, sorted.
 func (x *Index) Builtin() []string { return slices.Sorted(maps.Keys(x.builtin)) }
 
-// Resolve returns the modules that a name or alias stands for: the module of that name, else those with a
-// matching alias. Built-in ones are among them. Empty means nobody knows the name.
+// Resolve returns the modules of a name or alias, with built-in ones: the module of that name, else those with a matching alias. For an
+// unknown name it returns none.
 func (x *Index) Resolve(nameOrAlias string) []string {
 	name := canonical(nameOrAlias)
 
@@ -94,7 +94,7 @@ func (x *Index) Resolve(nameOrAlias string) []string {
 	return x.aliases.match(name)
 }
 
-// canonical is the form in which the kernel names a module, and in which aliases are compared.
+// canonical returns the form of a name that the kernel uses, and in which aliases are compared.
 func canonical(name string) string {
 	if !strings.Contains(name, "-") {
 		return name

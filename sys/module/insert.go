@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxModule bounds what a compressed module may unpack to.
+// maxModule is the largest size of an unpacked module in bytes.
 const maxModule = 256 << 20
 
-// insertFile gives a module to the kernel: a plain one by its file, so that the kernel can check where it
-// comes from, a compressed one by its unpacked bytes, as not every kernel can unpack by itself.
+// insertFile loads a module into the kernel: a plain one as a file, so that the kernel can check where it comes from, and a compressed
+// one as unpacked bytes, because not every kernel can unpack modules.
 func insertFile(file, params string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -38,7 +38,7 @@ func insertFile(file, params string) error {
 	return unix.InitModule(image, params)
 }
 
-// Unpack returns a module as the kernel takes it, by the ending of the file's name.
+// Unpack returns an uncompressed module. The suffix of the file name selects the decoder.
 func Unpack(file string, r io.Reader) ([]byte, error) {
 	image, err := decompress(file, r)
 	if err != nil {
@@ -70,7 +70,7 @@ func decompress(file string, r io.Reader) ([]byte, error) {
 
 		plain = z
 	default:
-		return nil, errors.New("it is not a kernel module (want .ko, .ko.xz or .ko.zst)")
+		return nil, errors.New("not a kernel module (want .ko, .ko.xz or .ko.zst)")
 	}
 
 	image, err := io.ReadAll(io.LimitReader(plain, maxModule+1))

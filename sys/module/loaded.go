@@ -15,7 +15,7 @@ type Loaded struct {
 	Size int64
 	// References is the number of users, or -1 where the kernel cannot unload.
 	References int64
-	// Dependencies are the modules that use this one.
+	// Dependencies are the modules that use this module.
 	Dependencies []string
 	// State is Live, Loading or Unloading.
 	State   string

@@ -14,17 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotFound is a name that is no module, no alias and not built in.
+// ErrNotFound is the error for a name that is not a module, an alias or built in.
 var ErrNotFound = errors.New("no such kernel module")
 
-// Loader loads modules from one modules directory. It is safe for concurrent use; the index is read at the
-// first need.
+// Loader loads modules from one modules directory. It is safe for concurrent use; it reads the index when it is first needed.
 type Loader struct {
 	// Root is the modules directory, /lib/modules/RELEASE.
 	Root string
-	// Insert gives one module file to the kernel. Nil means the system call; tests set it.
+	// Insert loads one module file into the kernel. Nil uses the system call; tests set it.
 	Insert func(file, params string) error
-	// Sysfs tells which modules are loaded; empty means /sys, and with Insert set that nobody knows.
+	// Sysfs has the loaded modules; empty means /sys, or none if Insert is set.
 	Sysfs string
 
 	once  sync.Once
@@ -49,8 +48,8 @@ func (l *Loader) Index() (*Index, error) {
 	return l.index, l.err
 }
 
-// Load loads a module by name or alias, after what it depends on. A module that is loaded already or built
-// in is a success. Parameters, in the form name=value, go to the named module only.
+// Load loads a module by name or alias, after its dependencies. It is not an error if the module is already loaded or built in. The
+// parameters, in the form name=value, are for the named module only.
 func (l *Loader) Load(name string, params ...string) error {
 	x, err := l.Index()
 	if err != nil {
@@ -76,7 +75,7 @@ func (l *Loader) Load(name string, params ...string) error {
 // load walks the dependencies depth first; seen breaks cycles of soft dependencies.
 func (l *Loader) load(x *Index, name string, params []string, seen map[string]bool) error {
 	e, ok := x.modules[name]
-	if !ok || seen[name] { // built in, or on the way
+	if !ok || seen[name] { // built in, or being loaded
 		return nil
 	}
 
@@ -114,8 +113,8 @@ func (l *Loader) load(x *Index, name string, params []string, seen map[string]bo
 	return nil
 }
 
-// live tells whether a module is loaded, and so all that it needs. To try once more would be right too, but the
-// kernel checks the signature of the file before it looks whether it has the module.
+// live reports whether a module, and so all that it needs, is loaded. Loading it again would be correct too, but the kernel checks the
+// signature of the file before it checks whether it has the module.
 func (l *Loader) live(name string) bool {
 	sysfs := l.Sysfs
 
@@ -132,7 +131,7 @@ func (l *Loader) live(name string) bool {
 	return err == nil && strings.TrimSpace(string(state)) == "live"
 }
 
-// loadSoft loads what a module would like to have; its absence or failure is not that module's failure.
+// loadSoft loads the optional dependencies of a module; it ignores those that are missing or fail.
 func (l *Loader) loadSoft(x *Index, names []string, seen map[string]bool) {
 	for _, n := range names {
 		for _, target := range x.Resolve(n) {
@@ -141,7 +140,7 @@ func (l *Loader) loadSoft(x *Index, names []string, seen map[string]bool) {
 	}
 }
 
-// explain adds the usual cause to the errors of the system call, which say little by themselves.
+// explain adds the usual cause to an error of the system call.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, unix.EKEYREJECTED):

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Modprobe is what the kernel runs when it wants a module (kernel.modprobe, /sbin/modprobe): arguments are
-// `-q -- name`. It returns the exit code. A name that nobody knows fails silently with -q, as the kernel
-// asks for many that do not exist.
+// Modprobe is the program that the kernel runs to request a module (kernel.modprobe, /sbin/modprobe), with the arguments `-q -- name`.
+// It returns the exit code. With -q there is no message for an unknown name, because the kernel requests many that do not exist.
 func Modprobe(l *Loader, args []string, stderr io.Writer) int {
 	quiet := false
 
@@ -30,14 +29,14 @@ func Modprobe(l *Loader, args []string, stderr io.Writer) int {
 	}
 
 	if len(words) == 0 {
-		fmt.Fprintln(stderr, "modprobe: give the name of a kernel module, then its parameters as name=value")
+		fmt.Fprintln(stderr, "modprobe: no kernel module given: want its name, then parameters as name=value")
 
 		return 2
 	}
 
 	if index, err := l.Index(); err == nil {
 		if ok, refused := index.onRequest(words[0]); !ok {
-			fmt.Fprintf(stderr, "modprobe: %s: a program asks for %s, which is not loaded on request: if it is needed, name it in machine.kernel.modules\n",
+			fmt.Fprintf(stderr, "modprobe: %s: a program requested %s, which is not loaded on request: if it is needed, add it to machine.kernel.modules\n",
 				words[0], strings.Join(refused, ", "))
 
 			return 1
@@ -56,7 +55,7 @@ func Modprobe(l *Loader, args []string, stderr io.Writer) int {
 	return 1
 }
 
-// noDevice tells that a driver found nothing to drive, which is common for aliases as wide as a CPU's.
+// noDevice reports whether a driver found no device, which is common for aliases as general as those of CPUs.
 func noDevice(err error) bool {
 	return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EOPNOTSUPP)
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree writes files below a fresh folder.
+// tree writes files below a new folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 
@@ -95,7 +95,7 @@ func TestLoad(t *testing.T) {
 			}
 
 			if tt.name == "dependency fails" {
-				got, tt.want = got[:1], tt.want[:1] // what follows a failure is of no interest
+				got, tt.want = got[:1], tt.want[:1] // what follows an error is not compared
 			}
 
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -176,14 +176,14 @@ func TestColdplugFollowsNewDevices(t *testing.T) {
 		got = append(got, filepath.Base(file))
 
 		switch filepath.Base(file) {
-		case "bus.ko": // the bus driver brings up a device
+		case "bus.ko": // the bus driver adds a device
 			if err := os.MkdirAll(filepath.Join(sysfs, "devices/pci0/0/virtio0"), 0o755); err != nil {
 				return err
 			}
 
 			return os.WriteFile(filepath.Join(sysfs, "devices/pci0/0/virtio0/modalias"), []byte("virtio:d1v1\n"), 0o644)
 		case "cpu.ko":
-			return unix.ENODEV // a driver without hardware is no failure
+			return unix.ENODEV // a driver without hardware is not an error
 		}
 
 		return nil
@@ -237,7 +237,7 @@ func TestColdplugLoadsCardsFirst(t *testing.T) {
 	}
 }
 
-// What is loaded is not given to the kernel again, nor what it needs.
+// Loaded modules, and what they need, are not inserted again.
 func TestLoadedIsLeftAlone(t *testing.T) {
 	var got []string
 
@@ -266,7 +266,7 @@ func TestModprobe(t *testing.T) {
 		{[]string{"-q", "--", "fs-xfs"}, 0, ""},
 		{[]string{"-q", "--", "nope"}, 1, ""},
 		{[]string{"nope"}, 1, "no such kernel module"},
-		{[]string{"-q"}, 2, "give the name"},
+		{[]string{"-q"}, 2, "no kernel module given"},
 	} {
 		var stderr bytes.Buffer
 
@@ -277,7 +277,7 @@ func TestModprobe(t *testing.T) {
 	}
 }
 
-// TestOnRequest: what any program can have the kernel ask for is not loaded, what the system names, or needs, is.
+// TestOnRequest: modules that any program can make the kernel request are not loaded; those that the system names or needs are.
 func TestOnRequest(t *testing.T) {
 	files := map[string]string{
 		fileDep: "kernel/net/sctp/sctp.ko:\nkernel/crypto/af_alg.ko:\nkernel/net/vsock.ko:\nkernel/drivers/transport.ko: kernel/net/vsock.ko\nkernel/net/unix.ko:\n",
@@ -315,7 +315,7 @@ func TestOnRequest(t *testing.T) {
 	}
 }
 
-// TestWriteSubset holds that an image's index is of its modules alone, and of all that depmod says of them.
+// TestWriteSubset holds that an image's index has only its modules, with all that depmod wrote about them.
 func TestWriteSubset(t *testing.T) {
 	files := map[string]string{
 		fileDep:     "# a comment\nkernel/a.ko.xz: kernel/b-lib.ko kernel/c.ko\nkernel/b-lib.ko: kernel/c.ko\nkernel/other.ko: kernel/c.ko\nkernel/c.ko:\n",
@@ -358,7 +358,7 @@ func TestWriteSubset(t *testing.T) {
 		t.Errorf("closure (-want +got):\n%s", diff)
 	}
 
-	if err := WriteSubset(root, target, []string{"kernel/b-lib.ko"}); err == nil || !strings.Contains(err.Error(), "depends on kernel/c.ko, which is not") {
+	if err := WriteSubset(root, target, []string{"kernel/b-lib.ko"}); err == nil || !strings.Contains(err.Error(), "depends on kernel/c.ko, which is missing") {
 		t.Errorf("without a dependency: got %v, want an error that names it", err)
 	}
 }

@@ -4,14 +4,14 @@ package module
 
 import "slices"
 
-// byNameOnly are modules that the kernel does not get when it asks for them by an alias: it does so for any program that opens a
-// socket, also one in a pod without any rights, and these are code that few nodes need and that has let many a program out. Who
-// needs one names it in machine.kernel.modules. It is what `blacklist` is in modprobe.d(5): names, and what other modules need, are
-// served.
+// byNameOnly are modules that are not loaded when the kernel requests them by an alias. The kernel does so for any program that opens a
+// socket, even in an unprivileged pod. Few nodes need this code, and programs have often used it to break out. A user who needs one
+// adds it to machine.kernel.modules. It is like `blacklist` in modprobe.d(5): a module is still loaded by its name, and as a
+// dependency.
 //
 //   - af_alg and what is behind it are the kernel's ciphers for programs;
 //   - sctp, dccp, rds, tipc and others are protocols (CIS: "uncommon network protocols");
-//   - vsock is a way to the hypervisor.
+//   - vsock connects to the hypervisor.
 var byNameOnly = []string{
 	"af_alg", "af_key", "algif_aead", "algif_hash", "algif_rng", "algif_skcipher",
 	"appletalk", "atm", "ax25", "bluetooth", "caif_socket", "can", "dccp", "dccp_diag", "dccp_ipv4", "dccp_ipv6", "hv_sock", "ieee802154_socket", "kcm",
@@ -20,7 +20,8 @@ var byNameOnly = []string{
 	"x25",
 }
 
-// onRequest reports whether the kernel may have what it asks for: a name, or an alias of nothing that is to be named.
+// onRequest reports whether a request of the kernel is allowed: a name, or an alias of modules that need not be named. It also returns
+// the refused modules.
 func (x *Index) onRequest(nameOrAlias string) (bool, []string) {
 	modules := x.Resolve(nameOrAlias)
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// WriteSubset writes modules.dep, modules.alias and modules.softdep of the index in a modules directory into another one, which has
-// only some of the modules: the lines of these, as depmod wrote them. A module must come with those that it depends on.
+// WriteSubset copies the lines of some modules from modules.dep, modules.alias and modules.softdep of a modules directory to another
+// directory, as depmod wrote them. The files must include the dependencies of each module.
 func WriteSubset(from, to string, files []string) error {
 	kept, names := map[string]bool{}, map[string]bool{}
 	for _, f := range files {
@@ -29,7 +29,7 @@ func WriteSubset(from, to string, files []string) error {
 
 			for _, d := range strings.Fields(deps) {
 				if !kept[d] {
-					return false, fmt.Errorf("%s depends on %s, which is not there", file, d)
+					return false, fmt.Errorf("%s depends on %s, which is missing", file, d)
 				}
 			}
 
@@ -54,7 +54,7 @@ func WriteSubset(from, to string, files []string) error {
 	return nil
 }
 
-// writeLines writes the lines of a file that are kept. One that is missing has none.
+// writeLines writes the lines of a file for which keep returns true. A missing file has no lines.
 func writeLines(from, to string, keep func(line string) (bool, error)) error {
 	text, err := os.ReadFile(from)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -77,8 +77,8 @@ func writeLines(from, to string, keep func(line string) (bool, error)) error {
 	return os.WriteFile(to, []byte(out.String()), 0o644)
 }
 
-// Closure returns the files, relative to the modules directory, that loading the names would insert, in
-// order and each once: what an initramfs must hold. An unknown name is an error; a built-in one adds none.
+// Closure returns the files, relative to the modules directory, that loading the names would insert, in order and each once. An
+// initramfs needs them. An unknown name is an error; a built-in one adds none.
 func (x *Index) Closure(names ...string) ([]string, error) {
 	l := &Loader{}
 

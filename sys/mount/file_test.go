@@ -22,7 +22,7 @@ func TestBackingFile(t *testing.T) {
 
 	for source, want := range map[string]string{
 		"/dev/loop1":        "/system/a b.erofs",
-		"/dev/loop2":        "", // gone in the meantime
+		"/dev/loop2":        "", // removed in the meantime
 		"/dev/vda1":         "",
 		"/var/layer.erofs":  "/var/layer.erofs",
 		"tmpfs":             "",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mount makes and removes mounts, and reads what is mounted. Errors name the mount, so that a boot
-// that stops says at which one.
+// Package mount creates and removes mounts, and reads the mount table. Errors name the mount, so that a boot that stops says at which
+// mount.
 package mount
 
 import (
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flags are those of mount(2); the ones that a policy speaks of have a name here.
+// Flags of mount(2) that the system's policy uses.
 const (
 	NoSuid   uintptr = unix.MS_NOSUID
 	NoDev    uintptr = unix.MS_NODEV
@@ -20,7 +20,7 @@ const (
 	ReadOnly uintptr = unix.MS_RDONLY
 )
 
-// Point is one mount to make.
+// Point is a mount to create.
 type Point struct {
 	Source string
 	Target string
@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Mount makes the mount point's folder when it is missing, and mounts.
+// Mount creates the folder of the mount point if it is missing, and mounts.
 func (p Point) Mount() error {
 	err := os.MkdirAll(p.Target, 0o755)
 	if err == nil {
@@ -74,7 +74,7 @@ func absent(err error) bool {
 		errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EROFS)
 }
 
-// All makes mounts in order and stops at the first failure.
+// All creates mounts in order and stops at the first error.
 func All(points []Point) error {
 	for _, p := range points {
 		if err := p.Mount(); err != nil {
@@ -85,8 +85,8 @@ func All(points []Point) error {
 	return nil
 }
 
-// Bind makes source appear at target, which must exist and be of the same sort (file or folder), with the
-// given flags: a bind mount takes its flags only at a second step.
+// Bind makes source appear at target, with the given flags. The target must exist and be of the same type (file or folder). The
+// kernel sets the flags of a bind mount only in a second step.
 func Bind(source, target string, flags uintptr) error {
 	if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
 		return &Error{Op: "bind", Source: source, Target: target, Err: err}
@@ -108,7 +108,7 @@ func Remount(target string, flags uintptr) error {
 	return nil
 }
 
-// Move takes a mount to another place.
+// Move moves a mount to another target.
 func Move(source, target string) error {
 	if err := unix.Mount(source, target, "", unix.MS_MOVE, ""); err != nil {
 		return &Error{Op: "move mount", Source: source, Target: target, Err: err}
@@ -117,7 +117,7 @@ func Move(source, target string) error {
 	return nil
 }
 
-// Unmount removes a mount; one that is not there is a success.
+// Unmount removes a mount; it is not an error if there is none.
 func Unmount(target string) error {
 	err := unix.Unmount(target, unix.UMOUNT_NOFOLLOW)
 	if err == nil || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
@@ -135,8 +135,7 @@ func hint(err error) string {
 	return ""
 }
 
-// MakeShared lets mounts below target propagate into mount namespaces made from here on, and back: what
-// kubelet needs of the root.
+// MakeShared lets mounts below target propagate to later mount namespaces, and back. The kubelet needs this of the root.
 func MakeShared(target string) error {
 	if err := unix.Mount("", target, "", unix.MS_SHARED|unix.MS_REC, ""); err != nil {
 		return &Error{Op: "share mounts of", Target: target, Err: err}

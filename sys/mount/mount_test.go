@@ -15,11 +15,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// private gives the test a mount namespace of its own, or skips it.
+// private moves the test into a mount namespace of its own, or skips it.
 func private(t *testing.T) {
 	t.Helper()
 
-	// The thread is not given back: it ends with the test, and its namespace with it.
+	// The thread is never unlocked: it ends with the test, and its namespace with it.
 	runtime.LockOSThread()
 
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {

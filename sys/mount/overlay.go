@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryOverlay mounts an overlay whose layers are in a folder and takes everything away again. An error is the kernel's
-// reason why there can be none: a folder on another overlay or on some network file systems cannot be a layer.
+// TryOverlay mounts an overlay whose layers are in a folder, and removes it again. The error is the kernel's reason why the folder
+// cannot hold layers: it may be on another overlay, or on a network file system.
 func TryOverlay(dir string) (err error) {
 	scratch, err := os.MkdirTemp(dir, ".overlay-")
 	if err != nil {
@@ -37,7 +37,7 @@ func TryOverlay(dir string) (err error) {
 		return err
 	}
 
-	// Only a change shows whether the upper layer takes what an overlay writes there.
+	// Only a change shows whether the upper layer is writable by an overlay.
 	err = os.Mkdir(at("merged/made"), 0o700)
 
 	if left := unix.Unmount(p.Target, unix.MNT_DETACH); left != nil {

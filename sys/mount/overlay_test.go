@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// An overlay works in a folder, and not where there is none; on another overlay the kernel decides. Nothing is left.
+// An overlay works in a folder that exists; on another overlay the kernel decides. Nothing is left.
 func TestTryOverlay(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return

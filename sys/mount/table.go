@@ -24,11 +24,11 @@ type Entry struct {
 	Source  string
 	// SuperOptions are those of the file system, as opposed to the mount.
 	SuperOptions string
-	// File has the file system in it, where Source is a loop device or that file. ParseTable does not know it.
+	// File is the file that holds the file system, if Source is a loop device or the file itself. ParseTable does not set it.
 	File string
 }
 
-// Table returns what is mounted, in the order of the kernel: parents before children.
+// Table returns the mounts in the kernel's order: parents before children.
 func Table() ([]Entry, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -43,8 +43,8 @@ func Table() ([]Entry, error) {
 	return table, err
 }
 
-// backingFile is the file that a loop device shows, or the source itself where the kernel mounts a file without one. It may
-// go at any moment, and is not known then.
+// backingFile returns the file behind a loop device, or the source itself if the kernel mounts a file without a loop device. It is empty
+// for a loop device that was removed.
 func backingFile(sys, source string) string {
 	name, isDevice := strings.CutPrefix(source, "/dev/")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nd asks routers to say at once what they say every few minutes (RFC 4861, 6.3.7). The kernel asks by itself when a
-// link comes up, and takes the answers; this is for who starts to listen later.
+// Package nd asks routers to advertise at once what they advertise every few minutes (RFC 4861, 6.3.7). The kernel does so when a link
+// comes up, and handles the answers; this package is for listeners that start later.
 package nd
 
 import (

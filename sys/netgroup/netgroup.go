@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netgroup tells which addresses are one host to whoever bounds what a host may take.
+// Package netgroup maps addresses to hosts, for limits per host.
 package netgroup
 
 import (
@@ -8,8 +8,8 @@ import (
 	"net/netip"
 )
 
-// Of returns what counts as one host: an IPv4 address, or the network of an IPv6 host, which has as many addresses in its
-// /64 as it likes. What is no address is one host too, the zero prefix.
+// Of returns the prefix that counts as one host: an IPv4 address, or the /64 of an IPv6 host, which may use any address in it. An
+// invalid address counts as one host too: the zero prefix.
 func Of(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 

@@ -12,34 +12,18 @@ import (
 
 // Addresses implements Kernel.
 func (c *Conn) Addresses() ([]Address, error) {
-	messages, err := c.dump(&rtnetlink.AddressMessage{}, unix.RTM_GETADDR)
-	if err != nil {
-		return nil, fmt.Errorf("list addresses: %w", err)
-	}
-
-	addresses := make([]Address, 0, len(messages))
-
-	for _, message := range messages {
-		var m rtnetlink.AddressMessage
-		if err := m.UnmarshalBinary(message.Data); err != nil {
-			return nil, fmt.Errorf("list addresses: %w", err)
-		}
-
-		if a, ok := addressFrom(&m); ok {
-			addresses = append(addresses, a)
-		}
-	}
-
-	return addresses, nil
+	return list(c, "addresses", &rtnetlink.AddressMessage{}, unix.RTM_GETADDR, decodeAddress)
 }
 
-func addressFrom(m *rtnetlink.AddressMessage) (Address, bool) {
-	at := m.Attributes
-	if at == nil {
-		return Address{}, false
+func decodeAddress(data []byte) (Address, bool, error) {
+	var m rtnetlink.AddressMessage
+	if err := m.UnmarshalBinary(data); err != nil || m.Attributes == nil {
+		return Address{}, false, err
 	}
 
-	// Local is the own address, and Address the peer's where they differ; IPv6 has only Address.
+	at := m.Attributes
+
+	// Local is the own address, and Address the peer's if they differ; IPv6 has only Address.
 	own := fromIP(at.Local)
 	if !own.IsValid() {
 		own = fromIP(at.Address)
@@ -54,11 +38,10 @@ func addressFrom(m *rtnetlink.AddressMessage) (Address, bool) {
 		a.Peer = peer
 	}
 
-	return a, a.Prefix.IsValid()
+	return a, a.Prefix.IsValid(), nil
 }
 
-// AddAddress implements Kernel. An IPv4 network of more than two addresses gets its broadcast address unless
-// one is given.
+// AddAddress implements Kernel. It sets the broadcast address of an IPv4 network with more than two addresses, unless one is given.
 func (c *Conn) AddAddress(a Address) error {
 	if !a.Broadcast.IsValid() {
 		a.Broadcast = broadcast(a.Prefix)
@@ -73,7 +56,7 @@ func (c *Conn) AddAddress(a Address) error {
 
 // DeleteAddress implements Kernel.
 func (c *Conn) DeleteAddress(a Address) error {
-	if err := gone(c.rt.Address.Delete(a.message())); err != nil {
+	if err := ignoreMissing(c.rt.Address.Delete(a.message())); err != nil {
 		return fmt.Errorf("delete address %s from link %d: %w", a.Prefix, a.LinkIndex, err)
 	}
 
@@ -113,8 +96,8 @@ func broadcast(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// Same reports whether the kernel takes both for one address. It has each IPv4 prefix once on a link, and each
-// IPv6 address once, whatever the length of its network.
+// Same reports whether both are one address for the kernel. It has each IPv4 prefix once on a link, and each IPv6 address once, whatever the
+// length of its network.
 func (a Address) Same(b Address) bool {
 	if a.LinkIndex != b.LinkIndex {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/jsimonetti/rtnetlink/v2/driver"
 )
 
-// driver is the bond in rtnetlink's words. Settings that the kernel takes only in some modes are left out in
-// the others, where it refuses even their default.
+// driver returns the bond as rtnetlink's type. Settings that the kernel accepts only in some modes are left out in the others, where it
+// refuses even their default.
 func (b *Bond) driver() *driver.Bond {
 	const (
 		activeBackup = uint8(driver.BondModeActiveBackup)
@@ -73,7 +73,7 @@ func (b *Bond) driver() *driver.Bond {
 	return d
 }
 
-// bondFrom is the bond as the kernel has it; what it left out is zero.
+// bondFrom returns the bond as the kernel has it; settings that it left out are zero.
 func bondFrom(d *driver.Bond) *Bond {
 	b := &Bond{
 		Mode: uint8(d.Mode), XmitHashPolicy: uint8(value(d.XmitHashPolicy)), LACPRate: uint8(value(d.AdLacpRate)),

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Settings of a bond that the kernel takes only while the bond is down, and those that it takes only without slaves
+// Settings of a bond that the kernel changes only while the bond is down, and those that it changes only without slaves
 // (drivers/net/bonding/bond_options.c, BOND_OPTFLAG_IFDOWN and BOND_OPTFLAG_NOSLAVES).
 var (
 	bondDown = []uint16{
@@ -22,21 +22,21 @@ var (
 	bondNoSlaves = []uint16{unix.IFLA_BOND_MODE, unix.IFLA_BOND_FAIL_OVER_MAC}
 )
 
-// BondChange is what makes a bond that there is like another.
+// BondChange is the difference between a bond and its wanted state.
 type BondChange struct {
-	// Remake tells that the bond must be made again: the kernel does not change that of a bond with slaves.
+	// Remake is set if the bond must be created again: the kernel does not change the setting of a bond with slaves.
 	Remake bool
-	// Down tells that the bond must be down meanwhile.
+	// Down is set if the bond must be down during the change.
 	Down bool
 
 	attributes []netlink.Attribute
 }
 
-// Empty reports that the bonds are alike.
+// Empty reports whether the bonds are equal.
 func (c BondChange) Empty() bool { return !c.Remake && len(c.attributes) == 0 }
 
-// Change compares a bond with that of the kernel, in the settings that count in its mode. Only those that differ are to be set:
-// the kernel checks whether a setting may be changed now before it looks whether it is another.
+// Change compares a bond with that of the kernel, in the settings that its mode uses. Only settings that differ may be set, because the
+// kernel refuses to set some of them now even to the same value.
 func (b *Bond) Change(now *Bond) (BondChange, error) {
 	want, err := b.attributes()
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *Bond) Change(now *Bond) (BondChange, error) {
 	return c, nil
 }
 
-// bondInfo is a change of a bond as it is sent.
+// bondInfo returns a change of a bond in the kernel's form.
 func bondInfo(change LinkChange) (*rtnetlink.LinkInfo, error) {
 	c, err := change.Bond.Change(change.BondNow)
 	if err != nil {
@@ -85,13 +85,13 @@ func bondInfo(change LinkChange) (*rtnetlink.LinkInfo, error) {
 	return &rtnetlink.LinkInfo{Kind: change.Kind, Data: &rtnetlink.LinkData{Name: change.Kind, Data: data}}, nil
 }
 
-// empty tells zeros, which are what the kernel has where it says nothing.
+// empty reports whether all bytes are zero, which is the kernel's value of an attribute that it leaves out.
 func empty(data []byte) bool { return len(bytes.Trim(data, "\x00")) == 0 }
 
-// attributes of the bond by their kind, as they are sent.
+// attributes returns the attributes of the bond by kind, in the kernel's form.
 func (b *Bond) attributes() (map[uint16]netlink.Attribute, error) {
 	c := *b
-	if c.MIIMon > 0 { // the kernel keeps multiples
+	if c.MIIMon > 0 { // the kernel rounds down to multiples
 		c.UpDelay -= c.UpDelay % c.MIIMon
 		c.DownDelay -= c.DownDelay % c.MIIMon
 		c.PeerNotifyDelay -= c.PeerNotifyDelay % c.MIIMon

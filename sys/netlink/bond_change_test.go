@@ -64,7 +64,7 @@ func TestBondChange(t *testing.T) {
 	}
 }
 
-// TestBondChangeCoversAll changes each setting of a bond in turn: in some mode each makes a change.
+// TestBondChangeCoversAll changes each setting of a bond in turn: in some mode each is a change.
 func TestBondChangeCoversAll(t *testing.T) {
 	for i := range reflect.TypeFor[Bond]().NumField() {
 		name, found := reflect.TypeFor[Bond]().Field(i).Name, false

@@ -22,7 +22,7 @@ const (
 )
 
 // bondOnly are the settings that the kernel refuses in all but these modes (drivers/net/bonding/bond_options.c, unsuppmodes): with
-// one of them in another mode there is no bond at all.
+// one of them in another mode the bond is not created.
 var bondOnly = map[uint16][]uint8{
 	unix.IFLA_BOND_PACKETS_PER_SLAVE: {roundRobin},
 	unix.IFLA_BOND_ARP_VALIDATE:      {roundRobin, activeBackup, xor, broadcastMode},
@@ -38,7 +38,7 @@ var bondOnly = map[uint16][]uint8{
 	unix.IFLA_BOND_TLB_DYNAMIC_LB:    {tlb, alb},
 }
 
-// TestBondSendsWhatItsModeHas: everything that is set and that the mode has is sent, and nothing that the kernel refuses.
+// TestBondSendsWhatItsModeHas: all settings that the mode has are sent, and none that the kernel refuses.
 func TestBondSendsWhatItsModeHas(t *testing.T) {
 	full := Bond{
 		XmitHashPolicy: 1, LACPRate: 1, PrimaryReselect: 1, FailOverMAC: 1, ADSelect: 1, ADLACPActive: 1, ARPValidate: 1, ARPAllTargets: 1,

@@ -34,7 +34,7 @@ func Open() (*Conn, error) {
 		return nil, errors.Join(fmt.Errorf("netlink: %w", err), raw.Close())
 	}
 
-	// With it the kernel says in words what it refuses; without it there is still the errno.
+	// With this option the kernel adds a text to an error; without it there is still the errno.
 	_ = rt.SetOption(netlink.ExtendedAcknowledge, true)
 
 	return &Conn{raw: raw, rt: rt}, nil
@@ -43,12 +43,12 @@ func Open() (*Conn, error) {
 // Close releases the sockets.
 func (c *Conn) Close() error { return errors.Join(c.raw.Close(), c.rt.Close()) }
 
-// ErrInterrupted is of a dump in which changes came between all the time: it may lack what was there throughout.
+// ErrInterrupted is the error of a dump that changes interrupted each time: it may be incomplete.
 var ErrInterrupted = errors.New("interrupted by changes")
 
 const dumpAttempts = 10
 
-// dump asks for everything of one type. A dump that a change interrupted is asked for again.
+// dump requests all objects of one type. A dump that a change interrupted is repeated.
 func (c *Conn) dump(message encoding.BinaryMarshaler, typ netlink.HeaderType) ([]netlink.Message, error) {
 	data, err := message.MarshalBinary()
 	if err != nil {
@@ -77,6 +77,29 @@ func (c *Conn) dump(message encoding.BinaryMarshaler, typ netlink.HeaderType) ([
 	}
 }
 
+// list returns all objects of one type, except those for which decode returns false.
+func list[T any](c *Conn, what string, request encoding.BinaryMarshaler, typ netlink.HeaderType, decode func([]byte) (T, bool, error)) ([]T, error) {
+	messages, err := c.dump(request, typ)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", what, err)
+	}
+
+	out := make([]T, 0, len(messages))
+
+	for _, m := range messages {
+		v, ok, err := decode(m.Data)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", what, err)
+		}
+
+		if ok {
+			out = append(out, v)
+		}
+	}
+
+	return out, nil
+}
+
 // Watch implements Kernel.
 func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) error {
 	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: uint32(what)})
@@ -85,7 +108,7 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 	}
 	defer conn.Close()
 
-	// The kernel drops messages of a slow reader and says so, which is a change like any other here.
+	// The kernel drops messages if the reader is slow, and reports ENOBUFS, which is handled as a change.
 	_ = conn.SetReadBuffer(1 << 20)
 
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
@@ -98,7 +121,7 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 
 		switch {
 		case err == nil:
-			changed(told(messages).follows() & what)
+			changed(groupsOf(messages).follows() & what)
 		case errors.Is(err, unix.ENOBUFS):
 			changed(what)
 		case ctx.Err() != nil:
@@ -109,8 +132,8 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 	}
 }
 
-// told are the groups that messages belong to.
-func told(messages []netlink.Message) Groups {
+// groupsOf returns the groups that messages belong to.
+func groupsOf(messages []netlink.Message) Groups {
 	var g Groups
 
 	for _, m := range messages {
@@ -127,8 +150,8 @@ func told(messages []netlink.Message) Groups {
 	return g
 }
 
-// gone takes the errors of removing what is not there.
-func gone(err error) error {
+// ignoreMissing ignores the errors of removing an object that does not exist.
+func ignoreMissing(err error) error {
 	for _, errno := range []error{unix.ESRCH, unix.ENOENT, unix.EADDRNOTAVAIL, unix.ENODEV} {
 		if errors.Is(err, errno) {
 			return nil

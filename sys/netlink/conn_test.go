@@ -55,7 +55,7 @@ func linkNamed(t *testing.T, k netlink.Kernel, name string) netlink.Link {
 	return links[i]
 }
 
-// veth makes a pair in the test's namespace, both ends up.
+// veth creates a pair in the test's namespace, both ends up.
 func veth(t *testing.T, k netlink.Kernel) (a, b netlink.Link) {
 	t.Helper()
 
@@ -106,14 +106,14 @@ func TestLinks(t *testing.T) {
 		t.Errorf("the other end is down: got flags %x", a.Flags)
 	}
 
-	for range 2 { // the second time it is gone already
+	for range 2 { // the second time it is already removed
 		if err := k.DeleteLink(a.Index); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	if err := k.SetLink(a.Index, netlink.LinkChange{Up: ptr(true)}); !errors.Is(err, unix.ENODEV) {
-		t.Errorf("set a link that is gone: got %v, want ENODEV", err)
+		t.Errorf("set a link that was removed: got %v, want ENODEV", err)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestAddressesAndRoutes(t *testing.T) {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 
-	for range 2 { // the second time they are gone already
+	for range 2 { // the second time they are already removed
 		for _, r := range []netlink.Route{route, route6} {
 			if err := k.DeleteRoute(r); err != nil {
 				t.Error(err)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A link is read with all that a Link has, and without IPv6's counters.
+// A link is read with all fields of a Link, and without IPv6's counters.
 func TestLinksWithoutCounters(t *testing.T) {
 	c, err := Open()
 	if err != nil {

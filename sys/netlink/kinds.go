@@ -17,7 +17,7 @@ func encodeVLAN(v *VLAN) ([]byte, error) {
 	return ae.Encode()
 }
 
-// decodeVLAN reads the kernel's own words, so that a damaged one is only left out.
+// decodeVLAN decodes the settings of a VLAN. They come from the kernel, so an attribute that is not valid is only ignored.
 func decodeVLAN(data []byte) *VLAN {
 	ad, err := netlink.NewAttributeDecoder(data)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allLinks asks for all links without IPv6's counters, which the kernel would sum over all processors for each link.
+// allLinks requests all links without IPv6's counters, which the kernel would sum over all processors for each link.
 //
-// Nor does it ask for the list of virtual functions that a card has (RTEXT_FILTER_VF). Each function that this machine uses is a
-// link of its own and is there anyway; the list holds what the card's owner sets for functions that it gives away, which nothing here
-// does, and with some hundred functions it is longer than an attribute can be.
+// It does not request the list of a card's virtual functions (RTEXT_FILTER_VF) either. Each function that this machine uses is a link of its
+// own. The list has settings for functions that are given to others, which nothing here uses, and with some hundred functions it is
+// too long for an attribute.
 type allLinks struct{}
 
 // skipStats is RTEXT_FILTER_SKIP_STATS (include/uapi/linux/rtnetlink.h).
@@ -32,26 +32,14 @@ func (allLinks) MarshalBinary() ([]byte, error) {
 
 // Links implements Kernel.
 func (c *Conn) Links() ([]Link, error) {
-	messages, err := c.dump(allLinks{}, unix.RTM_GETLINK)
-	if err != nil {
-		return nil, fmt.Errorf("list links: %w", err)
-	}
+	return list(c, "links", allLinks{}, unix.RTM_GETLINK, func(data []byte) (Link, bool, error) {
+		l, err := decodeLink(data)
 
-	links := make([]Link, 0, len(messages))
-
-	for _, m := range messages {
-		l, err := decodeLink(m.Data)
-		if err != nil {
-			return nil, fmt.Errorf("list links: %w", err)
-		}
-
-		links = append(links, l)
-	}
-
-	return links, nil
+		return l, true, err
+	})
 }
 
-// decodeLink reads one link: what rtnetlink knows, then what it leaves out.
+// decodeLink decodes a link: first what rtnetlink decodes, then the rest.
 func decodeLink(data []byte) (Link, error) {
 	var m rtnetlink.LinkMessage
 	if err := m.UnmarshalBinary(data); err != nil {
@@ -116,7 +104,7 @@ func (l *Link) decodeRest(attributes []byte) error {
 	return ad.Err()
 }
 
-// decodeFamilies reads what IPv6 adds to a link; the other families have nothing that is used here.
+// decodeFamilies decodes the attributes of IPv6; those of other families are not used.
 func (l *Link) decodeFamilies(ad *netlink.AttributeDecoder) error {
 	for ad.Next() {
 		if ad.Type() != unix.AF_INET6 {
@@ -205,7 +193,7 @@ func (c *Conn) SetLink(index uint32, change LinkChange) error {
 		m.Attributes.Info = info
 	}
 
-	// RTM_NEWLINK also changes, and unlike RTM_SETLINK also what is of one kind only.
+	// RTM_NEWLINK also changes links, and unlike RTM_SETLINK also the settings of a kind.
 	if _, err := c.rt.Execute(&m, unix.RTM_NEWLINK, netlink.Request|netlink.Acknowledge); err != nil {
 		return fmt.Errorf("set link %d: %w", index, err)
 	}
@@ -215,7 +203,7 @@ func (c *Conn) SetLink(index uint32, change LinkChange) error {
 
 // DeleteLink implements Kernel.
 func (c *Conn) DeleteLink(index uint32) error {
-	if err := gone(c.rt.Link.Delete(index)); err != nil {
+	if err := ignoreMissing(c.rt.Link.Delete(index)); err != nil {
 		return fmt.Errorf("delete link %d: %w", index, err)
 	}
 

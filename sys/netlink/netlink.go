@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netlink is the kernel's network as this system uses it: links, addresses and routes, read whole,
-// changed one at a time, and watched; an Observer keeps one Snapshot of it for all who look. It is a thin shell over rtnetlink; what is to be changed is decided by
-// its callers. Package netlinktest has the same in memory.
+// Package netlink is the kernel's network as this system uses it: links, addresses and routes are listed, changed one at a time, and
+// watched. An Observer keeps one Snapshot for all readers. The package is a thin shell over rtnetlink; its callers decide what to
+// change. Package netlinktest has the same in memory.
 //
-// All errors of changes carry the operation and the object and wrap the kernel's errno. Removing what is not
-// there is a success.
+// Errors of changes have the operation and the object, and wrap the kernel's errno. It is not an error to remove an object that does not
+// exist.
 package netlink
 
 import (
@@ -23,7 +23,7 @@ type Kernel interface {
 	// Routes returns the routes of all tables, without the kernel's caches.
 	Routes() ([]Route, error)
 
-	// CreateLink makes a logical link, down.
+	// CreateLink creates a logical link, which is down.
 	CreateLink(NewLink) error
 	// SetLink changes a link.
 	SetLink(index uint32, change LinkChange) error
@@ -36,26 +36,25 @@ type Kernel interface {
 	ReplaceRoute(Route) error
 	DeleteRoute(Route) error
 
-	// Watch calls changed with what has changed, until the context ends. It has subscribed when it first calls
-	// changed, with all that it watches. A change that the kernel tells nothing of comes with its cause: routes
-	// vanish silently with a link or an address.
+	// Watch calls changed with the groups that have changed, until the context ends. It first calls changed with all groups, after it has
+	// subscribed. Routes vanish with a link or an address without a message of the kernel: they are reported as changed with the cause.
 	Watch(ctx context.Context, what Groups, changed func(Groups)) error
-	// WatchRouterOptions calls said with each option of a router advertisement that comes, until the context ends.
+	// WatchRouterOptions calls said with each option of a router advertisement, until the context ends.
 	WatchRouterOptions(ctx context.Context, said func(RouterOption)) error
 }
 
-// Groups select what Watch watches.
+// Groups are the kinds of objects that Watch watches.
 type Groups uint32
 
 // The groups, numbered as the kernel's multicast groups.
 const (
-	WatchLinks     Groups = 1<<0 | 1<<11 // and what routers advertise
+	WatchLinks     Groups = 1<<0 | 1<<11 // with the flags of router advertisements
 	WatchAddresses Groups = 1<<4 | 1<<8
 	WatchRoutes    Groups = 1<<6 | 1<<10
 	WatchAll              = WatchLinks | WatchAddresses | WatchRoutes
 )
 
-// follows adds what changes without a word when what has changed.
+// follows adds the groups that change without a message when these have changed.
 func (g Groups) follows() Groups {
 	switch {
 	case g&WatchLinks != 0:
@@ -75,7 +74,7 @@ type Link struct {
 	Type uint16
 	// Flags are IFF_*.
 	Flags uint32
-	// Parent is the index of the link below (of a VLAN) or the peer (of a veth); 0 is none.
+	// Parent is the index of the link below a VLAN, or of the peer of a veth; 0 is none.
 	Parent uint32
 	// Master is the index of the bond or bridge that the link belongs to; 0 is none.
 	Master           uint32
@@ -83,13 +82,13 @@ type Link struct {
 	PermanentAddress []byte
 	Broadcast        []byte
 	MTU              uint32
-	// MinMTU and MaxMTU are what the driver takes; a MaxMTU of 0 is no limit.
+	// MinMTU and MaxMTU are the driver's limits; a MaxMTU of 0 means unlimited.
 	MinMTU, MaxMTU uint32
-	// Router are the IF_* flags of IPv6: what the last router advertisement said.
+	// Router has the IF_* flags of IPv6, from the last router advertisement.
 	Router    RouterFlags
 	QueueDisc string
 	OperState uint8
-	// Kind is how software made the link: vlan, bond, bridge, veth; empty for hardware and loopback.
+	// Kind is the kind of a logical link: vlan, bond, bridge, veth; empty for hardware and loopback.
 	Kind, SlaveKind string
 	Alias           string
 	AltNames        []string
@@ -105,7 +104,7 @@ func (l Link) Up() bool { return l.Flags&1 != 0 }
 // Carrier reports whether the link can carry packets.
 func (l Link) Carrier() bool { return l.Flags&(1<<16) != 0 }
 
-// RouterFlags tell what routers advertise on a link (include/net/if_inet6.h).
+// RouterFlags are what routers advertise on a link (include/net/if_inet6.h).
 type RouterFlags uint32
 
 // The flags.
@@ -124,7 +123,7 @@ const MinMTU6 = 1280
 // Named reports whether the link has the name, or has it as an alternative name.
 func (l Link) Named(name string) bool { return l.Name == name || slices.Contains(l.AltNames, name) }
 
-// NewLink is a logical link to be made.
+// NewLink is a logical link to create.
 type NewLink struct {
 	Name   string
 	Kind   string
@@ -137,7 +136,7 @@ type NewLink struct {
 	VethPeer string
 }
 
-// LinkChange is what to change of a link; nil leaves it.
+// LinkChange is a change of a link; a nil field is not changed.
 type LinkChange struct {
 	Up      *bool
 	MTU     *uint32
@@ -148,7 +147,7 @@ type LinkChange struct {
 	Kind   string
 	Bridge *Bridge
 	Bond   *Bond
-	// BondNow is what the bond is: only what differs is set. It must be given with Bond.
+	// BondNow is the current state of the bond: only differences are set. It must be given with Bond.
 	BondNow *Bond
 }
 
@@ -164,8 +163,8 @@ type Bridge struct {
 	STP, VLANFiltering bool
 }
 
-// Bond are the settings of a bond, numbered as the kernel does. MissedMax 0 leaves the kernel's, and an ADActorSystem of zeros is
-// the bond's own hardware address.
+// Bond are the settings of a bond, with the kernel's numbers. MissedMax 0 keeps the kernel's value, and an ADActorSystem of zeros is the
+// bond's own hardware address.
 type Bond struct {
 	Mode, XmitHashPolicy, LACPRate, PrimaryReselect, FailOverMAC, ADSelect, ADLACPActive uint8
 	ARPValidate, ARPAllTargets                                                           uint32
@@ -182,7 +181,7 @@ type Bond struct {
 // Address is an IP address on a link.
 type Address struct {
 	LinkIndex uint32
-	// Prefix is the address with the length of its network. On point-to-point links the peer's is Peer.
+	// Prefix is the address with the length of its network. Peer is the address of the peer on a point-to-point link.
 	Prefix    netip.Prefix
 	Peer      netip.Addr
 	Broadcast netip.Addr
@@ -202,7 +201,7 @@ type Route struct {
 	// Source is the preferred source address.
 	Source  netip.Addr
 	Gateway netip.Addr
-	// LinkIndex 0 leaves the link to the kernel.
+	// LinkIndex 0 lets the kernel choose the link.
 	LinkIndex uint32
 	Table     uint32
 	Priority  uint32
@@ -214,7 +213,7 @@ type Route struct {
 	NextHops  []NextHop
 }
 
-// NextHop is one of several ways of a route.
+// NextHop is one of several next hops of a route.
 type NextHop struct {
 	Gateway   netip.Addr
 	LinkIndex uint32

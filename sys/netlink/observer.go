@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// Snapshot is the kernel's network as it was read last. It is not changed once it is given out.
+// Snapshot is the kernel's network as it was last read. It is immutable.
 type Snapshot struct {
 	// Generation grows with each snapshot that differs from the one before.
 	Generation uint64
@@ -21,24 +21,23 @@ type Snapshot struct {
 	Routes    []Route
 }
 
-// Observer is one view of a Kernel for all who look at it: one socket that is told of changes, and one snapshot in
-// which only what has changed is read again, when somebody asks. Changes are made through it too, so that who made
-// one sees it at once.
+// Observer is a shared view of a Kernel: one socket that receives changes, and one snapshot, of which only the changed groups are read
+// again when it is requested. Changes of the kernel are made through it too, so that the next snapshot has them.
 //
-// Changes that come in a flood are told of less often: reading takes a twentieth of the time at most.
+// In a flood of changes watchers are called less often: reads take at most a twentieth of the time.
 type Observer struct {
 	kernel Kernel
 
-	reading  sync.Mutex // held by who reads the kernel
+	reading  sync.Mutex // held while the kernel is read
 	snapshot Snapshot
 
 	mu       sync.Mutex
 	dirty    Groups
-	watching bool // the kernel tells of changes
+	watching bool // the kernel reports changes
 	watchers map[*watcher]struct{}
 	stop     context.CancelFunc // of the watch
-	timer    *time.Timer        // of a wake-up that was put off
-	rest     time.Time          // until when who reads rests
+	timer    *time.Timer        // of a delayed wake-up
+	rest     time.Time          // until when wake-ups are delayed
 }
 
 type watcher struct {
@@ -46,7 +45,7 @@ type watcher struct {
 	failed  chan error
 }
 
-// Rests between reads, in flood.
+// Pauses between reads in a flood of changes.
 const (
 	restFactor = 20
 	longest    = time.Second
@@ -57,7 +56,7 @@ func NewObserver(k Kernel) *Observer {
 	return &Observer{kernel: k, watchers: map[*watcher]struct{}{}}
 }
 
-// Snapshot returns the present state of the kernel.
+// Snapshot returns the current state of the kernel.
 func (o *Observer) Snapshot() (*Snapshot, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
@@ -66,7 +65,7 @@ func (o *Observer) Snapshot() (*Snapshot, error) {
 	dirty := o.dirty
 	o.dirty = 0
 
-	if !o.watching { // nobody tells of changes
+	if !o.watching { // changes are not reported
 		dirty = WatchAll
 	}
 	o.mu.Unlock()
@@ -123,7 +122,7 @@ func (s *Snapshot) same(o *Snapshot) bool {
 	return reflect.DeepEqual(s.Links, o.Links) && reflect.DeepEqual(s.Addresses, o.Addresses) && reflect.DeepEqual(s.Routes, o.Routes)
 }
 
-// Link returns the link of a name; its own name counts before alternative ones.
+// Link returns the link with a name; a link's own name has precedence over alternative names.
 func (s *Snapshot) Link(name string) (Link, bool) {
 	for _, l := range s.Links {
 		if l.Name == name {
@@ -150,8 +149,8 @@ func (s *Snapshot) LinkNames() map[uint32]string {
 	return names
 }
 
-// Watch calls changed at the start and after changes, until the context ends. It must not block. The kernel is watched
-// once, however many call this.
+// Watch calls changed at the start and after changes, until the context ends. changed must not block. All callers share one watch of the
+// kernel.
 func (o *Observer) Watch(ctx context.Context, changed func()) error {
 	w := &watcher{changed: changed, failed: make(chan error, 1)}
 
@@ -198,7 +197,7 @@ func (o *Observer) end() {
 	}
 }
 
-// watch tells those who watch of each change, and of its own failure.
+// watch calls the watchers after each change, and passes its own error to them.
 func (o *Observer) watch(ctx context.Context) {
 	err := guard.Call(func() error {
 		return o.kernel.Watch(ctx, WatchAll, func(what Groups) {
@@ -218,7 +217,7 @@ func (o *Observer) watch(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	if ctx.Err() != nil { // another may watch by now
+	if ctx.Err() != nil { // there may be another watch by now
 		return
 	}
 
@@ -231,7 +230,7 @@ func (o *Observer) watch(ctx context.Context) {
 	}
 }
 
-// wake calls those who watch, now or after the rest. The lock is held.
+// wake calls the watchers, now or after the pause. The lock is held.
 func (o *Observer) wake(ctx context.Context) {
 	if o.timer != nil {
 		return
@@ -244,17 +243,17 @@ func (o *Observer) wake(ctx context.Context) {
 
 			if ctx.Err() == nil {
 				o.timer = nil
-				o.tell()
+				o.callWatchers()
 			}
 		})
 
 		return
 	}
 
-	o.tell()
+	o.callWatchers()
 }
 
-func (o *Observer) tell() {
+func (o *Observer) callWatchers() {
 	for w := range o.watchers {
 		w.changed()
 	}
@@ -267,56 +266,14 @@ func (o *Observer) mark(what Groups) {
 	o.dirty |= what
 }
 
-// WatchRouterOptions is that of the kernel.
+// WatchRouterOptions calls that of the kernel.
 func (o *Observer) WatchRouterOptions(ctx context.Context, said func(RouterOption)) error {
 	return o.kernel.WatchRouterOptions(ctx, said)
 }
 
-// CreateLink implements Kernel.
-func (o *Observer) CreateLink(n NewLink) error {
-	defer o.mark(WatchAll)
+// Change calls do, which changes the kernel, and marks the groups that it changes: the next Snapshot reads them again.
+func (o *Observer) Change(what Groups, do func(Kernel) error) error {
+	defer o.mark(what)
 
-	return o.kernel.CreateLink(n)
-}
-
-// SetLink implements Kernel.
-func (o *Observer) SetLink(index uint32, change LinkChange) error {
-	defer o.mark(WatchAll)
-
-	return o.kernel.SetLink(index, change)
-}
-
-// DeleteLink implements Kernel.
-func (o *Observer) DeleteLink(index uint32) error {
-	defer o.mark(WatchAll)
-
-	return o.kernel.DeleteLink(index)
-}
-
-// AddAddress implements Kernel.
-func (o *Observer) AddAddress(a Address) error {
-	defer o.mark(WatchAddresses | WatchRoutes)
-
-	return o.kernel.AddAddress(a)
-}
-
-// DeleteAddress implements Kernel.
-func (o *Observer) DeleteAddress(a Address) error {
-	defer o.mark(WatchAddresses | WatchRoutes)
-
-	return o.kernel.DeleteAddress(a)
-}
-
-// ReplaceRoute implements Kernel.
-func (o *Observer) ReplaceRoute(r Route) error {
-	defer o.mark(WatchRoutes)
-
-	return o.kernel.ReplaceRoute(r)
-}
-
-// DeleteRoute implements Kernel.
-func (o *Observer) DeleteRoute(r Route) error {
-	defer o.mark(WatchRoutes)
-
-	return o.kernel.DeleteRoute(r)
+	return do(o.kernel)
 }

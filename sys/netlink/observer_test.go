@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// Six look, and an event is read once, and of it only what may have changed.
+// For six watchers an event causes one read, and only of the groups that may have changed.
 func TestObserverReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k netlinktest.Kernel
@@ -78,7 +78,7 @@ func TestObserverReadsOnce(t *testing.T) {
 	})
 }
 
-// Who makes a change through the observer sees it at once, without waiting for the kernel to tell.
+// After a change through the observer the next snapshot has it, without an event of the kernel.
 func TestObserverSeesItsOwnChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k netlinktest.Kernel
@@ -95,7 +95,7 @@ func TestObserverSeesItsOwnChanges(t *testing.T) {
 		}
 
 		up := true
-		if err := o.SetLink(eth0, netlink.LinkChange{Up: &up}); err != nil {
+		if err := o.Change(netlink.WatchLinks, func(k netlink.Kernel) error { return k.SetLink(eth0, netlink.LinkChange{Up: &up}) }); err != nil {
 			t.Fatal(err)
 		}
 
@@ -110,7 +110,7 @@ func TestObserverSeesItsOwnChanges(t *testing.T) {
 	})
 }
 
-// slow is a kernel whose lists take long.
+// slow is a kernel with slow lists.
 type slow struct{ netlinktest.Kernel }
 
 func (s *slow) Links() ([]netlink.Link, error) {
@@ -119,7 +119,7 @@ func (s *slow) Links() ([]netlink.Link, error) {
 	return s.Kernel.Links()
 }
 
-// A hundred events a second are not a hundred reads, and the last one is not lost.
+// A hundred events a second cause fewer reads, and the last event is not lost.
 func TestObserverInFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k slow
@@ -181,7 +181,7 @@ type deaf struct{ netlinktest.Kernel }
 
 func (*deaf) Watch(context.Context, netlink.Groups, func(netlink.Groups)) error { return errLost }
 
-// A watch that fails is the failure of all who watch; they start it again. Nobody watches: everything is read.
+// The error of a watch is passed to all watchers; they start it again. Without a watch everything is read.
 func TestObserverFails(t *testing.T) {
 	var k deaf
 
@@ -205,7 +205,7 @@ func TestObserverFails(t *testing.T) {
 	}
 }
 
-// On the real kernel: what is taken down takes its routes along without a word, and the snapshot knows.
+// On the real kernel: a link that goes down loses its routes without an event, and the snapshot has that.
 func TestObserverOfTheRealKernel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -269,7 +269,7 @@ func TestObserverOfTheRealKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	until("the route gone with its link", func(s *netlink.Snapshot) bool { return !has(s) })
+	until("the route removed with its link", func(s *netlink.Snapshot) bool { return !has(s) })
 
 	if l := linkNamed(t, k, "va"); l.MinMTU != 68 || l.MaxMTU != 65535 {
 		t.Errorf("got MTUs from %d to %d, want 68 to 65535", l.MinMTU, l.MaxMTU)

@@ -12,29 +12,15 @@ import (
 
 // Routes implements Kernel.
 func (c *Conn) Routes() ([]Route, error) {
-	messages, err := c.dump(&rtnetlink.RouteMessage{}, unix.RTM_GETROUTE)
-	if err != nil {
-		return nil, fmt.Errorf("list routes: %w", err)
-	}
-
-	routes := make([]Route, 0, len(messages))
-
-	for _, message := range messages {
-		var m rtnetlink.RouteMessage
-		if err := m.UnmarshalBinary(message.Data); err != nil {
-			return nil, fmt.Errorf("list routes: %w", err)
-		}
-
-		internet := m.Family == unix.AF_INET || m.Family == unix.AF_INET6
-		if internet && m.Flags&unix.RTM_F_CLONED == 0 {
-			routes = append(routes, routeFrom(&m))
-		}
-	}
-
-	return routes, nil
+	return list(c, "routes", &rtnetlink.RouteMessage{}, unix.RTM_GETROUTE, decodeRoute)
 }
 
-func routeFrom(m *rtnetlink.RouteMessage) Route {
+func decodeRoute(data []byte) (Route, bool, error) {
+	var m rtnetlink.RouteMessage
+	if err := m.UnmarshalBinary(data); err != nil {
+		return Route{}, false, err
+	}
+
 	at := m.Attributes
 	r := Route{
 		Family: m.Family, Source: fromIP(at.Src), Gateway: fromIP(at.Gateway), LinkIndex: at.OutIface, Table: at.Table,
@@ -57,7 +43,9 @@ func routeFrom(m *rtnetlink.RouteMessage) Route {
 		r.NextHops = append(r.NextHops, NextHop{Gateway: fromIP(hop.Gateway), LinkIndex: hop.Hop.IfIndex, Weight: uint32(hop.Hop.Hops) + 1})
 	}
 
-	return r
+	internet := m.Family == unix.AF_INET || m.Family == unix.AF_INET6
+
+	return r, internet && m.Flags&unix.RTM_F_CLONED == 0, nil
 }
 
 // ReplaceRoute implements Kernel.
@@ -71,7 +59,7 @@ func (c *Conn) ReplaceRoute(r Route) error {
 
 // DeleteRoute implements Kernel.
 func (c *Conn) DeleteRoute(r Route) error {
-	if err := gone(c.rt.Route.Delete(r.message())); err != nil {
+	if err := ignoreMissing(c.rt.Route.Delete(r.message())); err != nil {
 		return fmt.Errorf("delete route %s: %w", r, err)
 	}
 

@@ -17,18 +17,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/dnsname"
 )
 
-// RouterOption is an option of a router advertisement that the kernel leaves to programs (RFC 8106): name servers, or
-// search domains. A later one of the same link says how long they count from then; a Lifetime of 0 takes them back.
+// RouterOption is an option of a router advertisement that the kernel leaves to programs (RFC 8106): name servers, or search domains. A
+// later option of the same link sets a new lifetime; a Lifetime of 0 withdraws them.
 type RouterOption struct {
 	LinkIndex  uint32
 	DNSServers []netip.Addr
 	Search     []string
-	// Lifetime is Forever for what is for good.
+	// Lifetime is 1<<32-1 seconds for an infinite one.
 	Lifetime time.Duration
 }
-
-// Forever is the lifetime of what does not end.
-const Forever = time.Duration(1<<32-1) * time.Second
 
 // groupRouterOptions is RTNLGRP_ND_USEROPT.
 const groupRouterOptions = 1 << 19
@@ -50,7 +47,7 @@ func (c *Conn) WatchRouterOptions(ctx context.Context, said func(RouterOption)) 
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, unix.ENOBUFS): // routers say it again
+		case errors.Is(err, unix.ENOBUFS): // routers repeat their advertisements
 			continue
 		case err != nil:
 			return fmt.Errorf("netlink watch router options: %w", err)
@@ -78,7 +75,7 @@ const (
 	advertisement      = 134
 )
 
-// parseRouterOptions reads a kernel message with options as they came from the network. What makes no sense is left out.
+// parseRouterOptions reads a kernel message with options from the network. It ignores options that are not valid.
 func parseRouterOptions(data []byte) []RouterOption {
 	if len(data) < routerOptionHeader || data[0] != unix.AF_INET6 || data[8] != advertisement {
 		return nil
@@ -133,7 +130,7 @@ func parseServers(body []byte) []netip.Addr {
 	return out
 }
 
-// parseDomains reads names in DNS form without compression; zeros fill what is left.
+// parseDomains reads names in DNS form without compression; the rest is filled with zeros.
 func parseDomains(body []byte) []string {
 	var (
 		out    []string

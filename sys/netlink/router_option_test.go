@@ -4,6 +4,7 @@ package netlink
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// routerMessage is a kernel message with options.
+// routerMessage returns a kernel message with options.
 func routerMessage(options ...byte) []byte {
 	m := []byte{10, 0, 0, 0, 7, 0, 0, 0, 134, 0, 0, 0, 0, 0, 0, 0}
 	binary.NativeEndian.PutUint16(m[2:], uint16(len(options)))
@@ -36,7 +37,7 @@ func TestParseRouterOptions(t *testing.T) {
 	}{
 		{"both, and another", routerMessage(slices.Concat(mtu, rdnss, dnssl)...), []RouterOption{
 			{LinkIndex: 7, DNSServers: []netip.Addr{netip.AddrFrom16(server)}, Lifetime: time.Hour},
-			{LinkIndex: 7, Search: []string{"lab.test", "two."}, Lifetime: Forever},
+			{LinkIndex: 7, Search: []string{"lab.test", "two."}, Lifetime: math.MaxUint32 * time.Second},
 		}},
 		{"attributes after the options are none", append(routerMessage(rdnss...), dnssl...), []RouterOption{
 			{LinkIndex: 7, DNSServers: []netip.Addr{netip.AddrFrom16(server)}, Lifetime: time.Hour},

@@ -20,8 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// semantics are what the controllers of the network rely on, each as steps on the link va and what is there after them:
-// the errors of the steps, the addresses of va, its routes in the table main.
+// semantics are what the controllers of the network rely on, each as steps on the link va and the state after them: the errors of the
+// steps, the addresses of va, its routes in the table main.
 var semantics = []struct{ name, steps, want string }{
 	{"an address brings its network", "addr 192.0.2.2/24", `
 192.0.2.2/24 scope 0
@@ -141,7 +141,7 @@ create va: file exists
 	{"what is not there goes without an error", "-addr 192.0.2.2/24\n-route default via 192.0.2.1 metric 7", ""},
 }
 
-// scene is a kernel with the pair va, vb, both up.
+// scene returns a kernel with the pair va, vb, both up.
 type scene struct {
 	t       *testing.T
 	k       netlink.Kernel
@@ -150,7 +150,7 @@ type scene struct {
 
 func (s *scene) index(name string) uint32 { return linkNamed(s.t, s.k, name).Index }
 
-// step does one line of a script.
+// step executes one line of a script.
 func (s *scene) step(line string) error {
 	words := strings.Fields(line)
 	va := s.index("va")
@@ -230,7 +230,7 @@ func routeOf(index uint32, words []string) netlink.Route {
 	return r
 }
 
-// state prints what is on va, without what the kernel makes for every link with IPv6.
+// state prints what is on va, without what the kernel adds to every link with IPv6.
 func (s *scene) state() string {
 	s.t.Helper()
 
@@ -341,7 +341,7 @@ func TestRealSemantics(t *testing.T) {
 	testSemantics(t, func() netlink.Kernel { setPromote(t, "0"); return k }, func(netlink.Kernel) { setPromote(t, "1") })
 }
 
-// setPromote sets a parameter of the test's own network.
+// setPromote sets a parameter of the test's network namespace.
 func setPromote(t *testing.T, value string) {
 	t.Helper()
 

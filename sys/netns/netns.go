@@ -2,8 +2,7 @@
 
 //go:build linux
 
-// Package netns looks into network namespaces other than the process's own: those that a container runtime keeps as files
-// in a folder, one a pod.
+// Package netns runs code in other network namespaces: those that a container runtime keeps as files in a folder, one for each pod.
 package netns
 
 import (
@@ -13,20 +12,19 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// Folders that runtimes keep namespaces in. The first is a link to the second on most systems, and not on all.
+// Folders are where runtimes keep namespaces. On most systems the first is a link to the second.
 var Folders = []string{"/var/run/netns", "/run/netns"}
 
-// Names of the namespaces that there are. Folders that do not exist have none.
+// Names returns the names of the namespaces. It ignores folders that do not exist.
 func Names(folders ...string) ([]string, error) {
 	var names []string
-
-	seen := map[string]bool{}
 
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
@@ -35,11 +33,9 @@ func Names(folders ...string) ([]string, error) {
 		}
 
 		for _, e := range entries {
-			if !seen[e.Name()] {
+			if !slices.Contains(names, e.Name()) {
 				names = append(names, e.Name())
 			}
-
-			seen[e.Name()] = true
 		}
 	}
 
@@ -49,7 +45,7 @@ func Names(folders ...string) ([]string, error) {
 // Find returns the file of a namespace.
 func Find(name string, folders ...string) (string, error) {
 	if name != filepath.Base(name) || name == "." || name == ".." {
-		return "", fmt.Errorf("network namespace %q: %w: it is not a name", name, fs.ErrInvalid)
+		return "", fmt.Errorf("network namespace %q: %w: want a name, not a path", name, fs.ErrInvalid)
 	}
 
 	for _, folder := range folders {
@@ -61,8 +57,8 @@ func Find(name string, folders ...string) (string, error) {
 	return "", fmt.Errorf("network namespace %q: %w in %v", name, fs.ErrNotExist, folders)
 }
 
-// Do runs fn on a thread that is in the namespace. What fn opens stays in it; goroutines that it starts are not. A panic
-// of fn is its error.
+// Do runs fn on a thread in the namespace. Sockets that fn opens stay in the namespace; goroutines that it starts are not in it. A
+// panic of fn is returned as an error.
 func Do(path string, fn func() error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -71,7 +67,7 @@ func Do(path string, fn func() error) error {
 	defer f.Close()
 
 	return <-guard.Go(func() error {
-		// Never unlocked: the thread ends with the goroutine, so none that is in another namespace is ever used again.
+		// Never unlocked: the thread ends with the goroutine, so that no other goroutine runs in the namespace.
 		runtime.LockOSThread()
 
 		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {

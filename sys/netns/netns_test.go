@@ -93,7 +93,7 @@ func TestDo(t *testing.T) {
 	}
 	defer l.Close()
 
-	// The port is taken there, and not here.
+	// The port is bound there, and not here.
 	other.Do(func() {
 		if second, err := net.Listen("tcp", ":7000"); err == nil {
 			t.Errorf("the listener is not in the other network: %v", second.Addr())

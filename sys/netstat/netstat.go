@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netstat reads the tables of sockets that the kernel shows, /proc/net/tcp and the like, and who holds them.
+// Package netstat reads the kernel's tables of sockets, such as /proc/net/tcp, and which process holds each socket.
 //
-// Reading over netlink (sock_diag) would be faster for very many sockets; the files have what users know from netstat(8),
-// timers and reference counts included, for every family alike, and can be recorded for a test.
+// Netlink (sock_diag) would be faster for very many sockets. The files have all that users know from netstat(8), with timers and
+// reference counts, for every family, and can be recorded for a test.
 package netstat
 
 import (
@@ -19,11 +19,11 @@ import (
 	"strings"
 )
 
-// Protocols that have a table each; the name is that of its file.
+// Protocols have a table each, in the file of that name.
 var Protocols = []string{"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6"}
 
-// The states of a socket that matter here; the other numbers are the kernel's, too. A socket without connections that
-// waits for packets is closed.
+// The states of a socket that are used here; the numbers are the kernel's. A socket without connections, such as one of UDP, is
+// closed.
 const (
 	Established = 1
 	Listen      = 10
@@ -33,20 +33,20 @@ const (
 type Socket struct {
 	Local, Remote netip.AddrPort
 	State         uint8
-	// TxQueue and RxQueue in bytes; of a listening socket RxQueue is the connections that wait.
+	// TxQueue and RxQueue are in bytes; for a listening socket RxQueue is the number of pending connections.
 	TxQueue, RxQueue uint32
 	// Timer is 0 for none, 1 retransmission, 2 keepalive, 3 time wait, 4 window probe.
 	Timer uint8
-	// TimerWhen it expires, in the kernel's ticks.
+	// TimerWhen is when the timer expires, in the kernel's ticks.
 	TimerWhen, Retransmits uint64
 	UID                    uint32
 	Timeout, Inode         uint64
 	References             uint64
-	// Pointer to the socket in the kernel; zero to whom the kernel does not tell.
+	// Pointer is the address of the socket in the kernel; zero if the kernel hides it.
 	Pointer uint64
 }
 
-// HasPeer tells whether the socket is connected.
+// HasPeer reports whether the socket is connected.
 func (s Socket) HasPeer() bool { return s.Remote.Port() != 0 || !s.Remote.Addr().IsUnspecified() }
 
 // ReadFile calls fn for each socket of one table. net is the folder /proc/net of a network namespace; a protocol that
@@ -98,14 +98,14 @@ const fields = 12
 func Parse(line string) (Socket, error) {
 	f := strings.Fields(line)
 	if len(f) < fields {
-		return Socket{}, fmt.Errorf("it has %d fields, at least %d are expected: %.100q", len(f), fields, line)
+		return Socket{}, fmt.Errorf("got %d fields, want at least %d: %.100q", len(f), fields, line)
 	}
 
 	tx, rx, ok1 := strings.Cut(f[4], ":")
 	timer, when, ok2 := strings.Cut(f[5], ":")
 
 	if !ok1 || !ok2 {
-		return Socket{}, fmt.Errorf("the queues %.40q and the timer %.40q are expected to have a colon each", f[4], f[5])
+		return Socket{}, fmt.Errorf("queues %.40q and timer %.40q: want a colon in each", f[4], f[5])
 	}
 
 	var (
@@ -126,7 +126,7 @@ func Parse(line string) (Socket, error) {
 	s.References, errs[10] = number[uint64](f[10], 10, 64)
 	s.Pointer, errs[11] = number[uint64](f[11], 16, 64)
 
-	// The kernel prints it as a number with a sign, and below zero it says nothing.
+	// The kernel prints it with a sign; a negative value has no meaning.
 	s.Timeout, _ = number[uint64](f[8], 10, 64)
 
 	return s, errors.Join(errs[:]...)
@@ -138,13 +138,13 @@ func number[N uint8 | uint32 | uint64](s string, base, bits int) (N, error) {
 	return N(n), err
 }
 
-// parseAddress reads ADDRESS:PORT in hexadecimal. An address is one word or four, each in the order of the machine.
+// parseAddress reads ADDRESS:PORT in hexadecimal. An address is one or four 32-bit words in native byte order.
 func parseAddress(s string) (netip.AddrPort, error) {
 	address, port, _ := strings.Cut(s, ":")
 
 	raw, err := hex.DecodeString(address)
 	if err != nil || len(raw) != 4 && len(raw) != 16 {
-		return netip.AddrPort{}, fmt.Errorf("address %.60q: 8 or 32 hexadecimal digits and a port are expected", s)
+		return netip.AddrPort{}, fmt.Errorf("address %.60q: want 8 or 32 hexadecimal digits and a port", s)
 	}
 
 	for i := 0; i < len(raw); i += 4 {

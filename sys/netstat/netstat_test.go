@@ -20,7 +20,7 @@ const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when
 
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
-// The lines are of a machine with the order of bytes of amd64 and arm64.
+// The lines are of a little-endian machine, such as amd64 and arm64.
 func TestRead(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -53,11 +53,11 @@ func TestRead(t *testing.T) {
 			}}, ""},
 		{"none", head, nil, ""},
 		{"nothing", "", nil, ""},
-		{"cut off", head + "   0: 0100007F:0C64 00000000:0000 0A\n", nil, "line 2: it has 4 fields"},
+		{"cut off", head + "   0: 0100007F:0C64 00000000:0000 0A\n", nil, "line 2: got 4 fields"},
 		{"no address", head + "0: 0100007:0C64 00000000:0000 0A 0:0 0:0 0 0 0 15721 1 ff\n", nil, `address "0100007:0C64"`},
 		{"no port", head + "0: 0100007F 00000000:0000 0A 0:0 0:0 0 0 0 15721 1 ff\n", nil, `port of "0100007F"`},
 		{"a port too large", head + "0: 0100007F:10000 00000000:0000 0A 0:0 0:0 0 0 0 15721 1 ff\n", nil, `port of "0100007F:10000"`},
-		{"no queues", head + "0: 0100007F:0001 00000000:0000 0A 0 0:0 0 0 0 15721 1 ff\n", nil, "have a colon each"},
+		{"no queues", head + "0: 0100007F:0001 00000000:0000 0A 0 0:0 0 0 0 15721 1 ff\n", nil, "want a colon in each"},
 		{"no number", head + "0: 0100007F:0001 00000000:0000 XX 0:0 0:0 0 0 0 15721 1 ff\n", nil, `"XX": invalid syntax`},
 		{"a line without end", head + strings.Repeat("0", 100_000), nil, "too long"},
 	} {

@@ -18,8 +18,8 @@ type Process struct {
 	Name string
 }
 
-// Owners returns which process holds which socket, by inode. Of several it is the one with the lowest number. proc is
-// /proc; what a process hides, or a process that ends, is left out.
+// Owners returns the process that holds each socket, by inode; of several processes, the one with the lowest number. proc is /proc.
+// Processes that hide their files, or end during the call, are left out.
 func Owners(ctx context.Context, proc string) (map[uint64]Process, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -35,7 +35,7 @@ func Owners(ctx context.Context, proc string) (map[uint64]Process, error) {
 
 		pid, err := strconv.ParseUint(e.Name(), 10, 32)
 		if err != nil {
-			continue // no process
+			continue // not a process
 		}
 
 		p := Process{PID: uint32(pid)}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nic tells what a network card is and how it is connected: driver, place on its bus, speed. It asks
-// ethtool (netlink and the older ioctl) and sysfs. Each part is left zero where the kernel does not know it,
-// as with virtual links.
+// Package nic reads what a network card is and how it is connected: driver, address on its bus, speed. It uses ethtool (netlink and
+// the older ioctl) and sysfs. What the kernel does not know, as of virtual links, is zero.
 package nic
 
 import (
@@ -23,7 +22,7 @@ type Info struct {
 	PCIID, VendorID, ProductID             string
 	Driver, DriverVersion, FirmwareVersion string
 
-	// LinkState is whether the card sees its peer.
+	// LinkState is whether the card detects its peer.
 	LinkState bool
 	SpeedMbit int
 	// Port and Duplex are the kernel's numbers, 255 unknown.
@@ -32,15 +31,14 @@ type Info struct {
 
 const unknown = 255
 
-// Prober reads what is known of links. A nil one knows nothing.
+// Prober reads the information about links.
 type Prober struct {
 	sysfs  string
 	client *ethtool.Client
 	socket int
 }
 
-// NewProber opens the ways to the kernel. The sysfs is usually /sys. Where the kernel has no ethtool the rest
-// still works.
+// NewProber opens the sockets to the kernel. The sysfs is usually /sys. Without ethtool in the kernel the rest still works.
 func NewProber(sysfs string) *Prober {
 	p := &Prober{sysfs: sysfs, socket: -1}
 
@@ -70,7 +68,7 @@ func (p *Prober) Close() error {
 	return errors.Join(errs...)
 }
 
-// Probe reads what is known of a link.
+// Probe returns what the kernel knows of a link.
 func (p *Prober) Probe(name string, index uint32) Info {
 	info := Info{Port: unknown, Duplex: unknown}
 

@@ -51,7 +51,7 @@ func TestSysfs(t *testing.T) {
 	}
 }
 
-// The loopback exists everywhere and is always connected, where the kernel speaks ethtool at all.
+// The loopback always exists and is connected, if the kernel has ethtool.
 func TestLoopback(t *testing.T) {
 	p := NewProber("/sys")
 	defer p.Close()

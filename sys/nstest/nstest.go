@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nstest runs a test on real kernel objects that cannot touch the machine: the test binary starts
-// itself again with network, mount, UTS and IPC namespaces of its own and runs only that test there. Only
-// tests import it.
+// Package nstest runs a test on real kernel objects without touching the machine: the test binary starts itself again with network,
+// mount, UTS and IPC namespaces of its own, and runs only that test there. Only tests import it.
 //
 //	func TestRealKernel(t *testing.T) {
 //
@@ -21,16 +20,16 @@ import (
 
 const inside = "TALOS_TEST_IN_NAMESPACES"
 
-// Isolate is true in a process with namespaces of its own. In the first process it runs the test there, takes
-// over its outcome and is false. Without the right to make namespaces the test is skipped.
+// Isolate returns true in a process with namespaces of its own. In the first process it runs the test in such a process, takes over the
+// result and returns false. Without permission to create namespaces it skips the test.
 func Isolate(t *testing.T) bool {
 	t.Helper()
 
 	return isolate(t, syscall.CLONE_NEWNET|syscall.CLONE_NEWNS|syscall.CLONE_NEWUTS|syscall.CLONE_NEWIPC)
 }
 
-// IsolateInit is Isolate with a PID namespace, of which the process is process 1. Its /proc is that of the machine until
-// the test mounts another.
+// IsolateInit is Isolate with a PID namespace, in which the process is process 1. Its /proc is that of the machine until the test
+// mounts another.
 func IsolateInit(t *testing.T) bool {
 	t.Helper()
 
@@ -64,7 +63,7 @@ func isolate(t *testing.T, namespaces uintptr) bool {
 	cmd.Stdout, cmd.Stderr = &out, &out
 
 	if err := cmd.Start(); err != nil {
-		t.Skipf("no right to make namespaces (run as root): %v", err)
+		t.Skipf("no permission to create namespaces (run as root): %v", err)
 	}
 
 	err := cmd.Wait()

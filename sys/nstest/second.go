@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Network is one more network namespace, for the other side of a conversation. Sockets opened inside Do stay
-// in it and may be used from anywhere.
+// Network is a second network namespace, for a peer. Sockets opened inside Do stay in it and may be used from anywhere.
 type Network struct {
 	t    *testing.T
 	file *os.File
 	work chan func()
 }
 
-// NewNetwork makes a network namespace. The test must be isolated.
+// NewNetwork creates a network namespace. The test must be isolated.
 func NewNetwork(t *testing.T) *Network {
 	t.Helper()
 
@@ -55,7 +54,7 @@ func NewNetwork(t *testing.T) *Network {
 	return n
 }
 
-// Do runs fn with its thread in the network.
+// Do runs fn on a thread in the network.
 func (n *Network) Do(fn func()) {
 	done := make(chan struct{})
 	n.work <- func() {

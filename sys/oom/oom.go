@@ -2,9 +2,9 @@
 
 //go:build linux
 
-// Package oom knows which scores of the kernel's OOM killer this process may give to another. A lower one than its own
-// takes CAP_SYS_RESOURCE in the initial user namespace, which a machine in a container may lack: writing it is refused,
-// and a runtime of containers that is asked to do so does not start the container.
+// Package oom returns which scores of the kernel's OOM killer this process may give to another. A score lower than its own needs
+// CAP_SYS_RESOURCE in the initial user namespace, which a machine in a container may lack: then the kernel refuses the write, and a
+// container runtime does not start the container.
 package oom
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/capability"
 )
 
-// Allowed returns the score itself, or the lowest that may be set if that is higher: above 0 too, where a session of the
-// host has raised the score of all that it starts.
+// Allowed returns the score itself, or the lowest allowed score if that is higher. It may be above 0, if a session of the host raised
+// the score of all that it starts.
 func Allowed(score int) int { return max(score, lowest()) }
 
 // minScore of the kernel (OOM_SCORE_ADJ_MIN).
 const minScore = -1000
 
-// lowest is not found by trying: what is started meanwhile would inherit the score.
+// lowest is not found by setting scores: a process started at that moment would inherit the score.
 var lowest = sync.OnceValue(func() int {
 	rights, err := capability.Own()
 	if err != nil {

@@ -32,7 +32,7 @@ func TestLowestOf(t *testing.T) {
 	}
 }
 
-// systemd gives what a user starts a score of 100 or 200, under which nothing comes without the right to.
+// systemd gives a user's processes a score of 100 or 200, which they cannot lower without permission.
 func TestAllowedUnderRaisedScore(t *testing.T) {
 	real := lowest
 	lowest = func() int { return 200 }
@@ -46,7 +46,7 @@ func TestAllowedUnderRaisedScore(t *testing.T) {
 	}
 }
 
-// The kernel takes what is allowed, for a process that has the score of this one.
+// The kernel accepts the allowed score for a process with the score of this one.
 func TestAllowed(t *testing.T) {
 	child := exec.CommandContext(t.Context(), "sleep", "60")
 	if err := child.Start(); err != nil {
@@ -61,7 +61,7 @@ func TestAllowed(t *testing.T) {
 	for _, score := range []int{300, 0, -1, -998} {
 		want := strconv.Itoa(Allowed(score))
 
-		// A score that was raised cannot be lowered to where it was without the right to.
+		// A raised score cannot be lowered again without permission.
 		if err := os.WriteFile(path, []byte(want), 0); err != nil {
 			t.Errorf("%d: %v", score, err)
 		}

@@ -23,32 +23,32 @@ const (
 	flushAfter = 100 * time.Millisecond
 	// flushAt is how many bytes are sent at once.
 	flushAt = 32 << 10
-	// kernelBuffer in bytes holds what comes faster than it is sent; beyond, the kernel drops packets.
+	// kernelBuffer is the size in bytes of the kernel's buffer; when it is full, the kernel drops packets.
 	kernelBuffer = 4 << 20
 )
 
-// Capture is what to capture.
+// Capture describes a capture.
 type Capture struct {
 	Link        string
 	Promiscuous bool
 	// SnapLen in bytes; zero is DefaultSnapLen.
 	SnapLen uint32
-	// Filter is classic BPF, empty for every packet.
+	// Filter is classic BPF; empty captures every packet.
 	Filter []bpf.RawInstruction
 }
 
-// ErrInvalid is a capture that the kernel cannot do.
+// ErrInvalid is the error of a capture that the kernel cannot run.
 var ErrInvalid = errors.New("the capture is not valid")
 
-// Run captures until the context ends, which is a success, and has send take the file part by part. While send waits,
-// packets are lost, not kept.
+// Run captures until the context ends, which is not an error, and passes the file to send in parts. While send blocks, packets may be
+// lost.
 func (c Capture) Run(ctx context.Context, send func([]byte) error) error {
 	if c.SnapLen == 0 {
 		c.SnapLen = DefaultSnapLen
 	}
 
 	if c.SnapLen > MaxSnapLen {
-		return fmt.Errorf("%w: a packet has at most %d bytes, not %d", ErrInvalid, MaxSnapLen, c.SnapLen)
+		return fmt.Errorf("%w: snap length %d: want at most %d bytes", ErrInvalid, c.SnapLen, MaxSnapLen)
 	}
 
 	link, err := net.InterfaceByName(c.Link)
@@ -74,7 +74,7 @@ func (c Capture) Run(ctx context.Context, send func([]byte) error) error {
 	return nil
 }
 
-// open returns a socket that has the packets of the link, and none from before the filter.
+// open returns a socket that receives the packets of the link, and none from before the filter was set.
 func (c Capture) open(link *net.Interface) (*socket.Conn, error) {
 	conn, err := socket.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0, "capture", nil)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c Capture) open(link *net.Interface) (*socket.Conn, error) {
 
 	defer func() {
 		if !ok {
-			conn.Close() // another error is the one
+			conn.Close()
 		}
 	}()
 
@@ -102,7 +102,7 @@ func (c Capture) open(link *net.Interface) (*socket.Conn, error) {
 	if c.Promiscuous {
 		request := &unix.PacketMreq{Ifindex: int32(link.Index), Type: unix.PACKET_MR_PROMISC}
 		if err := conn.SetsockoptPacketMreq(unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, request); err != nil {
-			return nil, fmt.Errorf("make it promiscuous: %w", err)
+			return nil, fmt.Errorf("set promiscuous mode: %w", err)
 		}
 	}
 
@@ -119,7 +119,7 @@ func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }
 
-// linkType asks the socket what it is bound to.
+// linkType returns the type of the link that the socket is bound to.
 func linkType(conn *socket.Conn, link *net.Interface) (LinkType, error) {
 	name, err := conn.Getsockname()
 	if err != nil {
@@ -128,7 +128,7 @@ func linkType(conn *socket.Conn, link *net.Interface) (LinkType, error) {
 
 	address, ok := name.(*unix.SockaddrLinklayer)
 	if !ok {
-		return 0, fmt.Errorf("the kernel says that the socket is bound to %T", name)
+		return 0, fmt.Errorf("the socket is bound to an address of type %T", name)
 	}
 
 	switch address.Hatype {
@@ -137,18 +137,18 @@ func linkType(conn *socket.Conn, link *net.Interface) (LinkType, error) {
 	case unix.ARPHRD_NONE, unix.ARPHRD_RAWIP, unix.ARPHRD_PPP, unix.ARPHRD_TUNNEL, unix.ARPHRD_TUNNEL6, unix.ARPHRD_SIT, unix.ARPHRD_IPGRE:
 		return Raw, nil
 	default:
-		return 0, fmt.Errorf("%w: link %s has packets of the kind %d, which is neither Ethernet nor IP", ErrInvalid, link.Name, address.Hatype)
+		return 0, fmt.Errorf("%w: link %s has hardware type %d: want Ethernet or IP", ErrInvalid, link.Name, address.Hatype)
 	}
 }
 
 func (c Capture) copy(ctx context.Context, conn *socket.Conn, link *net.Interface, file []byte, send func([]byte) error) error {
-	// Who asked is to know at once that it works.
+	// The client learns at once that the capture runs.
 	if err := send(file); err != nil {
 		return err
 	}
 
 	stop := context.AfterFunc(ctx, func() {
-		conn.SetReadDeadline(time.Unix(1, 0)) // of an open socket it cannot fail
+		conn.SetReadDeadline(time.Unix(1, 0)) // it cannot fail on an open socket
 	})
 	defer stop()
 
@@ -169,7 +169,7 @@ func (c Capture) copy(ctx context.Context, conn *socket.Conn, link *net.Interfac
 		case errors.Is(err, unix.ENETDOWN):
 			// A link that went down may come up again.
 			if _, err := net.InterfaceByIndex(link.Index); err != nil {
-				return fmt.Errorf("the link is gone: %w", err)
+				return fmt.Errorf("the link was removed: %w", err)
 			}
 		case err != nil && !timeout:
 			return err
@@ -193,7 +193,7 @@ func (c Capture) copy(ctx context.Context, conn *socket.Conn, link *net.Interfac
 			return err
 		}
 
-		// The end may have come between its deadline and ours.
+		// The context may have ended between its deadline and this one.
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Blocks and options of a pcapng file
-// (https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcapng/), which has several
-// links in one file, and names them.
+// Blocks and options of a pcapng file (https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcapng/), which holds the packets of
+// several named links.
 const (
 	ngSection   = 0x0a0d0d0a
 	ngInterface = 1
@@ -34,7 +33,7 @@ const (
 	Outbound Direction = 2
 )
 
-// NgHeader of a pcapng file.
+// NgHeader returns the header of a pcapng file.
 func NgHeader() []byte {
 	b := binary.LittleEndian.AppendUint32(nil, ngByteOrder)
 	b = binary.LittleEndian.AppendUint16(b, 1)
@@ -43,8 +42,7 @@ func NgHeader() []byte {
 	return appendBlock(nil, ngSection, binary.LittleEndian.AppendUint64(b, 1<<64-1)) // of unknown length
 }
 
-// AppendNgInterface adds an interface to a pcapng file. The first has the number
-// 0, and so on.
+// AppendNgInterface adds an interface to a pcapng file. Interfaces are numbered from 0.
 func AppendNgInterface(file []byte, name string, link LinkType, snapLen uint32) []byte {
 	b := binary.LittleEndian.AppendUint16(nil, uint16(link))
 	b = binary.LittleEndian.AppendUint16(b, 0)
@@ -56,8 +54,7 @@ func AppendNgInterface(file []byte, name string, link LinkType, snapLen uint32) 
 	return appendBlock(file, ngInterface, b)
 }
 
-// AppendNg adds a packet of an interface, of which data is as much as was kept,
-// to a pcapng file.
+// AppendNg adds a packet of an interface to a pcapng file: data is the part that was kept, length the size of the whole packet.
 func AppendNg(file []byte, number int, at time.Time, direction Direction, data []byte, length int) []byte {
 	ns := uint64(at.UnixNano())
 	b := make([]byte, 0, 36+len(data))
@@ -80,7 +77,7 @@ func appendOption(b []byte, code uint16, value []byte) []byte {
 	return pad(append(b, value...))
 }
 
-// appendBlock adds a block, whose length stands before and after it.
+// appendBlock adds a block, with its length before and after it.
 func appendBlock(file []byte, kind uint32, body []byte) []byte {
 	const around = 12
 

@@ -9,33 +9,32 @@ import (
 	"sync"
 )
 
-// NgJoin makes one pcapng file of several that are being written: it has one
-// header, and the interfaces of all files in the order in which they come.
+// NgJoin joins several pcapng files into one while they are written. The file has one header, and the interfaces of all files in the
+// order in which they are written.
 type NgJoin struct {
 	mu    sync.Mutex // guards what follows and the order of writes
 	w     io.Writer
 	begun bool
-	// interfaces is how many the file has.
+	// interfaces is the number of interfaces so far.
 	interfaces uint32
 }
 
 // NewNgJoin writes the file to w.
 func NewNgJoin(w io.Writer) *NgJoin { return &NgJoin{w: w} }
 
-// Source returns where one of the files is written to: with each write, whole
-// blocks as this package makes them.
+// Source returns a writer for one of the files. Each write must be complete blocks of this package.
 func (j *NgJoin) Source() io.Writer { return &ngSource{join: j} }
 
 // ngSource is one of the files.
 type ngSource struct {
 	join *NgJoin
-	// numbers are those that its interfaces have in the joined file.
+	// numbers are the numbers of its interfaces in the joined file.
 	numbers []uint32
 }
 
-var errNgBlock = errors.New("join captures: what is written is not made of whole pcapng blocks")
+var errNgBlock = errors.New("join captures: a write is not made of complete pcapng blocks")
 
-// Write takes whole blocks.
+// Write takes complete blocks.
 func (s *ngSource) Write(blocks []byte) (int, error) {
 	j := s.join
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNgJoin wants one file of two to be what one capture of both would write.
+// TestNgJoin: two joined files are equal to one capture of both links.
 func TestNgJoin(t *testing.T) {
 	at := time.Unix(1700000000, 7)
 	packet := func(file []byte, number int, text string) []byte {

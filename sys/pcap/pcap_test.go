@@ -34,7 +34,7 @@ func TestFormat(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
-	// The tool that people read it with agrees.
+	// The usual tool can read it.
 	cmd := exec.CommandContext(t.Context(), hosttest.Need(t, "tcpdump"), "-r", "-", "-n")
 	cmd.Stdin = bytes.NewReader(file)
 
@@ -107,7 +107,7 @@ func TestRealCapture(t *testing.T) {
 
 	setUp(t, "lo")
 
-	// UDP to port 7000: on the loopback there is no more to IPv4.
+	// UDP to port 7000: on the loopback IPv4 needs no more checks.
 	filter, err := bpf.Assemble([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: 36, Size: 2},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 7000, SkipFalse: 1},
@@ -135,7 +135,7 @@ func TestRealCapture(t *testing.T) {
 
 		file = append(file, b...)
 
-		// On the loopback each packet is seen as it goes and as it comes.
+		// On the loopback each packet is captured twice: outbound and inbound.
 		if len(packets(t, file[24:])) >= 4 {
 			cancel()
 		}
@@ -170,7 +170,7 @@ func TestCaptureErrors(t *testing.T) {
 
 	setUp(t, "lo")
 
-	stop := errors.New("the reader is gone")
+	stop := errors.New("the reader has ended")
 
 	for _, tt := range []struct {
 		name    string
@@ -192,7 +192,7 @@ func TestCaptureErrors(t *testing.T) {
 	}
 }
 
-// A link without Ethernet, and one that goes away under the capture.
+// A link without Ethernet, and one that is removed during the capture.
 func TestCaptureTunnel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -218,8 +218,8 @@ func TestCaptureTunnel(t *testing.T) {
 
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "the link is gone") {
-		t.Errorf("got %v, want the link to be gone", err)
+	if err == nil || !strings.Contains(err.Error(), "the link was removed") {
+		t.Errorf("got %v, want the link to be removed", err)
 	}
 
 	if kind := binary.LittleEndian.Uint32(file[20:]); kind != uint32(pcap.Raw) {

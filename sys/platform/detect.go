@@ -17,30 +17,29 @@ import (
 	"github.com/seed-59268b81/talos/sys/cgroup"
 )
 
-// Variables of the environment of process 1, by convention of container engines for this kind of image.
+// Environment variables of process 1 in a container.
 const (
 	modeVariable     = "PLATFORM"
 	userDataVariable = "USERDATA"
 )
 
-// found is what Detect looks at.
+// found is what Detect reads.
 type found struct {
 	mode, userData string
 	// pidNamespace is the link /proc/self/ns/pid.
 	pidNamespace string
 	rights       capability.Rights
 	cgroup2      bool
-	// memory is the kernel's, in bytes, and memoryLimit the file of our cgroup that limits it.
+	// memory is the kernel's memory in bytes, and memoryLimit the content of the cgroup file that limits it.
 	memory      uint64
 	memoryLimit string
 }
 
-// initialPIDNamespace is the link of the PID namespace that the kernel starts with: its number is part of the kernel's
-// interface (PROC_PID_INIT_INO).
+// initialPIDNamespace is the link of the initial PID namespace: its number is part of the kernel's interface (PROC_PID_INIT_INO).
 const initialPIDNamespace = "pid:[4026531836]"
 
-// Detect tells where this process 1 runs. /proc and /sys/fs/cgroup must be mounted in a container, and need not be on a
-// computer of its own. With an error the mode is right if it could be found out, so that a container ends as one.
+// Detect returns the platform of this process 1. In a container /proc and /sys/fs/cgroup must be mounted; on a computer of its own they
+// need not be. With an error, the mode is still valid if it is known, so that a container ends as a container.
 func Detect() (Platform, error) {
 	f := found{mode: os.Getenv(modeVariable), userData: os.Getenv(userDataVariable)}
 
@@ -84,13 +83,13 @@ func Detect() (Platform, error) {
 	return decide(f), nil
 }
 
-// container reports whether process 1 is in a container. The kernel passes unknown arguments of its command line to process
-// 1 as variables; a computer does not become a container by that.
+// container reports whether process 1 is in a container. The variable alone is not enough: the kernel passes unknown arguments of its
+// command line to process 1 as variables.
 func (f *found) container() bool {
 	return f.mode == Container.String() && f.pidNamespace != initialPIDNamespace
 }
 
-// undeclared fails in a container that does not say so: what a computer of its own sets and loads would be the host's.
+// undeclared returns an error in a container without the variable: the machine would change the host's settings.
 func (f *found) undeclared() error {
 	if f.mode == Container.String() || f.pidNamespace == "" || f.pidNamespace == initialPIDNamespace {
 		return nil
@@ -100,7 +99,7 @@ func (f *found) undeclared() error {
 		modeVariable, f.mode, modeVariable, Container)
 }
 
-// decide is what follows from what was found.
+// decide returns the platform for what was found.
 func decide(f found) Platform {
 	if !f.container() {
 		return Platform{}
@@ -114,7 +113,7 @@ func decide(f found) Platform {
 	}}
 }
 
-// foreign returns what a limit leaves out of the memory. A limit of more than there is, or the word max, is none.
+// foreign returns how much of the memory exceeds the limit. The limit max, or one above the memory, is no limit.
 func foreign(memory uint64, limit string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSpace(limit), 10, 64)
 	if err != nil || n >= memory {

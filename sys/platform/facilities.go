@@ -27,7 +27,7 @@ const (
 	Memory             Facility = "memory"
 )
 
-// facility says when one is withheld, and what that means to a user.
+// facility is when a facility is withheld, and what that means for a user.
 type facility struct {
 	withheld func(Platform) bool
 	reason   string
@@ -52,36 +52,36 @@ var facilities = map[Facility]facility{
 		"only parameters of the network (net.*) are the machine's own: other sysctls of the system and of machine.sysctls, and machine.sysfs, are not applied; " +
 			"the kubelet sees the values that it insists on in files in place of the host's"},
 	KernelArguments: {inContainer, reasonShared,
-		"the kernel's arguments are the host's: none is read, and hardening arguments are not required"},
+		"the kernel's arguments are the host's: they are not read, and hardening arguments are not required"},
 	KernelLog: {inContainer, reasonShared,
-		"the kernel's log is the host's: dmesg shows machined's log instead, messages of the kernel are not kept with those of the boot, and the kubelet tells of no process that the kernel has ended"},
+		"the kernel's log is the host's: dmesg shows machined's log instead, messages of the kernel are not kept with those of the boot, and the kubelet does not report processes that the kernel has killed"},
 	FileSystems: {inContainer, reasonShared,
-		"who started the container has mounted its file systems; the kernel's own ones (bpf, tracefs, efivarfs) are not mounted"},
+		"the container engine has mounted the file systems; the kernel's own ones (bpf, tracefs, efivarfs) are not mounted"},
 	Disks: {inContainer, reasonShared,
 		"the machine has no disks: its volumes are folders, machine.install and disk encryption are not applied, and there are no boot entries to upgrade or roll back"},
 	Clock: {inContainer, reasonShared,
-		"the clock is the host's, and taken to be right: machine.time is not applied"},
+		"the clock is the host's, and is assumed to be right: machine.time is not applied"},
 	CrashEvidence: {inContainer, reasonShared,
-		"the firmware's memory and the watchdogs are the host's: the end of an earlier boot is told from the machine's own journal alone"},
+		"the firmware's memory and the watchdogs are the host's: the end of an earlier boot is known only from the machine's own journal"},
 	NetworkCards: {inContainer, reasonShared,
-		"the cards (eth0, eth1, …) are ends of links that whoever started the container has made"},
+		"the cards (eth0, eth1, …) are ends of links that the container engine has created"},
 	CgroupReservations: {func(p Platform) bool { return p.Limits.CgroupV1 }, reasonCgroupV1,
 		"the host has controllers of cgroup v1: the system's services have no groups, no reservations and no limits of their own"},
 	OOMScores: {func(p Platform) bool { return p.Limits.NoResource }, reasonCapability,
-		"CAP_SYS_RESOURCE is missing: processes of the system are not protected from the kernel's OOM killer, and limits are not raised over the host's"},
+		"CAP_SYS_RESOURCE is missing: processes of the system are not protected from the kernel's OOM killer, and limits are not raised above the host's"},
 	Memory: {func(p Platform) bool { return p.Limits.ForeignMemory > 0 }, reasonLimit,
 		"the machine's cgroup has a limit below the memory that the kernel shows: the kubelet reserves the difference for the system"},
 	RootUser: {func(p Platform) bool { return p.Limits.UserNamespace }, reasonUserNS,
-		"root of the machine is a user of the host: devices cannot be made, and pods that need the computer's root do not work"},
+		"root of the machine is a user of the host: devices cannot be created, and pods that need root of the computer do not work"},
 }
 
-// Condition tells that a facility is not the machine's own.
+// Condition reports a facility that the machine does not own.
 type Condition struct {
 	Facility        Facility
 	Reason, Message string
 }
 
-// Conditions are those of all facilities that the machine does not own, sorted; none on a computer of its own.
+// Conditions returns a condition for each facility that the machine does not own, sorted; on a computer of its own there are none.
 func (p Platform) Conditions() []Condition {
 	var out []Condition
 

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package platform tells where the machine runs, and what of the computer is its own there.
+// Package platform reports where the machine runs, and which parts of the computer it owns there.
 //
-// A machine in a container has the system's programs, network, files and processes, but shares the kernel, the clock and
-// the disks with others. Process 1 decides once what it is (Detect) and hands the Platform to whoever needs to know.
-// There is one question, Platform.Owns, and one table behind it (facilities.go): what the machine does not own it
-// leaves alone, and the same table is what users read as PlatformConditions. So nothing is left alone in silence.
+// A machine in a container has the system's programs, network, files and processes, but shares the kernel, the clock and the disks
+// with the host. Process 1 detects the platform once (Detect) and passes it to the controllers and services. Platform.Owns reports
+// from one table (facilities.go) whether the machine owns a facility. The machine does not change what it does not own. Users read
+// the same table as PlatformConditions, so that no restriction is silent.
 //
-// The environment is read in no other place. What a container engine withholds beyond that (a capability, cgroup v2) is
-// probed and not concluded from the mode.
+// No other code reads the environment for this. What a container engine withholds in addition (a capability, cgroup v2) is probed and
+// not derived from the mode.
 package platform
 
-// Mode is the kind of place, as a configuration is validated for it.
+// Mode is the kind of platform, for which a configuration is validated.
 type Mode uint8
 
-// The modes. A cloud is not told from metal yet.
+// The modes. Clouds are metal so far.
 const (
 	Metal Mode = iota
 	Container
 )
 
-// String is the name that users see.
+// String returns the name that users see.
 func (m Mode) String() string {
 	if m == Container {
 		return "container"
@@ -32,29 +32,29 @@ func (m Mode) String() string {
 // Platform is where the machine runs. The zero Platform is a computer of its own.
 type Platform struct {
 	Mode Mode
-	// UserData is the configuration that whoever started the container passed in its environment: base64, maybe gzip.
+	// UserData is the configuration from the environment of the container: base64, possibly of gzip.
 	UserData string
-	// Limits that were found.
+	// Limits are the limits that Detect found.
 	Limits Limits
 }
 
-// Limits are what the place withholds. They are probed in a container only: on a computer of its own process 1 has all
-// rights, and what fails there is an error.
+// Limits are what the platform withholds. They are probed only in a container: on a computer of its own process 1 has all permissions,
+// and a failure there is an error.
 type Limits struct {
-	// UserNamespace tells that root of the machine is not root of the computer.
+	// UserNamespace is set if root of the machine is not root of the computer.
 	UserNamespace bool
-	// CgroupV1 tells that the kernel's controllers are, all or some of them, in hierarchies of the first version.
+	// CgroupV1 is set if some or all of the kernel's controllers are in hierarchies of cgroup v1.
 	CgroupV1 bool
-	// ForeignMemory is how much of the computer's memory, in bytes, is beyond the limit of the machine's cgroup.
+	// ForeignMemory is how much of the computer's memory, in bytes, exceeds the limit of the machine's cgroup.
 	ForeignMemory uint64
-	// NoResource tells that the capability CAP_SYS_RESOURCE is missing.
+	// NoResource is set if the capability CAP_SYS_RESOURCE is missing.
 	NoResource bool
 }
 
-// Name of the platform. It is the mode's as long as clouds are not told apart.
+// Name returns the name of the platform: that of its mode.
 func (p Platform) Name() string { return p.Mode.String() }
 
-// Owns reports whether a facility is the machine's own, to set and to change.
+// Owns reports whether the machine owns a facility and may change it.
 func (p Platform) Owns(f Facility) bool {
 	held := facilities[f]
 

@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A container that does not say so must not be taken for a computer, whose kernel it would change.
+// A container without the variable must not be treated as a computer, because it would change the host's kernel.
 func TestUndeclaredContainer(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -135,7 +135,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A condition that no code acts on would be a claim. Each facility is asked for somewhere outside this package.
+// A condition must correspond to code: each facility is used outside of this package.
 func TestEveryFacilityIsAskedFor(t *testing.T) {
 	root := filepath.Join("..", "..")
 	asked := map[string]bool{}

@@ -2,18 +2,18 @@
 
 //go:build linux
 
-// Package reaper collects the orphans that process 1 inherits, as soon as they end, and no other child.
+// Package reaper collects the orphans that process 1 inherits as soon as they end, and no other children.
 //
-// Process 1 also has children of its own, whose exit status somebody waits for (os/exec). The kernel tells them apart: a
-// child is that of the thread that started it, and an orphan is given to the first thread of its new parent. So the reaper
-// runs on the first thread, on which nothing else runs, and waits for that thread's children only (__WNOTHREAD, wait(2)).
-// However late somebody asks for the exit status of a child of their own, it is there.
+// Process 1 also has children of its own, and os/exec waits for their exit status. The kernel distinguishes them: a child belongs to the
+// thread that started it, and an orphan to the first thread of its new parent. So the reaper runs on the first thread, on which
+// nothing else runs, and waits only for that thread's children (__WNOTHREAD, wait(2)). The exit status of other children remains
+// until their owner reads it.
 //
-// A thread that ends leaves its children to the first thread too: a goroutine that ends with its thread locked must not
-// start a process that somebody waits for.
+// A thread that ends also leaves its children to the first thread. So a goroutine that ends with its thread locked must not start a
+// process that another goroutine waits for.
 //
-// A registry of children was rejected: every package that starts a program would have to use it. To take every zombie of
-// some age, as an earlier version did, loses the exit status of a child whose owner is late, and keeps orphans that long.
+// Rejected: a registry of children, which every package that starts a program would have to use; and collecting zombies of some age,
+// which loses the exit status of a child whose owner is late, and keeps orphans longer.
 package reaper
 
 import (
@@ -26,11 +26,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrThread is the error of Run on another thread than the first.
+// ErrThread is the error of Run on a thread that is not the first.
 var ErrThread = errors.New("reap orphans: the reaper runs on another thread than the first of the process")
 
-// Run reaps until ctx is done. Only main may call it, with its goroutine locked to its thread since an init function: that
-// is the first thread.
+// Run reaps until ctx is done. Only main may call it, and an init function must have locked its goroutine to the thread: that is the
+// first thread.
 func Run(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -39,7 +39,7 @@ func Run(ctx context.Context) error {
 		return ErrThread
 	}
 
-	// Several that end at once may be one signal, and one that came before this call is none: each look takes all.
+	// Several children that end at once may cause one signal, and children that ended before cause none. So each pass collects all.
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 
@@ -63,7 +63,7 @@ func reap() {
 
 		switch {
 		case errors.Is(err, unix.EINTR):
-		case err != nil || pid <= 0: // there are none, or none that has ended
+		case err != nil || pid <= 0: // there are no children, or none has ended
 			return
 		}
 	}

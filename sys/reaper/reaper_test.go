@@ -56,7 +56,7 @@ func TestOrphans(t *testing.T) {
 		}
 
 		if running == 0 {
-			// All have ended. What is not reaped at once is not reaped on the signal.
+			// All have ended. An orphan that is not reaped now was missed by the signal.
 			time.Sleep(2 * time.Second)
 
 			if _, zombies = children(t); zombies > 0 {
@@ -72,7 +72,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// children counts the processes of the namespace but for this one.
+// children counts the other processes of the namespace.
 func children(t *testing.T) (running, zombies int) {
 	t.Helper()
 
@@ -103,7 +103,7 @@ func children(t *testing.T) (running, zombies int) {
 	return running, zombies
 }
 
-// TestOwnChildren: the exit status of a child is there, however late its owner asks, and whichever thread started it.
+// TestOwnChildren: the exit status of a child remains, however late its owner reads it, and whichever thread started it.
 func TestOwnChildren(t *testing.T) {
 	if !nstest.IsolateInit(t) {
 		return

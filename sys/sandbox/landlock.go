@@ -20,8 +20,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 )
 
-// landlockHandled returns the accesses to files, and the scopes, that a kernel with a version of Landlock's interface can refuse
-// (landlock(7)).
+// landlockHandled returns the file accesses and the scopes that a version of Landlock's interface can restrict (landlock(7)).
 func landlockHandled(version int) (access, scoped uint64) {
 	access = landlockFirst
 
@@ -44,29 +43,29 @@ func landlockHandled(version int) (access, scoped uint64) {
 	return access, scoped
 }
 
-// landlock leaves this process, and what it becomes, to read what the root shows, to write what is writable, and to execute the
-// program alone, for good: a second wall, for a process that gets past its mounts. It takes no_new_privs. A kernel without
-// Landlock has the first wall only, which HardeningConditions show.
+// landlock permanently restricts this process, and the program that it executes: it may read what is in the root, write what is
+// writable, and execute only the program. It is a second protection, in case a process escapes its mounts. It requires no_new_privs.
+// A kernel without Landlock has only the first protection, which HardeningConditions report.
 //
-// The rule for reading is on the root, and not on each file: what is bound over a file later is another file.
+// The rule for reading is on the root and not on each file, because a file that is bound over another one later is a different file.
 func (b Box) landlock() error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	// A container engine may answer in the kernel's place.
+	// A container engine may refuse the system call.
 	if errors.Is(errno, unix.ENOSYS) || errors.Is(errno, unix.EOPNOTSUPP) || errors.Is(errno, unix.EPERM) {
 		return nil
 	}
 
 	if errno != 0 {
-		return fmt.Errorf("ask for the version of Landlock: %w", errno)
+		return fmt.Errorf("read the version of Landlock: %w", errno)
 	}
 
 	access, scoped := landlockHandled(int(version)) // a small number
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: access, Scoped: scoped}
 
-	// Older kernels take a longer structure if what they do not know is zero.
+	// Older kernels accept a longer structure if the fields that they do not know are zero.
 	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
-		return fmt.Errorf("make the rules of Landlock: %w", errno)
+		return fmt.Errorf("create the rules of Landlock: %w", errno)
 	}
 	defer unix.Close(int(ruleset))
 
@@ -85,13 +84,13 @@ func (b Box) landlock() error {
 	}
 
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
-		return fmt.Errorf("take on the rules of Landlock: %w", errno)
+		return fmt.Errorf("apply the rules of Landlock: %w", errno)
 	}
 
 	return nil
 }
 
-// ofFile are the accesses that a rule for a file may have; the others are a folder's.
+// ofFile are the accesses that a rule for a file may have; the others are only for folders.
 const ofFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
 	unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 

@@ -2,13 +2,12 @@
 
 //go:build linux
 
-// Package sandbox starts a program with a root of its own that shows only what it needs, no capabilities, no way to
-// gain any, another user, and the system calls that a server needs. Landlock, where the kernel has it, refuses once more what the
-// mounts do.
+// Package sandbox starts a program as another user, with a root file system that has only the files it needs, without capabilities or a
+// way to gain any, and with the system calls that a server needs. If the kernel has Landlock, it enforces the same file access again.
 //
-// It is a stage between the supervisor and the program: cmd/sandbox reads what to do from its environment, builds the
-// root in a mount namespace, gives everything up and becomes the program. It has to be a process of its own because Go
-// cannot run code between fork and exec.
+// It is a stage between the supervisor and the program: cmd/sandbox reads the Box from its environment, builds the root in a mount
+// namespace, drops its permissions and executes the program. The stage is a process of its own because Go cannot run code between
+// fork and exec.
 package sandbox
 
 import (
@@ -23,19 +22,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stage is where the program of the stage is, and Name its argv[0].
+// Stage is the path of the stage's program, and Name its argv[0].
 const (
 	Stage = "/usr/libexec/sandbox"
 	Name  = "sandbox"
 )
 
-// variable of the environment that holds the Box.
+// variable is the environment variable that holds the Box.
 const variable = "TALOS_SANDBOX"
 
-// root is an empty folder of the image that the new root is mounted on. It is only seen in the namespace.
+// root is an empty folder of the image on which the new root is mounted. The mount is visible only in the namespace.
 const root = "/mnt"
 
-// Box is what the program will see and be.
+// Box describes the program and its environment.
 type Box struct {
 	// Path of the program, and Argv with its name.
 	Path string   `json:"path"`
@@ -44,12 +43,12 @@ type Box struct {
 	// UID and GID to become.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
-	// ReadOnly and Writable are files and folders of the host that are shown at the same place.
+	// ReadOnly and Writable are files and folders of the host that are visible at the same path.
 	ReadOnly []string `json:"readOnly,omitempty"`
 	Writable []string `json:"writable,omitempty"`
 }
 
-// Command returns the path, arguments and environment that start the box by way of a stage, see Stage.
+// Command returns the path, arguments and environment that start the box through a stage, see Stage.
 func (b Box) Command(stage string) (path string, argv, env []string, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -83,8 +82,8 @@ func (b Box) enter() error {
 		return fmt.Errorf("new mount namespace: %w", err)
 	}
 
-	// Nothing done here may be seen outside. What the host mounts later is seen here, where it is shown: a file of /etc may
-	// be bound to its place after the program has begun.
+	// Mounts made here must not propagate to the host. Mounts of the host do propagate here: a file of /etc may be bound after the
+	// program has started.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts follow the host's: %w", err)
 	}
@@ -146,8 +145,8 @@ func show(path string, flags uintptr) error {
 	return nil
 }
 
-// pivot makes the new root the root and lets go of the old one. With both arguments the same folder the old root is
-// stacked on the new one (pivot_root(2), "pivot_root(".", ".")"), and no folder is needed to put it.
+// pivot switches to the new root and unmounts the old one. If both arguments are the same folder, the old root is stacked on the new one
+// (pivot_root(2), "pivot_root(".", ".")") and needs no folder of its own.
 func pivot() error {
 	if err := unix.Chdir(root); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
@@ -158,16 +157,16 @@ func pivot() error {
 	}
 
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("let go of the old root: %w", err)
+		return fmt.Errorf("unmount the old root: %w", err)
 	}
 
 	return unix.Chdir("/")
 }
 
-// giveUp drops the capabilities, for good, becomes the user, and keeps the system calls of a server alone.
+// giveUp permanently drops the capabilities, switches to the user, and restricts the system calls to those of a server.
 func (b Box) giveUp() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		// A kernel that is older than the constant does not know the last ones.
+		// An older kernel does not know the last capabilities.
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("drop capability %d: %w", c, err)
 		}

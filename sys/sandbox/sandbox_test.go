@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
-// The test's own executable is the stage, and then the program, which says what it sees.
+// The test's own executable is the stage, and then the program, which prints what it can access.
 func TestMain(m *testing.M) {
 	switch os.Args[0] {
 	case sandbox.Name:
@@ -52,7 +52,7 @@ func report() {
 	fmt.Println("uid:", os.Getuid(), "gid:", os.Getgid())
 	fmt.Println("write root:", os.WriteFile("/x", nil, 0o600) != nil)
 
-	// Threads, time, names of links and all that the runtime does by itself still work.
+	// Threads, time, names of links and all that the runtime does still work.
 	var wait sync.WaitGroup
 
 	for range 20 {
@@ -64,7 +64,7 @@ func report() {
 
 	wait.Wait()
 
-	// As package net does to tell which link a zone is; with that package the test would need the libraries of the host.
+	// As package net does to map a zone to a link; with that package the test would need the libraries of the host.
 	_, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	fmt.Println("links:", err)
 
@@ -78,13 +78,13 @@ func report() {
 		fmt.Printf("write %s: %v\n", filepath.Base(dir), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) == nil)
 	}
 
-	// The mounts would let it.
+	// The mounts would allow it.
 	for _, dir := range os.Args[1:] {
 		fmt.Println("executed:", syscall.Exec(filepath.Join(dir, "other"), []string{"other"}, nil)) //program:self a copy of the test
 	}
 }
 
-// forbidden are calls that would succeed, or fail in another way, if they were let through.
+// forbidden are calls that would succeed, or fail in another way, if they were allowed.
 var forbidden = map[string][4]uintptr{
 	"user namespace":      {unix.SYS_UNSHARE, unix.CLONE_NEWUSER},
 	"clone of namespaces": {unix.SYS_CLONE, unix.CLONE_NEWUSER | uintptr(unix.SIGCHLD)},
@@ -106,14 +106,14 @@ var forbidden = map[string][4]uintptr{
 	"firewall":            {unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER},
 }
 
-// follow says what a file holds, now and when it is asked again.
+// follow prints the content of a file, now and on each request.
 func follow(path string) {
 	for range 2 {
 		text, err := os.ReadFile(path)
 		fmt.Println(string(text), err)
 
 		var ask [1]byte
-		os.Stdin.Read(ask[:]) // the end asks too
+		os.Stdin.Read(ask[:]) // the end is a request too
 	}
 }
 
@@ -133,7 +133,7 @@ func stage(t *testing.T) string {
 	return self
 }
 
-// TestMountsOfLater binds a file over one that the box shows already, as machined does with those of /etc.
+// TestMountsOfLater binds a file over one that is already in the box, as machined does with those of /etc.
 func TestMountsOfLater(t *testing.T) {
 	self := stage(t)
 	dir := t.TempDir()
@@ -145,7 +145,7 @@ func TestMountsOfLater(t *testing.T) {
 		}
 	}
 
-	// A namespace of the test's own, whose mounts propagate as the system's do.
+	// The test has a namespace of its own, whose mounts propagate as the system's do.
 	runtime.LockOSThread() // and never unlocked: the thread ends with the test
 
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
@@ -197,7 +197,7 @@ func TestMountsOfLater(t *testing.T) {
 
 	defer unix.Unmount(early, 0)
 
-	in.Write([]byte{1}) // the answer says
+	in.Write([]byte{1}) // the answer shows an error
 	next("late")
 	in.Close() // ends the program
 
@@ -214,7 +214,7 @@ func TestBox(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if err := os.Chmod(filepath.Join(dir, name), 0o777); err != nil { // the mount must be what forbids it
+		if err := os.Chmod(filepath.Join(dir, name), 0o777); err != nil { // only the mount must forbid it
 			t.Fatal(err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestBox(t *testing.T) {
 	}
 
 	for _, name := range []string{"read/other", "write/other"} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil { // it is to be executed
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil { // it is executed
 			t.Fatal(err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed are the system calls that a server written in Go makes: memory, threads, time, signals, sockets, files that are
-// read. Of the others some three hundred are out of reach for whoever takes such a process over, and with them most of what
-// has ever been wrong in the kernel. They fail as if the kernel did not have them, which Go expects of all that is newer.
+// allowed are the system calls that a server written in Go makes: memory, threads, time, signals, sockets, files for reading. An
+// attacker who controls the process cannot make the other three hundred, in which most of the kernel's vulnerabilities were. They
+// fail as if the kernel did not have them, which Go handles for newer calls.
 var allowed = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_CLOSE,
 	unix.SYS_OPENAT, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_READLINKAT, unix.SYS_GETDENTS64, unix.SYS_FCNTL,
@@ -29,13 +29,13 @@ var allowed = []uint32{
 	unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_SETSOCKOPT, unix.SYS_GETSOCKOPT,
 	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RESTART_SYSCALL,
-	unix.SYS_EXECVE, // by which the stage becomes the program; what there is to execute is the program
+	unix.SYS_EXECVE, // the stage executes the program; nothing else can be executed
 }
 
-// Calls is how many there are, clone and socket included, of which not all arguments pass.
+// Calls returns the number of allowed calls, with clone and socket, of which only some arguments are allowed.
 func Calls() int { return len(allowed) + 2 }
 
-// Where struct seccomp_data has the number of the call, the architecture, and the lower halves of arguments (linux/seccomp.h).
+// Offsets in struct seccomp_data of the call's number, the architecture, and the lower halves of arguments (linux/seccomp.h).
 const (
 	offsetCall = 0
 	offsetArch = 4
@@ -43,10 +43,10 @@ const (
 	argSize    = 8
 )
 
-// newNamespaces are the flags of clone that make some; threads have none of them.
+// newNamespaces are the flags of clone that create namespaces; threads have none of them.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
 
-// program is the filter.
+// program returns the filter.
 func program() []bpf.Instruction {
 	argument := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offsetArgs + argSize*n, Size: 4} }
 	allow, refuse := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
@@ -69,7 +69,7 @@ func program() []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipTrue: 1},
 		allow,
 		refuse,
-		// Sockets of the families that are served and called by, and the one that tells which link a zone is.
+		// Sockets of the families that a server uses, and netlink, which maps zones to links.
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_SOCKET, SkipFalse: 9},
 		argument(0),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 5},
@@ -84,8 +84,8 @@ func program() []bpf.Instruction {
 	)
 }
 
-// Restrict leaves this process, and what it becomes, the system calls of a server alone, for good. It takes no_new_privs or
-// CAP_SYS_ADMIN.
+// Restrict permanently limits this process, and the programs that it executes, to the system calls of a server. It requires no_new_privs
+// or CAP_SYS_ADMIN.
 func Restrict() error {
 	raw, err := bpf.Assemble(program())
 	if err != nil {

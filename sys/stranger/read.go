@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// answerTimeout of one question, and the time that a port is given to say something by itself.
+	// answerTimeout is that of one request, and greeting the time that a server has to send data first.
 	answerTimeout = 3 * time.Second
 	greeting      = 300 * time.Millisecond
-	// maxAnswer is what is read of one.
+	// maxAnswer is how many bytes of an answer are read.
 	maxAnswer = 4 << 20
 )
 
-// paths are those by which programs of a Kubernetes node show something.
+// paths are the HTTP paths at which programs of a Kubernetes node return something.
 var paths = []string{
 	"/", "/healthz", "/livez", "/readyz", "/readyz?verbose", "/metrics", "/metrics/cadvisor", "/metrics/resource", "/version", "/configz",
 	"/flagz", "/statusz", "/pods", "/runningpods/", "/spec/", "/stats/summary", "/logs/", "/containerLogs/kube-system/x/y",
@@ -38,7 +38,7 @@ var paths = []string{
 	"/proxyMode", "/config.yaml", "/resources", "/kubeconfig",
 }
 
-// calls are of gRPC: all that a machine serves by itself, and etcd.
+// calls are gRPC methods of the machine's own servers, and of etcd.
 var calls = []string{
 	"/cosi.resource.State/List", "/cosi.resource.State/Get", "/cosi.resource.State/Watch", "/machine.MachineService/Version",
 	"/machine.MachineService/Read", "/machine.MachineService/Kubeconfig", "/resource.ResourceService/List",
@@ -74,7 +74,7 @@ func (task Task) do() (report Report, err error) {
 	return report, nil
 }
 
-// listening returns the ports on which somebody listens that is reached over the loopback.
+// listening returns the ports with a listener that is reachable over the loopback.
 func listening() ([]int, error) {
 	var out []int
 
@@ -86,7 +86,7 @@ func listening() ([]int, error) {
 
 			return nil
 		})
-		if err != nil && !os.IsNotExist(err) { // without IPv6
+		if err != nil && !os.IsNotExist(err) { // there may be no IPv6
 			return nil, err
 		}
 	}
@@ -96,20 +96,20 @@ func listening() ([]int, error) {
 	return slices.Compact(out), nil
 }
 
-// read asks for all that anybody may know.
+// read requests all that a server may return without authentication.
 func (r *Report) read(port int) {
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 
-	// Some say something before they are asked.
+	// Some servers send data first.
 	if conn, err := net.DialTimeout("tcp", address, answerTimeout); err == nil {
 		_ = conn.SetReadDeadline(time.Now().Add(greeting))
-		text, _ := io.ReadAll(conn) // what it said counts
+		text, _ := io.ReadAll(conn) // a part counts too
 		r.hear(port, "greeting", text, len(text) > 0)
 
 		conn.Close()
 	}
 
-	insecure := &tls.Config{InsecureSkipVerify: true} // a stranger trusts anybody
+	insecure := &tls.Config{InsecureSkipVerify: true} // a stranger trusts every server
 
 	for _, way := range []struct {
 		scheme    string
@@ -145,7 +145,7 @@ func (r *Report) read(port int) {
 	}
 }
 
-// ask notes the answer to one question, and reports whether there was one.
+// ask records the answer to one request, and reports whether there was one.
 func (r *Report) ask(client *http.Client, port int, scheme, method, path string) bool {
 	what := fmt.Sprintf("%s %s://%s", method, scheme, path)
 
@@ -156,7 +156,7 @@ func (r *Report) ask(client *http.Client, port int, scheme, method, path string)
 
 	request, err := http.NewRequestWithContext(context.Background(), method, fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, port, path), body)
 	if err != nil {
-		return true // it is the path that is wrong
+		return true // the path is not valid
 	}
 
 	if method == http.MethodPost {
@@ -170,7 +170,7 @@ func (r *Report) ask(client *http.Client, port int, scheme, method, path string)
 	}
 	defer response.Body.Close()
 
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what was said counts
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // a part counts too
 
 	success := response.StatusCode == http.StatusOK
 	if method == http.MethodPost {

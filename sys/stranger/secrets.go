@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Forms returns the values, by name, with the other forms in which they may be written: base64, and what is in a PEM block.
+// Forms returns the values by name, together with their other forms: base64, and the content of a PEM block.
 func Forms(values map[string]string) map[string]string {
 	out := maps.Clone(values)
 
@@ -24,7 +24,7 @@ func Forms(values map[string]string) map[string]string {
 		}
 	}
 
-	maps.DeleteFunc(out, func(_, value string) bool { return value == "" }) // there is none
+	maps.DeleteFunc(out, func(_, value string) bool { return value == "" }) // nothing to look for
 
 	return out
 }

@@ -2,12 +2,11 @@
 
 //go:build linux
 
-// Package stranger is a process of user 65534 on a machine's network, as a pod on the host's network may be: it reads what it can at
-// every port of the loopback, takes the ports that it can, and answers there in the place of those whose they are. What it found is a
-// report. Only tests import it.
+// Package stranger is a process of user 65534 on a machine's network, like a pod on the host's network. It reads what it can at every port of
+// the loopback, binds the ports that it can, and answers there instead of their owners. It returns a report. Only tests import it.
 //
-// The test binary is the stranger's program too: a test package calls Main in an init function. The stranger has no descriptor, no
-// environment and no file of the test: it comes with nothing but the network namespace that it is to be in.
+// The test binary is also the stranger's program: a test package calls Main in an init function. The stranger has no descriptor, environment
+// or file of the test: it gets only a network namespace.
 package stranger
 
 import (
@@ -16,15 +15,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/netns"
 )
 
 // variable marks the stranger's process.
@@ -32,29 +29,29 @@ const variable = "TALOS_TEST_STRANGER"
 
 // Task is what the stranger is to do.
 type Task struct {
-	// Read asks at all ports on which somebody listens, and Take tries to take them.
+	// Read sends requests to all ports with a listener, and Take tries to bind them.
 	Read, Take bool
-	// Ports are tried to be taken for Patience, as when their owners are started again. Who asks there gets an answer.
+	// Ports are tried for Patience, as when their owners restart. Clients that connect there get an answer.
 	Ports    []int         `json:",omitempty"`
 	Patience time.Duration `json:",omitempty"`
 }
 
-// Report is what it found.
+// Report is the result.
 type Report struct {
-	// Ports on which somebody listens.
+	// Ports have a listener.
 	Ports []int
-	// Answers that were successes.
+	// Answers are the successful answers.
 	Answers []Answer
-	// Taken are the ports that it got, each with how.
+	// Taken are the ports that it bound, each with how.
 	Taken []string
-	// Callers is how many connected to it, in the belief that it was somebody else, and Asked what they said.
+	// Callers is how many clients connected to it instead of the owner, and Asked what they requested.
 	Callers int
 	Asked   []string
 	// Heard is the text of all answers and requests.
 	Heard []byte
 }
 
-// Answer is one success of another one's.
+// Answer is a successful answer of a server.
 type Answer struct {
 	Port   int
 	What   string
@@ -74,7 +71,7 @@ func (r Report) Found(secrets map[string]string) []string {
 	return out
 }
 
-// String is the report in figures.
+// String returns the report in figures.
 func (r Report) String() string {
 	answers := make([]string, 0, len(r.Answers))
 	for _, a := range r.Answers {
@@ -85,7 +82,7 @@ func (r Report) String() string {
 		r.Ports, len(r.Answers), len(r.Heard), strings.Join(answers, ", "), len(r.Taken), r.Taken, r.Callers, len(r.Asked), r.Asked)
 }
 
-// Main is the stranger, if this process is one.
+// Main runs the stranger, if this process is one.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
@@ -112,7 +109,7 @@ func Main() {
 }
 
 // Run does a task as a stranger in a network namespace: /proc/PID/ns/net, or "" for the one of the test.
-func Run(t testing.TB, netns string, task Task) Report {
+func Run(t testing.TB, namespace string, task Task) Report {
 	t.Helper()
 
 	if os.Geteuid() != 0 {
@@ -133,7 +130,12 @@ func Run(t testing.TB, netns string, task Task) Report {
 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &stdout, &stderr
 
-	if err := startIn(netns, cmd); err != nil {
+	start := cmd.Start
+	if namespace != "" {
+		start = func() error { return netns.Do(namespace, cmd.Start) }
+	}
+
+	if err := start(); err != nil {
 		t.Fatalf("stranger: %v", err)
 	}
 
@@ -148,33 +150,4 @@ func Run(t testing.TB, netns string, task Task) Report {
 	}
 
 	return report
-}
-
-// startIn starts a process from a thread that is in the namespace; the thread ends with it.
-func startIn(netns string, cmd *exec.Cmd) error {
-	if netns == "" {
-		return cmd.Start()
-	}
-
-	started := make(chan error, 1)
-
-	go func() {
-		runtime.LockOSThread() // and never unlocked: nobody else is to run on it
-
-		started <- func() error {
-			fd, err := unix.Open(netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return fmt.Errorf("open %s: %w", netns, err)
-			}
-			defer unix.Close(fd)
-
-			if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
-				return fmt.Errorf("setns %s: %w", netns, err)
-			}
-
-			return cmd.Start()
-		}()
-	}()
-
-	return <-started
 }

@@ -24,8 +24,8 @@ import (
 
 func init() { stranger.Main() }
 
-// TestStranger holds that the stranger finds what there is to find: secrets at each kind of port, ports that can be taken, and those who
-// send a secret to whoever answers.
+// TestStranger holds that the stranger finds everything: secrets at each kind of port, ports that can be bound, and clients that
+// send a secret to any server that answers.
 func TestStranger(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -35,7 +35,7 @@ func TestStranger(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 
-	tells := func(name string) http.Handler {
+	says := func(name string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/configz" {
 				_, _ = fmt.Fprint(w, "token: secret-"+name)
@@ -45,10 +45,10 @@ func TestStranger(t *testing.T) {
 		})
 	}
 
-	plain := httptest.NewServer(tells("plain"))
+	plain := httptest.NewServer(says("plain"))
 	defer plain.Close()
 
-	secure := httptest.NewUnstartedServer(tells("secure"))
+	secure := httptest.NewUnstartedServer(says("secure"))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	defer secure.Close()
@@ -90,7 +90,7 @@ func TestStranger(t *testing.T) {
 		t.Errorf("got ports %v, of which it took %q; want 4, and none taken", got.Ports, got.Taken)
 	}
 
-	// A port whose owner has ended, and somebody who sends a password there.
+	// A port whose owner has ended, and a client that sends a password there.
 	port := plain.Listener.Addr().(*net.TCPAddr).Port
 	done := make(chan struct{})
 

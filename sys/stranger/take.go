@@ -23,9 +23,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// take tries every way in which a program may get a port. Each that works is shown; the port is kept if keep says so.
+// take tries every way to bind a port, and calls keep for each that works. The port is kept if keep returns true.
 func take(port int, keep func(fd int, how string) bool) error {
-	// Those that share come first: one that was tried before may make the kernel forget that sharing was allowed.
+	// The options that share a port come first: an earlier bind without them may prevent sharing.
 	for _, share := range [][]int{{unix.SO_REUSEADDR, unix.SO_REUSEPORT}, {unix.SO_REUSEADDR}, {unix.SO_REUSEPORT}, nil} {
 		for _, at := range []struct {
 			name    string
@@ -38,7 +38,7 @@ func take(port int, keep func(fd int, how string) bool) error {
 		} {
 			fd, err := unix.Socket(at.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 			if err != nil {
-				continue // without IPv6
+				continue // there is no IPv6
 			}
 
 			for _, option := range share {
@@ -52,15 +52,15 @@ func take(port int, keep func(fd int, how string) bool) error {
 				return nil
 			}
 
-			unix.Close(fd) // it is not kept
+			unix.Close(fd)
 		}
 	}
 
 	return os.ErrNotExist
 }
 
-// impersonate takes the ports as soon as they are free, and answers there until the time is over. Where the address that others ask is
-// somebody else's, the wildcard is not asked: that is no success.
+// impersonate binds the ports as soon as they are free, and answers requests until the time is over. It does not count as a success to
+// bind the wildcard address if clients reach the owner at a specific one.
 func (r *Report) impersonate(ports []int, patience time.Duration) {
 	certificate, err := selfSigned()
 	if err != nil {
@@ -121,10 +121,10 @@ func (r *Report) impersonate(ports []int, patience time.Duration) {
 
 	all.Wait()
 
-	mu.Lock() // who still answers is not to write any more
+	mu.Lock() // goroutines that still answer must not write any more
 }
 
-// answer answers all that is asked with what most who ask want to hear.
+// answer answers every request with success.
 func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func(request []byte)) {
 	defer raw.Close()
 
@@ -133,7 +133,7 @@ func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func
 	reader := bufio.NewReader(raw)
 	conn := net.Conn(buffered{raw, reader})
 
-	// A handshake begins with 22.
+	// The first byte of a TLS handshake is 22.
 	if first, err := reader.Peek(1); err != nil {
 		return
 	} else if first[0] == 22 {
@@ -151,7 +151,7 @@ func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func
 			return
 		}
 
-		text, _ := httputil.DumpRequest(request, true) // what came counts
+		text, _ := httputil.DumpRequest(request, true) // a part counts too
 		heard(text)
 
 		if _, err := fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
@@ -160,7 +160,7 @@ func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func
 	}
 }
 
-// buffered is a connection of which something was read ahead.
+// buffered is a connection with data that was read ahead.
 type buffered struct {
 	net.Conn
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uevent listens to the kernel's device events (netlink's kobject family): a device appeared, changed
-// or went. The kernel drops events when the reader is slow; Listen then says so with an Event of action
-// Overrun, after which the reader must look at sysfs again.
+// Package uevent listens to the kernel's device events (netlink's kobject family): a device was added, changed or removed. The kernel drops
+// events if the reader is slow. Listen reports that with an Event of action Overrun, after which the reader must read sysfs again.
 package uevent
 
 import (
@@ -10,26 +9,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"syscall"
 
+	"github.com/mdlayher/socket"
 	"golang.org/x/sys/unix"
 )
 
 // Action is what happened to a device.
 type Action string
 
-// The actions that matter here; the kernel has more (move, bind, unbind, online, offline).
+// The actions that are used here; the kernel has more (move, bind, unbind, online, offline).
 const (
 	Add    Action = "add"
 	Remove Action = "remove"
 	Change Action = "change"
-	// Overrun is ours: events were lost.
+	// Overrun is not the kernel's: it means that events were lost.
 	Overrun Action = "overrun"
 )
 
-// Event is one message of the kernel.
+// Event is a message of the kernel.
 type Event struct {
 	Action Action
 	// Devpath is the device's path below /sys.
@@ -64,32 +62,21 @@ func Parse(message []byte) (Event, error) {
 // Kernel's multicast group; group 2 is udev's, which anyone may send to.
 const kernelGroup = 1
 
-// Listen calls handle for every event until the context ends. It calls started once the socket listens, so
-// that a look at sysfs after that misses nothing.
+// Listen calls handle for every event until the context ends. It calls started when the socket listens, so that a read of sysfs after that
+// misses nothing.
 func Listen(ctx context.Context, started func(), handle func(Event)) error {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
-	if err != nil {
-		return fmt.Errorf("device events: socket: %w", err)
-	}
-
-	// A file makes the read end when it is closed.
-	f := os.NewFile(uintptr(fd), "uevent")
-	defer f.Close()
-
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: kernelGroup}); err != nil {
-		return fmt.Errorf("device events: bind: %w", err)
-	}
-
-	// A coldplug brings thousands at once; failure leaves the default size, which overruns sooner.
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20)
-
-	raw, err := f.SyscallConn()
+	conn, err := socket.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT, "uevent", nil)
 	if err != nil {
 		return fmt.Errorf("device events: %w", err)
 	}
+	defer conn.Close()
 
-	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
-	defer stop()
+	if err := conn.Bind(&unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: kernelGroup}); err != nil {
+		return fmt.Errorf("device events: %w", err)
+	}
+
+	// A coldplug causes thousands of events at once. On an error the buffer keeps its default size, which overruns sooner.
+	_ = conn.SetReadBuffer(4 << 20)
 
 	if started != nil {
 		started()
@@ -98,7 +85,7 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	buf := make([]byte, 64<<10)
 
 	for {
-		n, from, err := receive(raw, buf)
+		n, from, err := conn.Recvfrom(ctx, buf, 0)
 
 		switch {
 		case ctx.Err() != nil:
@@ -116,26 +103,8 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	}
 }
 
-// receive waits for a message, and returns its sender too.
-func receive(raw syscall.RawConn, buf []byte) (n int, from unix.Sockaddr, err error) {
-	read := func(fd uintptr) bool {
-		for {
-			n, from, err = unix.Recvfrom(int(fd), buf, 0)
-			if !errors.Is(err, unix.EINTR) {
-				return !errors.Is(err, unix.EAGAIN)
-			}
-		}
-	}
-
-	if closed := raw.Read(read); closed != nil {
-		return 0, nil, closed
-	}
-
-	return n, from, err
-}
-
-// isKernel reports whether a message is the kernel's. Whoever has CAP_NET_ADMIN in the network namespace, a pod of the host's
-// network too, may send to the group, or to the socket alone; the kernel has port 0.
+// isKernel reports whether the kernel sent a message: it has port 0. A process with CAP_NET_ADMIN in the network namespace, such as a pod on
+// the host's network, may also send to the group or to the socket.
 func isKernel(from unix.Sockaddr) bool {
 	address, ok := from.(*unix.SockaddrNetlink)
 

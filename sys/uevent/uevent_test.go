@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The kernel makes events on request: a write to a device's uevent file.
+// The kernel sends events on request: after a write to a device's uevent file.
 func TestListen(t *testing.T) {
 	const device = "/sys/class/mem/null"
 
@@ -72,7 +72,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestOnlyTheKernel has a process send events to the group and to the socket, as the kernel's look.
+// TestOnlyTheKernel makes a process send events to the group and to the socket, in the kernel's form.
 func TestOnlyTheKernel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to send to the kernel's group")
@@ -92,7 +92,7 @@ func TestOnlyTheKernel(t *testing.T) {
 		}
 		defer unix.Close(fd)
 
-		// The first socket of a process has its process id for a port.
+		// The port of the first socket of a process is its process id.
 		for _, to := range []*unix.SockaddrNetlink{{Family: unix.AF_NETLINK, Groups: kernelGroup}, {Family: unix.AF_NETLINK, Pid: uint32(os.Getpid())}} {
 			if err := unix.Sendto(fd, forged, 0, to); err == nil {
 				sent++

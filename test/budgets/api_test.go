@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// versionLimit is for the client's start, which every command pays.
+	// versionLimit is for the client's start, which is part of every command.
 	versionLimit = 50 * time.Millisecond
-	// callLimit is what a call costs through apid more than without, in microseconds.
+	// callLimit is how much longer a call takes through apid than without it, in microseconds.
 	callLimit = 300
-	// loadLimit is apid's memory at a thousand calls a second, all of it, in MiB.
+	// loadLimit is all of apid's memory at a thousand calls a second, in MiB.
 	loadLimit = 40
 )
 
-// TestClient measures how long talosctl takes to do nothing.
+// TestClient measures how long talosctl takes for a command that does nothing.
 func TestClient(t *testing.T) {
 	if os.Getenv(Measure) == "" {
-		t.Skip("measures times, which takes the whole computer: run make budgets")
+		t.Skip("measures times, which needs the whole computer: run make budgets")
 	}
 
 	built, err := artifact.Find()
@@ -61,10 +61,10 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestAPI measures what apid costs, by its benchmarks.
+// TestAPI measures the cost of apid with its benchmarks.
 func TestAPI(t *testing.T) {
 	if os.Getenv(Measure) == "" {
-		t.Skip("measures times, which takes the whole computer: run make budgets")
+		t.Skip("measures times, which needs the whole computer: run make budgets")
 	}
 
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", "Version|ThousandASecond", "-benchtime", "2s", "-count", "3", "./apid")

@@ -19,15 +19,15 @@ const (
 	oneContainerLimit   = 30 * time.Second
 	fiveContainersLimit = 120 * time.Second
 	destroyFiveLimit    = 3 * time.Second
-	// containersTime is how long is waited for what is late, so that it is known how late.
+	// containersTime is how long the test waits beyond the limit, to report by how much it is exceeded.
 	containersTime = 10 * time.Minute
 )
 
 // TestContainers measures a control plane in a container: how long talosctl cluster create takes until all pods run, and
-// what the system costs when nothing happens.
+// what the system costs when it is idle.
 func TestContainers(t *testing.T) {
 	if os.Getenv(Measure) == "" {
-		t.Skip("measures boot times, which takes minutes and the whole computer: run make budgets")
+		t.Skip("measures boot times, which needs minutes and the whole computer: run make budgets")
 	}
 
 	l := cluster.NewUserLab(t, "budget-one")
@@ -44,10 +44,10 @@ func TestContainers(t *testing.T) {
 	idle(t, first.PID)
 }
 
-// TestFiveContainers measures how long a control plane and four workers take to come and to go.
+// TestFiveContainers measures how long it takes to create and to destroy a control plane and four workers.
 func TestFiveContainers(t *testing.T) {
 	if os.Getenv(Measure) == "" {
-		t.Skip("measures boot times, which takes minutes and the whole computer: run make budgets")
+		t.Skip("measures boot times, which needs minutes and the whole computer: run make budgets")
 	}
 
 	l := cluster.NewUserLab(t, "budget-five")
@@ -69,13 +69,13 @@ func within(t *testing.T, what string, took, limit time.Duration) {
 	}
 }
 
-// createContainers makes a control plane and workers, so many nodes in all, and returns how long it took until all pods ran.
+// createContainers creates a control plane and workers, and returns how long it took until all pods ran.
 func createContainers(t *testing.T, l *cluster.UserLab, nodes int) time.Duration {
 	t.Helper()
 
 	start := time.Now()
 
-	// It waits until the nodes are Ready and the cluster is healthy.
+	// The command waits until the nodes are Ready and the cluster is healthy.
 	l.Create(containersTime, "cluster", "create", "--provisioner", "container", "--workers", fmt.Sprint(nodes-1))
 
 	kubeconfig := l.Open().State().KubeconfigPath()
@@ -94,8 +94,8 @@ func createContainers(t *testing.T, l *cluster.UserLab, nodes int) time.Duration
 	}
 }
 
-// allRun reports what is missing: CoreDNS twice, the control plane's three, and flannel and kube-proxy on each node, all
-// running and ready.
+// allRun returns an error until two pods of CoreDNS, the control plane's three, and flannel and kube-proxy on each node
+// are running and ready.
 func allRun(t *testing.T, kubectl, kubeconfig string, nodes int) error {
 	t.Helper()
 

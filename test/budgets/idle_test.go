@@ -21,37 +21,37 @@ import (
 )
 
 const (
-	// systemLimit is for the private memory of all processes of a control plane in a container but Kubernetes' own.
+	// systemLimit is for the private memory of all processes of a control plane in a container, except Kubernetes' own.
 	systemLimit = 150 << 20
 	// busyLimit is for the processor time of machined, apid and trustd together, in percent of a core.
 	busyLimit = 1.0
-	// calmTime is how long a new cluster is left alone before it counts as idle, idleTime how long it is looked at.
+	// calmTime is how long a new cluster takes to become idle, idleTime how long it is measured.
 	calmTime = time.Minute
 	idleTime = time.Minute
 )
 
-// kubernetes are the programs of Kubernetes, its database and its pods. What else runs in a machine is the system:
-// machined, apid, trustd, containerd and a shim of it for each pod.
+// kubernetes are the programs of Kubernetes, its database and its pods. Everything else in a machine is the system:
+// machined, apid, trustd, containerd and its shim for each pod.
 var kubernetes = []string{
 	"etcd", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "flanneld", "coredns", "pause",
 }
 
-// process is what a process of the system costs.
+// process is the cost of a process of the system.
 type process struct {
 	program string
-	// private is what the process alone has and no file backs, also what was swapped out. Its share of program files is not
-	// counted: all machines of this computer map the same ones, and the kernel drops them at will.
+	// private is memory that only this process has and that no file backs, also when it is swapped out. Program files are
+	// not counted: all machines of this computer map the same ones, and the kernel drops them when it needs memory.
 	private int
-	// pss is all that it has mapped, of which what several share is divided among them.
+	// pss is all mapped memory, with shared memory divided among its users.
 	pss int
-	// busy is the time that it has had of the processors.
+	// busy is the processor time.
 	busy time.Duration
 }
 
-// idle measures the idle machine whose first process is given as this computer numbers it.
+// idle measures the idle machine whose first process has this id on this computer.
 func idle(t *testing.T, first int) {
 	t.Helper()
-	time.Sleep(calmTime) // what is measured is that nothing happens
+	time.Sleep(calmTime) // until the machine is idle
 
 	before, start := systemOf(t, first), time.Now()
 
@@ -88,7 +88,7 @@ func idle(t *testing.T, first int) {
 	}
 }
 
-// busyOf is the processor time between two looks of programs that run once each, and still run.
+// busyOf returns the processor time, between two measurements, of programs that each have one process all the time.
 func busyOf(before, after map[int]process, programs ...string) (time.Duration, error) {
 	var (
 		busy time.Duration
@@ -113,7 +113,7 @@ func busyOf(before, after map[int]process, programs ...string) (time.Duration, e
 	return busy, errors.Join(errs...)
 }
 
-// sums adds up those of one program, the largest first.
+// sums adds up the processes of each program, the largest first.
 func sums(all map[int]process) []process {
 	byProgram, count := map[string]process{}, map[string]int{}
 
@@ -140,7 +140,7 @@ func sums(all map[int]process) []process {
 	return sorted
 }
 
-// systemOf are the processes of a machine that are not Kubernetes', by this computer's numbers.
+// systemOf returns the processes of a machine that are not Kubernetes', by their ids on this computer.
 func systemOf(t *testing.T, first int) map[int]process {
 	t.Helper()
 
@@ -151,7 +151,7 @@ func systemOf(t *testing.T, first int) map[int]process {
 
 	all := map[int]process{}
 
-	// The first process's own name for itself is init.
+	// The first process calls itself init.
 	for _, p := range append(running, host.Process{PID: first, Line: "machined"}) {
 		words := strings.Fields(p.Line)
 		if len(words) == 0 || slices.Contains(kubernetes, path.Base(words[0])) {
@@ -159,7 +159,7 @@ func systemOf(t *testing.T, first int) map[int]process {
 		}
 
 		found, err := costOf(p.PID)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) { // it has just ended
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) { // it has ended
 			continue
 		}
 
@@ -171,7 +171,7 @@ func systemOf(t *testing.T, first int) map[int]process {
 		all[p.PID] = found
 	}
 
-	// An empty sum would be below every limit.
+	// A program that is not found would be within every limit.
 	for _, program := range []string{"machined", "apid", "trustd", "containerd", "containerd-shim-runc-v2"} {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(all)), func(p process) bool { return p.program == program }) {
 			t.Fatalf("%s is not among the machine's processes: %v", program, running)
@@ -181,7 +181,7 @@ func systemOf(t *testing.T, first int) map[int]process {
 	return all
 }
 
-// costOf reads what a process costs.
+// costOf returns the cost of a process.
 func costOf(pid int) (process, error) {
 	memory, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
@@ -201,7 +201,7 @@ func costOf(pid int) (process, error) {
 	return process{private: (anonymous + swapped) << 10, pss: pss << 10, busy: busy}, errors.Join(err, errSwap, errPss, errStat)
 }
 
-// processorTime adds fields 14 and 15 of proc_pid_stat(5). The name before them may hold anything.
+// processorTime adds fields 14 and 15 of proc_pid_stat(5). The name before them may contain any character.
 func processorTime(stat string) (time.Duration, error) {
 	const tick = time.Second / 100 // USER_HZ
 
@@ -216,7 +216,7 @@ func processorTime(stat string) (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(err, errSystem)
 }
 
-// TestCost reads this process, which has worked for a while.
+// TestCost measures this process.
 func TestCost(t *testing.T) {
 	for start := time.Now(); time.Since(start) < 50*time.Millisecond; {
 	}
@@ -231,7 +231,7 @@ func TestCost(t *testing.T) {
 	}
 
 	if _, err := costOf(1 << 30); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of no process: got %v, want that it is not there", err)
+		t.Errorf("of no process: got %v, want that it does not exist", err)
 	}
 }
 

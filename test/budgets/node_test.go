@@ -10,21 +10,21 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// Measure is the variable that asks for the measurements which take a machine and minutes.
+// Measure is the environment variable for the measurements that need a machine and minutes.
 const Measure = "TALOS_BUDGETS"
 
-// Times from power-on, of a machine that is emulated on two cores which it has for itself.
+// Times from power-on, of a machine that is emulated on two idle cores.
 const (
 	apiLimit   = 12 * time.Second
 	readyLimit = 90 * time.Second
-	// firstRatio is of a first boot to Ready and a later one.
+	// firstRatio is the time to Ready of a first boot, divided by that of a later one.
 	firstRatio = 1.5
 )
 
 // TestNode measures a control plane node: memory when it is idle, and a boot from power-on to Ready.
 func TestNode(t *testing.T) {
 	if os.Getenv(Measure) == "" {
-		t.Skip("measures boot times, which takes minutes and the whole computer: run make budgets")
+		t.Skip("measures boot times, which needs minutes and the whole computer: run make budgets")
 	}
 
 	c := cluster.Start(t)

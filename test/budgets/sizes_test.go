@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// size is a sum of files and what it may be at most, in bytes.
+// size is the limit of the sum of some files, in bytes.
 type size struct {
 	name        string
 	files       func(artifact.Paths) []string
@@ -56,7 +56,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// report prints a line of a table that people read.
+// report prints a line of a table.
 func report(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 func mib(n int) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// Emulated on two cores of which others may want a part, these are many times what it should take.
+// These limits are many times the usual duration, for machines that are emulated on two shared cores.
 const (
 	bootTime  = 5 * time.Minute
 	readyTime = 10 * time.Minute
@@ -65,7 +65,7 @@ func (c *Cluster) ApplyInsecure(ctx context.Context, text []byte) error {
 	return err
 }
 
-// Apply sends a configuration as the administrator, and returns what the node says about it.
+// Apply sends a configuration as the administrator, and returns the node's answer.
 func (c *Cluster) Apply(text []byte) *machine.ApplyConfiguration {
 	c.t.Helper()
 
@@ -80,13 +80,13 @@ func (c *Cluster) Apply(text []byte) *machine.ApplyConfiguration {
 	return answer
 }
 
-// Bootstrap starts etcd as soon as the machine lets it.
+// Bootstrap starts etcd as soon as the machine allows it.
 func (c *Cluster) Bootstrap() {
 	c.t.Helper()
 	c.within(bootTime, c.cluster.Bootstrap)
 }
 
-// Kubeconfig fetches a kubeconfig whose server is the forwarded port, and leaves the configurations of users.
+// Kubeconfig fetches a kubeconfig whose server is the forwarded port, and writes all configurations of users.
 func (c *Cluster) Kubeconfig() {
 	c.t.Helper()
 	c.within(bootTime, func(ctx context.Context) error {
@@ -100,7 +100,7 @@ func (c *Cluster) Kubeconfig() {
 	}
 }
 
-// Healthy has the node check the whole cluster.
+// Healthy waits until the node finds the whole cluster healthy.
 func (c *Cluster) Healthy() {
 	c.t.Helper()
 
@@ -139,16 +139,7 @@ func (c *Cluster) Resource(ctx context.Context, namespace, kind, id string, into
 	return version, err
 }
 
-func resourceSpec(ctx context.Context, api *client.Client, namespace, kind, id string) (string, error) {
-	r, err := api.Resource(ctx, client.Kind{Namespace: namespace, Type: kind}, id)
-	if err != nil {
-		return "", err
-	}
-
-	return r.GetSpec().GetYamlSpec(), nil
-}
-
-// Talosctl runs talosctl as the administrator and returns all that it says. It must succeed.
+// Talosctl runs talosctl as the administrator and returns its output. It must succeed.
 func (c *Cluster) Talosctl(args ...string) string {
 	c.t.Helper()
 
@@ -167,7 +158,7 @@ func (c *Cluster) Talosctl(args ...string) string {
 	return string(out)
 }
 
-// Console is what the machine wrote to its console since the latest boot.
+// Console returns the console log of the latest boot.
 func (c *Cluster) Console() string {
 	text, err := os.ReadFile(c.Node.ConsolePath())
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"github.com/seed-59268b81/talos/lab/qemu"
 )
 
-// Require is the variable that, when it is set, makes a test fail that would be skipped because nothing is built.
+// Require is the environment variable with which a test fails, and is not skipped, when nothing is built.
 const Require = hosttest.Require
 
-// Values of that variable which ask for more than make test does.
+// Values of that variable that request more tests than make test.
 const (
-	Landing = "landing" // all that decides whether a change may land
-	All     = "all"     // what takes several virtual machines, too
+	Landing = "landing" // all tests that a change must pass to land
+	All     = "all"     // also tests that need several virtual machines
 )
 
-// Asked reports whether a level of tests is asked for, or one above it.
+// Asked reports whether a level of tests is requested, or one above it.
 func Asked(level string) bool {
 	got := os.Getenv(Require)
 
 	return got == level || got == All
 }
 
-// Above skips a test that is of a level that is not asked for.
+// Above skips a test of a level that is not requested.
 func Above(t testing.TB, level, why string) {
 	t.Helper()
 
@@ -38,7 +38,7 @@ func Above(t testing.TB, level, why string) {
 	}
 }
 
-// find returns where a build has left all that a cluster needs.
+// find returns the paths of a build that has everything for a cluster.
 func find() (artifact.Paths, error) {
 	built, err := artifact.Find()
 	if err != nil {
@@ -56,7 +56,7 @@ func find() (artifact.Paths, error) {
 	return built, nil
 }
 
-// image is what machines run.
+// image returns the images that machines run.
 func image(built artifact.Paths) lab.Image {
 	return lab.Image{
 		Disk: built.Disk(), Firmware: &qemu.Firmware{Code: built.FirmwareCode(), Vars: built.FirmwareVars()},

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster is a cluster of one control plane node, for tests that want the whole system: what was built, booted,
-// configured over its API, with a kubectl to look at it as a user does. The node is a virtual machine, or, where no
-// kernel, disk or firmware of its own is tested, a container, which is many times as fast.
+// Package cluster is a cluster of one control plane node, for tests of the whole system: it boots what was built,
+// configures it over its API, and reads it with kubectl, as a user does. The node is a virtual machine, or, for tests that
+// need no kernel, disk or firmware of its own, a container, which is many times as fast.
 //
-//	c := cluster.Start(t)            // powers a virtual machine on; it is gone with the test
+//	c := cluster.Start(t)            // powers a virtual machine on; it is removed at the end of the test
 //	c := cluster.StartContainer(t)   // the same for a container
 //	c.Maintenance()                  // its API answers
 //	c.ApplyInsecure(ctx, c.Generated.ControlPlane)
 //	c.Bootstrap()
-//	c.Ready("")                      // Kubernetes says so
+//	c.Ready("")                      // Kubernetes reports that the node is Ready
 //
-// How machines become a cluster is lab/cluster's matter; here it is tied to a test. A UserLab is any number of machines, made by talosctl as users do.
+// Package lab/cluster makes machines a cluster; this package runs it in a test. A UserLab is any number of machines,
+// created by talosctl as users do.
 //
-// There is no way out of its network. Every wait has an end, says what it waited for, and what fails shows the end of
-// the console, the services and the conditions that are not met; package evidence keeps more. At the end of the test the
-// consoles of all boots are looked through for panics and the like.
+// The network is offline. Every wait has a timeout and names its goal. A failure prints the end of the console, the
+// services and the conditions that are not met; package evidence keeps more. At the end of the test the consoles of all
+// boots are searched for panics and other faults.
 package cluster
 
 import (
@@ -37,13 +38,13 @@ import (
 	"github.com/seed-59268b81/talos/test/evidence"
 )
 
-// Cluster is one node and what belongs to it.
+// Cluster is one node with its lab and configurations.
 type Cluster struct {
 	t *testing.T
 
 	Lab  *lab.Lab
 	Node *lab.Node
-	// Generated are the configurations that the cluster starts from.
+	// Generated are the first configurations of the cluster.
 	Generated *generate.Output
 	// Context is the administrator's.
 	Context *talosconfig.Context
@@ -53,13 +54,13 @@ type Cluster struct {
 	stages  []Stage
 }
 
-// Stage is a step of the test with the time that it took.
+// Stage is a step of the test with its duration.
 type Stage struct {
 	Name string
 	Took time.Duration
 }
 
-// Size of the machine is what the budgets are for.
+// size is that of the machine for which the budgets hold.
 var size = lab.Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
 
 // Start powers a virtual machine on, with empty disks of the given GiB beside its own. It skips the test when nothing is
@@ -67,28 +68,21 @@ var size = lab.Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
 func Start(t *testing.T, extraDisks ...int) *Cluster {
 	t.Helper()
 
-	return start(t, lab.Options{Provisioner: state.QEMU, ExtraDisks: extraDisks})
+	return StartIn(t, lab.Options{Provisioner: state.QEMU, ExtraDisks: extraDisks})
 }
 
 // StartContainer is Start for a machine in a container.
 func StartContainer(t *testing.T) *Cluster {
 	t.Helper()
 
-	return start(t, lab.Options{Provisioner: state.Container})
-}
-
-// StartIn is Start for a machine in another world: the options say what it is, with which network cards, and what is
-// around it.
-func StartIn(t *testing.T, options lab.Options) *Cluster {
-	t.Helper()
-
-	return start(t, options)
+	return StartIn(t, lab.Options{Provisioner: state.Container})
 }
 
 // Contained reports whether the machine is a container.
 func (c *Cluster) Contained() bool { return c.Node.As() == state.Container }
 
-func start(t *testing.T, options lab.Options) *Cluster {
+// StartIn is Start for a machine in another world: the options describe it, its network cards and its networks.
+func StartIn(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
 	built, err := find()
@@ -98,7 +92,7 @@ func start(t *testing.T, options lab.Options) *Cluster {
 
 	dir := filepath.Join(built.Out, "e2e", t.Name())
 
-	// The rest of a run that was killed.
+	// Remove the lab of a killed run.
 	if old, err := lab.Open(dir); err == nil {
 		if err := old.Destroy(t.Context()); err != nil {
 			t.Fatal(err)
@@ -132,7 +126,7 @@ func start(t *testing.T, options lab.Options) *Cluster {
 		t.Fatal(err)
 	}
 
-	// Nothing that a test tries is refused for good, and a machine that is off may come back.
+	// No error ends the tries early: in a test a machine that is off may come back.
 	c.cluster = labcluster.New(c.Lab, labcluster.Wait{Say: c.say, Try: tryTime, Every: tryEvery})
 	c.cluster.Emulated = labcluster.Emulated(status)
 
@@ -152,17 +146,17 @@ func start(t *testing.T, options lab.Options) *Cluster {
 	return c
 }
 
-// say notes what is done and waited for.
+// say logs progress.
 func (c *Cluster) say(format string, args ...any) {
 	c.t.Helper()
 	c.t.Logf(format, args...)
 }
 
-// end tells what was found.
+// end reports the faults on the consoles and the stages.
 func (c *Cluster) end() {
 	findings, err := c.Node.Findings()
 	if err != nil {
-		c.t.Errorf("look through the consoles: %v", err)
+		c.t.Errorf("search the consoles: %v", err)
 	}
 
 	for _, f := range findings {
@@ -174,7 +168,7 @@ func (c *Cluster) end() {
 	}
 }
 
-// support is talosctl support as the administrator, or as anyone while the machine is in maintenance.
+// support returns talosctl support as the administrator, or without a certificate while the machine is in maintenance.
 func (c *Cluster) support(ctx context.Context, file string) *exec.Cmd {
 	args := []string{"support", "--no-encryption", "--output", file, "--endpoints", c.Node.APIEndpoint(), "--nodes", c.Node.Addr.String()}
 	if _, err := os.Stat(c.Lab.State().TalosconfigPath()); err != nil {
@@ -184,7 +178,7 @@ func (c *Cluster) support(ctx context.Context, file string) *exec.Cmd {
 	return c.TalosctlCommand(ctx, args...)
 }
 
-// Run is a step on which the later ones stand: when it fails, so does the whole test.
+// Run runs a step that the later ones need: when it fails, so does the whole test.
 func (c *Cluster) Run(name string, step func(t *testing.T)) {
 	c.t.Helper()
 
@@ -206,7 +200,7 @@ func (c *Cluster) Run(name string, step func(t *testing.T)) {
 	}
 }
 
-// Measured notes how long something took, for the table at the end.
+// Measured records how long something took, for the table at the end.
 func (c *Cluster) Measured(name string, took time.Duration) {
 	c.stages = append(c.stages, Stage{Name: name, Took: took})
 	c.t.Logf("%s: %.1fs", name, took.Seconds())

@@ -14,14 +14,14 @@ import (
 
 const consoleTail = 40
 
-// diagnosis collects what a person would look at first. What does not answer is said, and is no error here.
+// diagnosis collects what a person would look at first. It names parts that do not answer, and does not fail.
 func (c *Cluster) diagnosis() string {
 	var b strings.Builder
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	fmt.Fprintf(&b, "--- the console's end\n%s\n", c.consoleTail())
+	fmt.Fprintf(&b, "--- the end of the console\n%s\n", lastLines(c.Console(), consoleTail))
 
 	err := c.API(ctx, func(ctx context.Context, api *client.Client) error {
 		services, err := api.Services(ctx)
@@ -36,16 +36,14 @@ func (c *Cluster) diagnosis() string {
 				s.GetHealth().GetHealthy(), s.GetHealth().GetUnknown(), s.GetHealth().GetLastMessage())
 		}
 
-		for _, r := range []struct{ kind, id string }{
-			{"MachineStatuses.runtime.talos.dev", "machine"},
-		} {
-			spec, err := resourceSpec(ctx, api, "runtime", r.kind, r.id)
-			if err != nil {
-				return err
-			}
+		const kind = "MachineStatuses.runtime.talos.dev"
 
-			fmt.Fprintf(&b, "--- %s\n%s\n", r.kind, spec)
+		status, err := api.Resource(ctx, client.Kind{Namespace: "runtime", Type: kind}, "machine")
+		if err != nil {
+			return err
 		}
+
+		fmt.Fprintf(&b, "--- %s\n%s\n", kind, status.GetSpec().GetYamlSpec())
 
 		return nil
 	})
@@ -65,15 +63,6 @@ func (c *Cluster) diagnosis() string {
 	}
 
 	return b.String()
-}
-
-func (c *Cluster) consoleTail() string {
-	text, err := os.ReadFile(c.Node.ConsolePath())
-	if err != nil {
-		return err.Error()
-	}
-
-	return lastLines(string(text), consoleTail)
 }
 
 func lastLines(text string, count int) string {

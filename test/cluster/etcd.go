@@ -17,13 +17,13 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// AddEtcdMember tells etcd, as its administrator, of another member that is at the address, whether it is or not. The
-// member has a vote from then on, unless it is a learner.
+// AddEtcdMember adds a member at the address to etcd, as its administrator; it need not exist. The member has a vote from
+// then on, unless it is a learner.
 func (c *Cluster) AddEtcdMember(address string, learner bool) {
 	c.t.Helper()
 
-	// The pod of an API server that has just started comes, goes and comes again in what Kubernetes shows. To add the member
-	// is tried once only: a second time there may be no quorum for it.
+	// Right after its start the API server's pod may appear, disappear and appear again. The member is added only once: for a
+	// second try there may be no quorum.
 	c.Until("a port leads to etcd", 2*time.Minute, func(ctx context.Context) error {
 		_, end, err := c.forwardEtcd(ctx)
 		if err == nil {
@@ -73,7 +73,7 @@ func (c *Cluster) addEtcdMember(ctx context.Context, address string, learner boo
 	return nil
 }
 
-// etcdAccess is what etcd's administrator shows, made with the cluster's own authority.
+// etcdAccess returns an administrator's access to etcd, signed by the cluster's own authority.
 func (c *Cluster) etcdAccess() (*tls.Config, error) {
 	pair := c.Generated.Secrets.Certs.Etcd
 
@@ -100,8 +100,8 @@ func (c *Cluster) etcdAccess() (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{certificate}}, nil
 }
 
-// forwardEtcd leads a port of this computer to etcd's. The lab has no way to it, but the API server's pod is in the
-// network of the machine.
+// forwardEtcd forwards a port of this computer to etcd's, through the API server's pod, which is in the machine's network.
+// The lab has no port for etcd.
 func (c *Cluster) forwardEtcd(ctx context.Context) (endpoint string, end func(), err error) {
 	pods, err := c.Pods(ctx, "kube-system", "k8s-app=kube-apiserver")
 	if err != nil {

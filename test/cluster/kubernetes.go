@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// Kubectl runs kubectl as the administrator; input is what it reads. It must succeed.
+// Kubectl runs kubectl as the administrator, with input as its standard input. It must succeed.
 func (c *Cluster) Kubectl(input string, args ...string) string {
 	c.t.Helper()
 
@@ -52,17 +52,18 @@ func (c *Cluster) kubectl(ctx context.Context, input string, args ...string) (st
 	return stdout.String(), nil
 }
 
-// kubecache is a variable of kubectl's, which gives it a cache of its own: the user's may be of another cluster at the same port.
+// kubecache is an environment variable that gives kubectl a cache of its own: the user's may be of another cluster at the
+// same port.
 func (c *Cluster) kubecache() string { return "KUBECACHEDIR=" + c.Lab.State().Dir + "/kubecache" }
 
-// Nodes are those of Kubernetes.
+// Nodes returns the nodes of Kubernetes.
 func (c *Cluster) Nodes(ctx context.Context) ([]kube.Node, error) {
 	var list kube.Nodes
 
 	return list.Items, c.read(ctx, "/api/v1/nodes", &list)
 }
 
-// read asks the API server once: kubectl's own commands look around first, and try for long what does not answer.
+// read sends one request to the API server. kubectl's other commands send more, and retry for long.
 func (c *Cluster) read(ctx context.Context, path string, into any) error {
 	text, err := c.kubectl(ctx, "", "get", "--raw", path, "--request-timeout=10s")
 	if err != nil {
@@ -76,8 +77,8 @@ func (c *Cluster) read(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// Ready waits until the node is Ready in a boot other than the one named: what Kubernetes remembers from before says
-// nothing. It returns the boot's id.
+// Ready waits until the node is Ready in another boot than notBoot, whose status Kubernetes may still have. It returns the
+// boot's id.
 func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
 	c.t.Helper()
 
@@ -108,7 +109,7 @@ func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
 	return boot, took
 }
 
-// Pod is what is looked at of a pod.
+// Pod is the part of a pod that tests read.
 type Pod struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -132,7 +133,7 @@ type Pod struct {
 	}
 }
 
-// Pods of a namespace that a label selects; "" is all of either. Those that have ended are not among them.
+// Pods returns the pods of a namespace that a label selects, without those that have ended; "" selects all of either.
 func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, error) {
 	path := "/api/v1/namespaces/" + namespace + "/pods"
 	if namespace == "" {
@@ -148,7 +149,7 @@ func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, 
 	return slices.DeleteFunc(list.Items, func(p Pod) bool { return p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" }), nil
 }
 
-// Ready tells why a pod is not, nil if it is.
+// Ready returns why a pod is not ready, or nil.
 func (p Pod) Ready() error {
 	for _, condition := range p.Status.Conditions {
 		if condition.Type == "Ready" && condition.Status == "True" {
@@ -167,7 +168,7 @@ func (p Pod) Ready() error {
 	return fmt.Errorf("pod %s/%s is %s and not ready", p.Metadata.Namespace, p.Metadata.Name, p.Status.Phase)
 }
 
-// PodsReady waits until all pods of a namespace are, and that there are at least so many.
+// PodsReady waits until at least so many pods of a namespace exist and all of them are ready.
 func (c *Cluster) PodsReady(namespace, selector string, least int) time.Duration {
 	c.t.Helper()
 

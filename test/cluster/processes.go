@@ -13,11 +13,11 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// Namespace of what tests put into the cluster; pods in it may do anything.
+// Namespace is that of the tests' own objects; its pods may be privileged.
 const Namespace = "e2e"
 
-// HostPod is a pod that sees the processes of the machine, and a folder under its /var as /data. It is of a Deployment, as
-// all pods here are: one of its own would end with the machine's boot.
+// HostPod is a pod that sees the processes of the machine, and a folder under its /var as /data. It belongs to a
+// Deployment, as all pods here: a bare pod would not come back after a reboot.
 const HostPod = `
 apiVersion: v1
 kind: Namespace
@@ -45,12 +45,12 @@ spec:
         - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
 `
 
-// Shell runs a line of shell in the pod that sees the processes of the machine.
+// Shell runs a shell command in the pod that sees the processes of the machine.
 func (c *Cluster) Shell(ctx context.Context, line string) (string, error) {
 	return c.TryKubectl(ctx, "-n", Namespace, "exec", "deploy/host", "--", "sh", "-c", line)
 }
 
-// Processes are the ids of those whose program has the name; there is at least one.
+// Processes returns the ids of the processes of a program; without any it fails.
 func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) {
 	out, err := c.Shell(ctx, "ps -o pid,args")
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) 
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 
-		// What the kernel calls a process comes first, in braces, where it is not what the process calls itself.
+		// The kernel's name of a process comes first, in braces, where the process calls itself otherwise.
 		if len(fields) > 2 && strings.HasPrefix(fields[1], "{") {
 			fields = append(fields[:1], fields[2:]...)
 		}
@@ -79,15 +79,15 @@ func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) 
 	return found, nil
 }
 
-// Memory of a process, in bytes.
+// Memory is that of a process, in bytes.
 type Memory struct {
-	// Program by its name; init is machined.
+	// Program is the program's name; init is machined.
 	Program string
-	// Anonymous is what only this process holds; Resident has its share of the program file too.
+	// Anonymous is memory of this process alone; Resident includes pages of the program file.
 	Anonymous, Resident int
 }
 
-// MemoryOf reads what processes hold; of several with one name, the first.
+// MemoryOf reads the memory of programs, from the first process of each.
 func (c *Cluster) MemoryOf(programs ...string) []Memory {
 	c.t.Helper()
 
@@ -120,7 +120,7 @@ func (c *Cluster) MemoryOf(programs ...string) []Memory {
 	return all
 }
 
-// StatusKiB is a number of /proc/PID/status or a file of its form.
+// StatusKiB returns a number of /proc/PID/status or a file of its form.
 func StatusKiB(status, name string) (int, error) {
 	for line := range strings.Lines(status) {
 		key, value, _ := strings.Cut(line, ":")
@@ -132,5 +132,5 @@ func StatusKiB(status, name string) (int, error) {
 	return 0, errors.New("the status of a process has no " + name)
 }
 
-// MemoryBudgets of anonymous memory in bytes, by program, on an idle control plane.
+// MemoryBudgets are limits of anonymous memory in bytes, by program, on an idle control plane.
 var MemoryBudgets = map[string]int{"init": 60 << 20, "apid": 30 << 20}

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// TalosctlCommand is a run of talosctl as the administrator, for those who want more of it than Talosctl. It has the
-// kubeconfig of those who run kubectl here, by which Kubernetes is reached from this computer.
+// TalosctlCommand returns a command that runs talosctl as the administrator, with the kubeconfig that reaches Kubernetes
+// from this computer. Talosctl is simpler.
 func (c *Cluster) TalosctlCommand(ctx context.Context, args ...string) *exec.Cmd {
 	//program:built talosctl
 	cmd := exec.CommandContext(ctx, c.built.Bin("talosctl"), args...)

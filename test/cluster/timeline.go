@@ -18,7 +18,7 @@ type Moment struct {
 	At   time.Duration
 }
 
-// milestones of a boot, each with what the console shows when it is reached.
+// milestones are those of a boot, each with what the console shows when it is reached.
 var milestones = []struct {
 	name string
 	sign *regexp.Regexp
@@ -40,10 +40,10 @@ var milestones = []struct {
 	{"the kubelet runs", regexp.MustCompile(`\[talos\] service id=kubelet state=Running`)},
 }
 
-// stamp is what the lab puts before each line of a console: seconds since power-on.
+// stamp is the prefix of each line of a console: seconds since power-on.
 var stamp = regexp.MustCompile(`^\+\s*(\d+\.\d+) `)
 
-// Timeline finds the milestones on a console, in the order of the list; those that are not there are left out.
+// Timeline returns the milestones that a console shows, in the order of the list.
 func Timeline(console io.Reader) ([]Moment, error) {
 	at := make([]time.Duration, len(milestones))
 
@@ -81,7 +81,7 @@ func Timeline(console io.Reader) ([]Moment, error) {
 	return found, lines.Err()
 }
 
-// Timeline is that of the latest boot.
+// Timeline returns that of the latest boot.
 func (c *Cluster) Timeline() []Moment {
 	c.t.Helper()
 
@@ -93,7 +93,7 @@ func (c *Cluster) Timeline() []Moment {
 	return found
 }
 
-// SincePowerOn is the age of the latest boot that power-on, reset or the guest itself began.
+// SincePowerOn returns the time since the latest boot, which a power-on, a reset or the guest began.
 func (c *Cluster) SincePowerOn() time.Duration {
 	c.t.Helper()
 

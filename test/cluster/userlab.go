@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/test/evidence"
 )
 
-// UserLab is a lab that is made the way users make theirs: by talosctl cluster.
+// UserLab is a lab that is created as users do: by talosctl cluster.
 type UserLab struct {
 	// Program is talosctl; Kubectl is kubectl.
 	Program, Kubectl string
@@ -31,7 +31,7 @@ type UserLab struct {
 	configurations []string // flags that name the lab's talosconfig
 }
 
-// NewUserLab finds talosctl, and removes what a run that was killed left of the lab. The lab is gone with the test.
+// NewUserLab finds talosctl, and removes the lab of a killed run. The lab is removed at the end of the test.
 func NewUserLab(t *testing.T, name string) *UserLab {
 	t.Helper()
 
@@ -58,7 +58,7 @@ func NewUserLab(t *testing.T, name string) *UserLab {
 	return l
 }
 
-// support is talosctl support for all machines.
+// support returns talosctl support for all machines.
 func (l *UserLab) support(ctx context.Context, file string) *exec.Cmd {
 	args := []string{"support", "--no-encryption", "--output", file, "--talosconfig", filepath.Join(l.Dir, "talosconfig")}
 
@@ -72,7 +72,7 @@ func (l *UserLab) support(ctx context.Context, file string) *exec.Cmd {
 	return exec.CommandContext(ctx, l.Program, args...)
 }
 
-// Talosctl runs it with the arguments. What is of the cluster command is about this lab.
+// Talosctl runs talosctl with the arguments. Cluster commands get the flags of this lab.
 func (l *UserLab) Talosctl(patience time.Duration, args ...string) (stdout, stderr string, err error) {
 	l.t.Helper()
 
@@ -95,7 +95,7 @@ func (l *UserLab) Talosctl(patience time.Duration, args ...string) (stdout, stde
 	return out.String(), errs.String(), err
 }
 
-// Create makes the lab, and waits as long as its command does.
+// Create creates the lab, and waits as long as its command does.
 func (l *UserLab) Create(patience time.Duration, args ...string) {
 	l.t.Helper()
 
@@ -106,7 +106,7 @@ func (l *UserLab) Create(patience time.Duration, args ...string) {
 	l.configurations = []string{"--talosconfig", l.Open().State().TalosconfigPath()}
 }
 
-// Open finds the lab, which there is.
+// Open opens the lab, which must exist.
 func (l *UserLab) Open() *lab.Lab {
 	l.t.Helper()
 
@@ -118,7 +118,7 @@ func (l *UserLab) Open() *lab.Lab {
 	return machines
 }
 
-// Destroy removes the lab, if there is one, and returns how long that took.
+// Destroy removes the lab, if it exists, and returns how long that took.
 func (l *UserLab) Destroy() time.Duration {
 	l.t.Helper()
 
@@ -138,7 +138,7 @@ func (l *UserLab) Destroy() time.Duration {
 	return took
 }
 
-// As are arguments of talosctl with the lab's talosconfig before them.
+// As returns arguments of talosctl, preceded by the lab's talosconfig.
 func (l *UserLab) As(args ...string) []string {
 	return append(l.configurations[:len(l.configurations):len(l.configurations)], args...)
 }

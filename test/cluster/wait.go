@@ -13,15 +13,15 @@ const (
 	tryEvery = 500 * time.Millisecond
 )
 
-// Until tries until it succeeds, and returns how long that took. At the end of the time the test fails with the last
-// cause and with what is known of the node.
+// Until tries until it succeeds, and returns how long that took. At its timeout the test fails with the last cause and
+// with the diagnosis of the node.
 func (c *Cluster) Until(goal string, timeout time.Duration, try func(ctx context.Context) error) time.Duration {
 	c.t.Helper()
 
 	return c.within(timeout, func(ctx context.Context) error { return c.cluster.Wait.Until(ctx, goal, try) })
 }
 
-// within does what has to succeed in a time, and returns how long that took.
+// within calls a function that must succeed within a time, and returns how long it took.
 func (c *Cluster) within(timeout time.Duration, do func(ctx context.Context) error) time.Duration {
 	c.t.Helper()
 
@@ -37,7 +37,7 @@ func (c *Cluster) within(timeout time.Duration, do func(ctx context.Context) err
 	return time.Since(start)
 }
 
-// Fail ends the test with what is known of the node.
+// Fail ends the test with the diagnosis of the node.
 func (c *Cluster) Fail(format string, args ...any) {
 	c.t.Helper()
 	c.t.Fatalf("%s\n\n%s", fmt.Sprintf(format, args...), c.diagnosis())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command conformance runs Kubernetes' end-to-end tests against a cluster and tells how many passed:
+// Command conformance runs Kubernetes' end-to-end tests against a cluster and prints how many passed:
 //
 //	go run ./test/conformance -kubeconfig out/lab/default/kubeconfig -focus '\[Conformance\]'
 //
@@ -68,7 +68,7 @@ func main() {
 	flag.StringVar(&o.focus, "focus", "", "run the tests whose names match this regular `expression`, in place of a short set")
 	flag.StringVar(&o.skip, "skip", "", "do not run tests whose names match this regular `expression`")
 	flag.StringVar(&o.out, "out", filepath.Join(built.Out, "conformance"), "`folder` for logs and reports")
-	flag.BoolVar(&o.dryRun, "dry-run", false, "choose the tests and run none")
+	flag.BoolVar(&o.dryRun, "dry-run", false, "choose the tests but run none")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -113,7 +113,7 @@ func (o options) arguments() []string {
 
 func (o options) reportPath() string { return filepath.Join(o.out, "report.json") }
 
-// absolute makes the paths ones that are right in any working folder: that of the tests is the folder of the results.
+// absolute returns the options with absolute paths: the tests run in the folder of the results.
 func (o options) absolute() (options, error) {
 	var errs []error
 

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// result is what came of a run.
+// result is the result of a run.
 type result struct {
 	passed, notRun int
-	// failed are the tests that failed, and what prepares or ends all tests, with the reasons.
+	// failed are the tests that failed, with the reasons. They include the setup and the end of all tests.
 	failed []failure
-	// succeeded is the word of the test program on the whole run.
+	// succeeded is the verdict of the test program on the whole run.
 	succeeded bool
 }
 
@@ -24,7 +24,7 @@ type failure struct{ name, reason string }
 // good reports whether tests ran and all of them passed.
 func (r result) good() bool { return r.succeeded && len(r.failed) == 0 && r.passed > 0 }
 
-// String is the failures, one a line, and the counts.
+// String returns the failures, one a line, and the counts.
 func (r result) String() string {
 	var out strings.Builder
 
@@ -42,7 +42,7 @@ func (r result) String() string {
 	return out.String()
 }
 
-// suite is what is read of ginkgo's JSON report.
+// suite is the part of ginkgo's JSON report that is read.
 type suite struct {
 	SuiteSucceeded bool
 	SpecReports    []spec
@@ -85,7 +85,7 @@ func readReport(in io.Reader) (result, error) {
 	return r, nil
 }
 
-// count takes one entry in. Entries that are no test, as what prepares all of them, count when they fail.
+// count adds one entry. Entries that are not tests, such as the setup of all tests, count only when they fail.
 func (r *result) count(s spec) {
 	test := s.LeafNodeType == "It"
 

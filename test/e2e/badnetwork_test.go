@@ -21,8 +21,8 @@ import (
 const (
 	// badTime is how long each fault lasts.
 	badTime = time.Minute
-	// healTime is how long nodes may take to be Ready when the network is whole again. make e2e
-	// holds that; make test, which runs on machines that others share, holds lateTime.
+	// healTime is how long nodes may take to be Ready when the network is good again. make e2e
+	// checks that; make test, which runs on shared machines, checks lateTime.
 	healTime = time.Minute
 	lateTime = 5 * time.Minute
 	replicas = 6
@@ -43,8 +43,8 @@ spec:
       containers: [{name: pause, image: '%s', args: [pause]}]
 `, replicas, images.DefaultAgnhost)
 
-// badNetwork makes the network of a cluster slow and lossy, then cuts the control plane off from the workers, and holds
-// that all nodes are Ready soon after it is whole again, with the pods that they had.
+// badNetwork makes the network of a cluster slow and lossy, then cuts the control plane off from the workers. It checks
+// that all nodes are Ready soon after the network is good again, with the same pods.
 func badNetwork(t *testing.T, l *cluster.UserLab) {
 	machines := l.Open()
 	nodes := machines.Nodes()
@@ -67,7 +67,7 @@ func badNetwork(t *testing.T, l *cluster.UserLab) {
 	t.Run("200 ms and 5 % of loss", func(t *testing.T) {
 		for _, n := range nodes {
 			bad := netswitch.Link{In: netswitch.Impairment{Delay: 100 * time.Millisecond, Loss: 0.025}}
-			bad.Out = bad.In // a way there and back goes through four of them
+			bad.Out = bad.In // a request and its answer pass four links
 
 			if err := n.SetLink(t.Context(), bad); err != nil {
 				t.Fatal(err)
@@ -91,12 +91,12 @@ func badNetwork(t *testing.T, l *cluster.UserLab) {
 	})
 }
 
-// staysHealed lets a fault last, takes it away, and waits until the cluster is as it was.
+// staysHealed waits for the duration of a fault, removes it, and waits until the cluster is as before.
 func staysHealed(t *testing.T, l *cluster.UserLab, machines *lab.Lab, before []string) {
 	t.Helper()
 
 	select {
-	case <-time.After(badTime): // what is tested is that it lasts
+	case <-time.After(badTime): // the test needs a fault of this duration
 	case <-t.Context().Done():
 		t.Fatal(t.Context().Err())
 	}
@@ -119,20 +119,20 @@ func staysHealed(t *testing.T, l *cluster.UserLab, machines *lab.Lab, before []s
 		}
 
 		if want := strings.TrimSpace(strings.Repeat("True ", len(machines.Nodes()))); ready != want {
-			return fmt.Errorf("their conditions are %q", ready)
+			return fmt.Errorf("the conditions of the nodes are %q", ready)
 		}
 
 		after, err := runningPods(t.Context(), l)
 		if err == nil && !slices.Equal(after, before) {
-			err = fmt.Errorf("the pods are %q, and were %q", after, before)
+			err = fmt.Errorf("the pods are %q, before they were %q", after, before)
 		}
 
 		return err
 	})
-	t.Logf("Ready %.1fs after the network was whole, %d of %d pods are those of before", time.Since(start).Seconds(), len(before), replicas)
+	t.Logf("Ready %.1fs after the network was good again, %d of %d pods are the same as before", time.Since(start).Seconds(), len(before), replicas)
 }
 
-// runningPods are the ids of the Deployment's pods that run, sorted.
+// runningPods returns the ids of the Deployment's running pods, sorted.
 func runningPods(ctx context.Context, l *cluster.UserLab) ([]string, error) {
 	out, err := kubectl(ctx, l, "", "get", "pods", "-l", "app=spread", "--field-selector", "status.phase=Running", "-o", "jsonpath={.items[*].metadata.uid}")
 	if err != nil {
@@ -145,7 +145,7 @@ func runningPods(ctx context.Context, l *cluster.UserLab) ([]string, error) {
 	return ids, nil
 }
 
-// kubectl is run as the lab's administrator.
+// kubectl runs kubectl as the lab's administrator.
 func kubectl(ctx context.Context, l *cluster.UserLab, input string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -164,7 +164,7 @@ func kubectl(ctx context.Context, l *cluster.UserLab, input string, args ...stri
 	return string(out), nil
 }
 
-// until tries until it holds; the test ends with what was last in the way.
+// until tries until the goal is reached; at its timeout the test fails with the last error.
 func until(t *testing.T, patience time.Duration, what string, try func() error) {
 	t.Helper()
 

@@ -27,25 +27,25 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// call is what no command shows.
+// call is an RPC that no command uses.
 type call struct {
-	// name is what docs/api.md calls it.
+	// name is its name in docs/api.md.
 	name string
-	// calls are the RPCs, of machine.MachineService where no service is named.
+	// calls are the RPCs, of machine.MachineService unless another service is named.
 	calls string
 	check func(ctx context.Context, api *client.Client, on computer) error
 }
 
-// computer is what a machine measures: its own, or in a container the one that the test runs on.
+// computer is the hardware whose numbers a machine reports: its own, or for a container the one that the test runs on.
 type computer struct {
 	processors int
-	// disk that was read and written.
+	// disk is one that was read and written.
 	disk string
-	// up is the longest that its kernel may run.
+	// up is the longest time that its kernel may have run.
 	up time.Duration
 }
 
-// computerOf tells what the cluster's machine measures.
+// computerOf returns the computer of the cluster's machine.
 func computerOf(t *testing.T, c *cluster.Cluster) computer {
 	t.Helper()
 
@@ -56,7 +56,7 @@ func computerOf(t *testing.T, c *cluster.Cluster) computer {
 	return computer{processors: onlineProcessors(t), disk: busyDisk(t), up: time.Since(time.Time{})}
 }
 
-// onlineProcessors are all of this computer, also those that the test may not use.
+// onlineProcessors counts all of this computer's processors, also those that the test must not use.
 func onlineProcessors(t *testing.T) int {
 	t.Helper()
 
@@ -68,7 +68,7 @@ func onlineProcessors(t *testing.T) int {
 	return len(regexp.MustCompile(`(?m)^cpu\d+ `).FindAll(text, -1))
 }
 
-// busyDisk is the disk that this computer has written most to.
+// busyDisk returns the disk that this computer has written most to.
 func busyDisk(t *testing.T) string {
 	t.Helper()
 
@@ -80,7 +80,7 @@ func busyDisk(t *testing.T) string {
 	name, most := "", uint64(0)
 
 	for line := range strings.Lines(string(text)) {
-		// Behind the numbers of the device: its name, reads with three more numbers, writes.
+		// After the device's numbers come its name, reads with three more numbers, and writes.
 		fields := strings.Fields(line)
 		if len(fields) < 8 {
 			continue
@@ -119,7 +119,7 @@ var calls = []call{
 
 		booted := time.Unix(int64(stat.GetBootTime()), 0)
 		if len(stat.GetCpu()) != on.processors || stat.GetProcessCreated() == 0 || time.Since(booted) < 0 || time.Since(booted) > on.up {
-			return fmt.Errorf("got %d processors, %d processes made, booted at %s", len(stat.GetCpu()), stat.GetProcessCreated(), booted)
+			return fmt.Errorf("got %d processors, %d processes created, booted at %s", len(stat.GetCpu()), stat.GetProcessCreated(), booted)
 		}
 
 		return nil
@@ -176,7 +176,7 @@ var calls = []call{
 	},
 }
 
-// olderImageCalls pulls what the image cache has into a namespace where it is not, lists it and takes it away.
+// olderImageCalls pulls an image of the image cache into a namespace that does not have it, lists it and removes it.
 func olderImageCalls(ctx context.Context, api *client.Client, _ computer) error {
 	const namespace = common.ContainerdNamespace_NS_SYSTEM
 
@@ -205,13 +205,13 @@ func olderImageCalls(ctx context.Context, api *client.Client, _ computer) error 
 	}
 
 	if !slices.Contains(names, images.DefaultPause) {
-		return fmt.Errorf("%s was pulled and is not among %q", images.DefaultPause, names)
+		return fmt.Errorf("%s was pulled and is not in the list %q", images.DefaultPause, names)
 	}
 
 	return api.RemoveImage(ctx, &common.ContainerdInstance{Namespace: namespace}, images.DefaultPause)
 }
 
-// writesRefused: not even an administrator writes a resource.
+// writesRefused checks that not even an administrator can write a resource.
 func writesRefused(ctx context.Context, api *client.Client, _ computer) error {
 	hostname := client.Kind{Namespace: "network", Type: "HostnameStatuses.net.talos.dev"}
 
@@ -242,7 +242,7 @@ func writesRefused(ctx context.Context, api *client.Client, _ computer) error {
 	return nil
 }
 
-// onlyError is a call of which the answer does not matter.
+// onlyError calls an RPC whose answer does not matter.
 func onlyError[Q, A any](call func(context.Context, Q, ...grpc.CallOption) (A, error)) func(context.Context, Q) error {
 	return func(ctx context.Context, request Q) error {
 		_, err := call(ctx, request)

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// patched is the machine's configuration with a change.
+// patched returns the machine's configuration with a patch.
 func patched(t *testing.T, c *cluster.Cluster, change string) []byte {
 	t.Helper()
 
@@ -38,7 +38,7 @@ func patched(t *testing.T, c *cluster.Cluster, change string) []byte {
 	return text
 }
 
-// apiserver is the static pod as Kubernetes shows it, with whether it is ready.
+// component returns the static pod of a component as Kubernetes shows it.
 func component(ctx context.Context, c *cluster.Cluster, name string) (cluster.Pod, error) {
 	pods, err := c.Pods(ctx, "kube-system", "k8s-app="+name)
 	if err != nil {
@@ -52,7 +52,7 @@ func component(ctx context.Context, c *cluster.Cluster, name string) (cluster.Po
 	return pods[0], nil
 }
 
-// staticPodsRoll changes the configuration of two components and takes the change back.
+// staticPodsRoll changes the configuration of two components and reverts the change.
 func staticPodsRoll(t *testing.T, c *cluster.Cluster) {
 	const flag = "--max-mutating-requests-inflight=250"
 
@@ -76,8 +76,8 @@ func staticPodsRoll(t *testing.T, c *cluster.Cluster) {
 	c.Apply(c.Generated.ControlPlane)
 	c.Until("the API server is as before", 5*time.Minute, has(false))
 
-	// Another patch version: its image is not in the cache of a lab without a way out, so the scheduler that runs goes on, and
-	// the machine says so until the change is taken back.
+	// The image of another patch version is not in the cache, and the lab is offline. So the running scheduler goes on, and
+	// the machine reports the missing image until the change is reverted.
 	const other = "registry.k8s.io/kube-scheduler:v1.36.2"
 
 	before, err := component(t.Context(), c, "kube-scheduler")
@@ -92,12 +92,12 @@ func staticPodsRoll(t *testing.T, c *cluster.Cluster) {
 			}
 
 			_, err := c.Resource(ctx, "meta", "ControllerStatuses.meta.cosi.dev", "k8s.ControlPlaneStaticPodController", &controller)
-			if err != nil && status.Code(err) != codes.NotFound { // one that does not fail has none
+			if err != nil && status.Code(err) != codes.NotFound { // a controller that does not fail has no such resource
 				return err
 			}
 
 			if got := strings.Contains(controller.Error, other); got != want {
-				return fmt.Errorf("that the image is missed is told: %t (%s)", got, controller.Error)
+				return fmt.Errorf("the missing image is reported: %t (%s)", got, controller.Error)
 			}
 
 			pod, err := component(ctx, c, "kube-scheduler")
@@ -119,7 +119,7 @@ func staticPodsRoll(t *testing.T, c *cluster.Cluster) {
 	c.Until("the scheduler's image is no longer missed", 5*time.Minute, missed(false))
 }
 
-// renamed changes the hostname and looks where it has to arrive, and where nothing may change.
+// renamed changes the hostname, and checks what must change with it and what must not.
 func renamed(t *testing.T, c *cluster.Cluster) {
 	const name = "renamed"
 
@@ -132,7 +132,7 @@ func renamed(t *testing.T, c *cluster.Cluster) {
 		return version
 	}
 
-	// It is rendered when the API server is ready, which is after the node may be.
+	// It is rendered when the API server is ready, which may be later than the node.
 	c.Until("the scheduler is rendered", 5*time.Minute, func(ctx context.Context) error {
 		_, err := c.Resource(ctx, "k8s", "StaticPods.kubernetes.talos.dev", "kube-scheduler", nil)
 
@@ -195,7 +195,7 @@ func renamed(t *testing.T, c *cluster.Cluster) {
 	})
 
 	if after := scheduler(); after != before {
-		t.Errorf("the static pod of the scheduler went from version %s to %s: nothing of it has changed", before, after)
+		t.Errorf("the static pod of the scheduler changed from version %s to %s, want no change", before, after)
 	}
 }
 
@@ -218,5 +218,5 @@ func certificateNames(ctx context.Context, c *cluster.Cluster) ([]string, error)
 	}
 	defer conn.Close()
 
-	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames, nil // a TLS dialer's
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames, nil // from a TLS dialer
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// commands has talosctl do all that docs/api.md says works, on a machine that has booted twice and runs the workload.
+// commands runs all talosctl commands that work by docs/api.md, on a machine that has booted twice and runs the workload.
 func commands(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
 
@@ -52,15 +52,15 @@ func commands(t *testing.T, c *cluster.Cluster) {
 
 // look is one run of talosctl that changes nothing.
 type look struct {
-	// name is what docs/api.md calls it.
+	// name is its name in docs/api.md.
 	name string
-	// calls are the RPCs that it makes, of machine.MachineService where no service is named.
+	// calls are its RPCs, of machine.MachineService unless another service is named.
 	calls string
 	line  string
-	// want is a pattern of what it prints; @ stands for the node's address. contained is the one for a container, where it
+	// want is a pattern of the output; @ is the node's address. contained is the pattern for a container, where it
 	// differs.
 	want, contained string
-	// refused is what has to fail; endless is what is interrupted when it has printed what is wanted.
+	// refused commands must fail; endless ones are interrupted when the output matches.
 	refused, endless bool
 }
 
@@ -134,7 +134,7 @@ var looks = []look{
 	{name: "etcd alarm list", calls: "EtcdAlarmList", line: "etcd alarm list", want: `^NODE +MEMBER +ALARM\n$`},
 	{name: "etcd alarm disarm", calls: "EtcdAlarmDisarm", line: "etcd alarm disarm", want: `^NODE +MEMBER +ALARM\n$`},
 	{
-		name: "etcd remove-member of nobody", calls: "EtcdRemoveMemberByID EtcdMemberList", line: "etcd remove-member 1234",
+		name: "etcd remove-member of an unknown member", calls: "EtcdRemoveMemberByID EtcdMemberList", line: "etcd remove-member 1234",
 		refused: true, want: `error: @: .*etcd has no such member`,
 	},
 	{

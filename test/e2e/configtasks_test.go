@@ -12,13 +12,13 @@ import (
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// hops is a parameter of the kernel that nothing else of the system sets, and that each network namespace has.
+// hops is a kernel parameter that nothing else in the system sets, and that each network namespace has.
 const (
 	hops     = "/proc/sys/net/ipv4/ip_default_ttl"
 	hopsPath = "net.ipv4.ip_default_ttl"
 )
 
-// configTasks change the machine's configuration or the user's, and leave the machine's as it was.
+// configTasks change the configuration of the machine or of the user, and restore that of the machine.
 var configTasks = []task{
 	{name: "patch", calls: "ApplyConfiguration cosi.resource.State/Get", do: func(t *testing.T, s *session) {
 		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "21"}}}`)
@@ -56,18 +56,18 @@ var configTasks = []task{
 		s.talosctl(t, "config new --roles os:reader --crt-ttl 1h reader.talosconfig")
 		s.shows(t, `(?m)^Roles: +os:reader\nCertificate expires: +1 hour from now `, "config info --talosconfig reader.talosconfig")
 		s.shows(t, `(?m)^\s+NODE: +@$`, "version --talosconfig reader.talosconfig")
-		s.refused(t, `error: @: .*it takes one of the roles os:admin, the caller has \[os:reader\]`, "read /etc/hosts --talosconfig reader.talosconfig")
+		s.refused(t, `error: @: .*it requires one of the roles os:admin, the caller has \[os:reader\]`, "read /etc/hosts --talosconfig reader.talosconfig")
 	}},
 	{name: "a context by hand", do: contextByHand},
 	{name: "gen ca", do: func(t *testing.T, s *session) {
-		// A machine knows nobody whom another authority has signed.
+		// A machine refuses certificates of another authority.
 		s.talosctl(t, "gen ca --organization elsewhere")
 		s.signed(t, "elsewhere", "stranger")
 		s.refused(t, `error: @: .*certificate`, "version --talosconfig stranger.talosconfig")
 	}},
 }
 
-// signed makes a client's certificate of an authority whose files are there, and a talosconfig of the same name with it.
+// signed creates a client certificate with an authority that is in the folder, and a talosconfig of the same name.
 func (s *session) signed(t *testing.T, authority, name string) {
 	t.Helper()
 
@@ -82,7 +82,7 @@ func (s *session) signed(t *testing.T, authority, name string) {
 	s.talosctl(t, "config node "+s.node()+file)
 }
 
-// contextByHand makes a certificate with the cluster's authority, and does with its context all that talosctl config can.
+// contextByHand creates a certificate with the cluster's authority, and runs all talosctl config commands on its context.
 func contextByHand(t *testing.T, s *session) {
 	authority := s.Generated.Secrets.Certs.OS
 	s.write(t, "os.crt", authority.Crt)
@@ -117,7 +117,7 @@ func contextByHand(t *testing.T, s *session) {
 	s.shows(t, `^CURRENT .*\n\* +e2e +\S+ +@\n$`, "config contexts"+file)
 }
 
-// offlineTasks need no machine to be made, and one to show that they are right.
+// offlineTasks run without a machine; a machine then checks their results.
 var offlineTasks = []task{
 	{name: "gen config", calls: "Version", do: func(t *testing.T, s *session) {
 		s.write(t, "own.yaml", s.Generated.ControlPlane)
@@ -125,7 +125,7 @@ var offlineTasks = []task{
 		s.talosctl(t, "gen config e2e https://"+s.node()+":6443 --with-secrets secrets.yaml --output made")
 		s.shows(t, `is valid for metal mode`, "validate --config made/controlplane.yaml --mode metal")
 		s.shows(t, `is valid for metal mode`, "validate --config made/worker.yaml --mode metal")
-		// It is the same cluster: its machine takes the certificate.
+		// It is the same cluster: its machine accepts the certificate.
 		s.shows(t, `(?m)^\s+NODE: +@$`, "version --talosconfig made/talosconfig --endpoints "+s.Node.APIEndpoint()+" --nodes "+s.node())
 	}},
 	{name: "machineconfig gen", do: func(t *testing.T, s *session) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// dashboard looks at the screens as on a terminal, until each shows what only the node can have told.
+// dashboard reads the screens from a terminal, until each shows something that only the node knows.
 func dashboard(t *testing.T, s *session) {
 	terminal, side, err := openTerminal(120, 40)
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// Addresses in the machine's network that nobody has.
+	// Unused addresses in the machine's network.
 	noTimeServer, noControlPlane, noMember = "10.5.0.97", "10.5.0.98", "10.5.0.99"
 	// absentImage is in no cache and in no registry.
 	absentImage = "ghcr.io/seed-59268b81/kubelet:v0.0.0-none"
 )
 
-// TestExplain breaks a machine in four ways, and holds that talosctl explain names each cause before all else, whether it
-// is asked about the machine or about what is broken.
+// TestExplain breaks a machine in four ways, and checks that talosctl explain names each cause first, both for the
+// machine and for the broken part.
 func TestExplain(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "waits for a machine to notice what is broken")
 
@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 	name := wellAtFirst(t, c, s)
 
 	c.Run("a missing route", func(t *testing.T) {
-		// Its address by hand, and who wrote it forgot the gateway. The name, which was DHCP's, stays.
+		// A static address without a gateway. The name, which came from DHCP, stays.
 		c.Apply(patched(t, c, "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: ["+s.node()+"/24]}]}}\n"+named(name)))
 		explains(t, s, `there is no default route\n`, "networkstatus")
 		mended(t, s)
@@ -44,20 +44,20 @@ func TestExplain(t *testing.T) {
 	})
 
 	c.Run("a wrong endpoint", func(t *testing.T) {
-		// The control plane itself finds its own API server; whoever goes by the endpoint does not.
+		// The control plane finds its own API server; clients of the endpoint do not.
 		c.Apply(patched(t, c, "cluster: {controlPlane: {endpoint: 'https://"+noControlPlane+":6443'}}"))
 		explains(t, s, `the cluster's endpoint https://`+noControlPlane+`:6443 does not answer: `, "machinestatus")
 		mended(t, s)
 	})
 
 	c.Run("etcd without quorum", func(t *testing.T) {
-		// The machine is for nothing else after this: a member cannot be taken back without a quorum.
+		// This is the machine's last test: without a quorum, a member cannot be removed.
 		c.AddEtcdMember(noMember, false)
-		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
+		explains(t, s, `etcd has no quorum: of its 2 members it needs 2, and 1 does not answer\n`, "service etcd")
 	})
 }
 
-// TestExplainClock is one more way, of a machine that has a clock of its own.
+// TestExplainClock needs a machine with a clock of its own.
 func TestExplainClock(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts one more virtual machine, which takes long where it is emulated")
 
@@ -66,8 +66,8 @@ func TestExplainClock(t *testing.T) {
 	name := wellAtFirst(t, c, s)
 
 	c.Run("the time not synced", func(t *testing.T) {
-		// A clock that was set stays right without its server until the next boot, and a time server that DHCP tells is
-		// asked before the configuration is found: nobody answers until it is.
+		// A clock that was set stays right without its server until the next boot. The time server from DHCP is queried
+		// before the configuration is found, so NTP is silent until then.
 		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}, network: {interfaces: [{interface: eth0, dhcp: false, "+
 			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().World.Networks[0].Gateway4.String()+"}]}]}}\n"+named(name)))
 		s.talosctl(t, "apply-config --mode staged --file wrong.yaml")
@@ -99,9 +99,9 @@ func TestExplainClock(t *testing.T) {
 	})
 }
 
-// wellAtFirst takes a machine to Ready and returns the name of its node.
+// wellAtFirst waits until a machine is Ready, and returns the name of its node.
 func wellAtFirst(t *testing.T, c *cluster.Cluster, s *session) (name string) {
-	c.Run("a machine that is well", func(t *testing.T) {
+	c.Run("a healthy machine", func(t *testing.T) {
 		c.Maintenance()
 		takesConfiguration(t, c)
 		c.Bootstrap()
@@ -120,12 +120,12 @@ func wellAtFirst(t *testing.T, c *cluster.Cluster, s *session) (name string) {
 	return name
 }
 
-// named keeps a name that was DHCP's.
+// named returns a patch that keeps the name from DHCP.
 func named(name string) string {
 	return "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\nhostname: " + name + "\n"
 }
 
-// explains waits until the cause is the first that is named.
+// explains waits until the cause is named first.
 func explains(t *testing.T, s *session, cause, subject string) {
 	t.Helper()
 
@@ -149,7 +149,7 @@ func explains(t *testing.T, s *session, cause, subject string) {
 	}
 }
 
-// mended gives the machine back the configuration that it started from.
+// mended applies the machine's first configuration again.
 func mended(t *testing.T, s *session) {
 	t.Helper()
 	s.Apply(s.Generated.ControlPlane)
@@ -159,7 +159,7 @@ func mended(t *testing.T, s *session) {
 func well(t *testing.T, s *session) {
 	t.Helper()
 
-	s.Until("talosctl explain has nothing to say", 10*time.Minute, func(ctx context.Context) error {
+	s.Until("talosctl explain names no cause", 10*time.Minute, func(ctx context.Context) error {
 		said, err := s.command(ctx, "explain").CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, said)

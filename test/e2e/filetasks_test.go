@@ -28,16 +28,16 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// task is what has an effect that can be seen, on the machine or in a file.
+// task is a command with an effect on the machine or in a file.
 type task struct {
-	// name is what docs/api.md calls it.
+	// name is its name in docs/api.md.
 	name string
-	// calls are the RPCs that it makes, of machine.MachineService where no service is named.
+	// calls are its RPCs, of machine.MachineService unless another service is named.
 	calls string
 	do    func(t *testing.T, s *session)
 }
 
-// fileTasks have a file as their result.
+// fileTasks write a file.
 var fileTasks = []task{
 	{name: "copy", calls: "Copy", do: func(t *testing.T, s *session) {
 		s.talosctl(t, "copy /usr/lib/os-release copied")
@@ -66,7 +66,7 @@ var fileTasks = []task{
 		}
 	}},
 	{name: "pcap", calls: "PacketCapture", do: func(t *testing.T, s *session) {
-		// etcd and the API server never fall silent.
+		// etcd and the API server always send packets.
 		s.talosctl(t, "pcap --interface lo --duration 2s --output lo.pcap")
 
 		got := s.read(t, "lo.pcap")
@@ -89,7 +89,7 @@ var fileTasks = []task{
 	}},
 	{name: "support", calls: "Version Dmesg Events Logs Mounts Processes Memory Containers Netstat", do: supportBundle},
 	{name: "logs of a pod", calls: "Logs Containers", do: func(t *testing.T, s *session) {
-		// The API server tells on which port it serves.
+		// The API server logs its port.
 		s.shows(t, `(?m)^@: .*6443`, "logs --kubernetes --tail -1", s.container(t, "kube-system", "k8s-app=kube-apiserver"))
 	}},
 	{name: "image k8s-bundle", calls: "machine.ImageService/List", do: func(t *testing.T, s *session) {
@@ -107,7 +107,7 @@ var fileTasks = []task{
 		s.talosctl(t, "image remove --namespace system", images.DefaultPause)
 
 		if got := s.talosctl(t, "image list --namespace system"); strings.Contains(got, images.DefaultPause) {
-			t.Errorf("the image was removed and is there:\n%s", got)
+			t.Errorf("the image was removed and is still there:\n%s", got)
 		}
 	}},
 	{name: "debug", calls: "machine.DebugService/ContainerRun machine.ImageService/Pull", do: func(t *testing.T, s *session) {
@@ -125,7 +125,7 @@ var fileTasks = []task{
 		s.refused(t, `(?s)can't change hostname|Operation not permitted`, "debug --host-namespaces --args hostname --args x", images.DefaultAgnhost)
 
 		if got := s.talosctl(t, "containers"); strings.Contains(got, images.DefaultAgnhost) {
-			t.Errorf("the containers have ended and are there:\n%s", got)
+			t.Errorf("the containers have ended and are still there:\n%s", got)
 		}
 
 		s.talosctl(t, "image remove --namespace system", images.DefaultAgnhost)
@@ -158,7 +158,7 @@ var fileTasks = []task{
 	}},
 }
 
-// firstLine is a pattern of the first thing that the machine says of itself.
+// firstLine is a pattern of machined's first log line.
 func (s *session) firstLine() string {
 	if s.Contained() {
 		return `starting version=v`
@@ -167,7 +167,7 @@ func (s *session) firstLine() string {
 	return `Linux version 6\.`
 }
 
-// lab are the flags by which talosctl cluster finds the machine.
+// lab returns the flags with which talosctl cluster finds the machine.
 func (s *session) lab() []string {
 	dir := s.Lab.State().Dir
 
@@ -193,7 +193,7 @@ func (s *session) write(t *testing.T, name string, content []byte) {
 	}
 }
 
-// onlyFile is the content of the one file below a folder.
+// onlyFile returns the content of the only file below a folder.
 func onlyFile(t *testing.T, dir string) string {
 	t.Helper()
 
@@ -216,8 +216,8 @@ func onlyFile(t *testing.T, dir string) string {
 	return contents[0]
 }
 
-// container is the id of the container that runs of the one pod that a label selects; one of an earlier boot may be there
-// beside it.
+// container returns the id of the running container of the pod that a label selects. A container of an earlier boot may
+// still be listed.
 func (s *session) container(t *testing.T, namespace, selector string) string {
 	t.Helper()
 
@@ -238,7 +238,7 @@ func (s *session) container(t *testing.T, namespace, selector string) string {
 		}
 	}
 
-	t.Fatalf("no container %s runs among\n%s", prefix, out)
+	t.Fatalf("no container %s runs in\n%s", prefix, out)
 
 	return ""
 }
@@ -266,7 +266,7 @@ func randomImage(t *testing.T) v1.Image {
 	return image
 }
 
-// supportBundle has what helps and nothing that is secret.
+// supportBundle checks that a support bundle is complete and holds no secret.
 func supportBundle(t *testing.T, s *session) {
 	s.talosctl(t, "support --output bundle.zip")
 
@@ -299,7 +299,7 @@ func supportBundle(t *testing.T, s *session) {
 		}
 
 		if path == "errors.txt" {
-			t.Errorf("what could not be had:\n%s", content)
+			t.Errorf("errors in the bundle:\n%s", content)
 		}
 
 		for name, value := range secretsOf(t, s.Generated.Secrets) {
@@ -310,11 +310,11 @@ func supportBundle(t *testing.T, s *session) {
 	}
 
 	if len(missing) > 0 {
-		t.Errorf("among %d files there are not, with this in them: %q", len(bundle.File), missing)
+		t.Errorf("the bundle of %d files lacks: %q", len(bundle.File), missing)
 	}
 }
 
-// secretsOf are the values of a bundle that nobody is told, in the forms that they are written in.
+// secretsOf returns the secret values of a secrets bundle, in the forms in which they are written.
 func secretsOf(t *testing.T, bundle *secrets.Bundle) map[string]string {
 	t.Helper()
 
@@ -334,7 +334,7 @@ func secretsOf(t *testing.T, bundle *secrets.Bundle) map[string]string {
 			t.Fatalf("%s is not PEM", name)
 		}
 
-		// A line of it, and as a configuration has it.
+		// One line of it, and its form in a configuration.
 		values[name] = base64.StdEncoding.EncodeToString(block.Bytes)[:40]
 		values[name+", whole"] = strings.TrimRight(base64.StdEncoding.EncodeToString(key), "=")
 	}
@@ -345,7 +345,7 @@ func secretsOf(t *testing.T, bundle *secrets.Bundle) map[string]string {
 
 	for name, value := range values {
 		if value == "" {
-			delete(values, name) // the bundle has none
+			delete(values, name) // the secrets bundle does not have this value
 		}
 	}
 

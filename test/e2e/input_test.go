@@ -20,10 +20,10 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// machineCA is the first authority of a configuration, that of the machine API.
+// machineCA matches the first authority of a configuration, that of the machine API.
 var machineCA = regexp.MustCompile(`(?m)^    ca:\n(        .*\n)+`)
 
-// badConfigurations are made of a good one; each error must name what is wrong.
+// badConfigurations are edits of a good one; each error must name the mistake.
 func badConfigurations(t *testing.T, good []byte) []badConfiguration {
 	t.Helper()
 
@@ -32,7 +32,7 @@ func badConfigurations(t *testing.T, good []byte) []badConfiguration {
 	place := machineCA.FindIndex(good)
 
 	if place == nil || bytes.Equal(unknown, good) || bytes.Equal(wrong, good) {
-		t.Fatal("the generated configuration has changed: there is nothing to edit in it")
+		t.Fatal("the generated configuration has changed: the text to edit is missing")
 	}
 
 	missing := append(bytes.Clone(good[:place[0]]), good[place[1]:]...)
@@ -78,7 +78,7 @@ func badInputInMaintenance(t *testing.T, c *cluster.Cluster) {
 	})
 	refused(t, "reboot by anybody", err, codes.PermissionDenied, "os:admin")
 
-	// It is none the worse for it.
+	// The machine still works.
 	c.Maintenance()
 }
 
@@ -158,11 +158,11 @@ func foreignClients(t *testing.T, c *cluster.Cluster) {
 	}
 
 	if err := c.With(t.Context(), client.WithCertificates(c.Context.CA, reader.Crt, reader.Key), version); err != nil {
-		t.Errorf("a reader who reads: %v", err)
+		t.Errorf("a read by a reader: %v", err)
 	}
 }
 
-// presenting trusts the cluster and shows a certificate whatever the server says it accepts.
+// presenting trusts the cluster and presents a certificate, whichever authorities the server accepts.
 func presenting(t *testing.T, c *cluster.Cluster, pair pki.Pair) *tls.Config {
 	t.Helper()
 

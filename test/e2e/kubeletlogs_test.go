@@ -11,11 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// servingPatience is how long a kubelet may take to get its serving certificate once its node is Ready.
+// servingPatience is how long a kubelet may take to get its serving certificate after its node is Ready.
 const servingPatience = time.Minute
 
-// kubeletLogs holds that the API server, which verifies kubelets, reads logs of each node, that each knows that it can serve, and that
-// no request for a serving certificate is left.
+// kubeletLogs checks that the API server, which verifies kubelets, reads the logs of each node, that each node reports its
+// serving certificate, and that no request for one is pending.
 func kubeletLogs(t *testing.T, l *cluster.UserLab, addresses []string) {
 	until(t, servingPatience, "logs of all nodes are read", func() error { return readsLogs(t, l, len(addresses)) })
 

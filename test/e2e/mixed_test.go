@@ -11,8 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestMixed has a virtual machine and a container in one network, both as far as their maintenance: from there on a
-// machine is told what to be over its API, whatever it runs as.
+// TestMixed runs a virtual machine and a container in one network until both are in maintenance. After that the API is
+// the same for both.
 func TestMixed(t *testing.T) {
 	l := cluster.NewUserLab(t, "e2e-mixed")
 
@@ -33,6 +33,6 @@ func TestMixed(t *testing.T) {
 	l.Destroy()
 
 	if _, err := os.Stat(l.Dir); !os.IsNotExist(err) {
-		t.Errorf("after cluster destroy: got %v, want that %s is gone", err, l.Dir)
+		t.Errorf("after cluster destroy: got %v, want %s removed", err, l.Dir)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestNet has a container on the internet and one on a site behind a NAT, each with two cards, and makes their world
-// worse by command.
+// TestNet runs a container on the internet and one on a site behind a NAT, each with two cards, and sets faults by
+// command.
 func TestNet(t *testing.T) {
 	l := cluster.NewUserLab(t, "e2e-net")
 

@@ -14,21 +14,21 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestNode is the life of a virtual machine, in steps that each stand on the one before: its firmware, kernel, disks and
-// power. What takes none of these is tested with a container, see TestContainer, and with this one where more is asked for.
+// TestNode is the life of a virtual machine, in steps that each need the one before: its firmware, kernel, disks and
+// power. TestContainer tests everything else with a container; at the level All, TestNode does so too.
 func TestNode(t *testing.T) {
 	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
 	boot := begin(t, c)
 
 	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c, false) })
 	c.Run("finds its file systems clean", func(t *testing.T) { clean(t, c) })
-	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 
 	if cluster.Asked(cluster.Landing) {
-		c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
+		c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
 		c.Run("survives a power cut at work and another while it boots", func(t *testing.T) {
 			powerCycle(t, c)
-			c.Until("the boot is half way", 3*time.Minute, func(context.Context) error {
+			c.Until("half of the boot is done", 3*time.Minute, func(context.Context) error {
 				if !strings.Contains(c.Console(), "volume=EPHEMERAL") {
 					return errors.New("EPHEMERAL is not mounted yet")
 				}
@@ -55,15 +55,15 @@ func TestContainer(t *testing.T) {
 	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
 	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
 	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c, true) })
-	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
-	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
+	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+	c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
 	changes(t, c, boot)
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
 }
 
-// begin takes a machine from its first boot to a workload that is served. It returns the id of the boot.
+// begin follows a machine from its first boot until it serves a workload. It returns the id of the boot.
 func begin(t *testing.T, c *cluster.Cluster) (boot string) {
 	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })
 	c.Run("refuses bad input in maintenance", func(t *testing.T) { badInputInMaintenance(t, c) })
@@ -85,7 +85,7 @@ func begin(t *testing.T, c *cluster.Cluster) (boot string) {
 	return boot
 }
 
-// changes are those that a cluster lives through: services that are killed, other configurations, lost data.
+// changes are killed services, other configurations and lost data.
 func changes(t *testing.T, c *cluster.Cluster, boot string) {
 	c.Run("brings killed services back", func(t *testing.T) { killed(t, c) })
 	c.Run("rolls static pods by configuration", func(t *testing.T) { staticPodsRoll(t, c) })
@@ -129,13 +129,13 @@ func takesConfiguration(t *testing.T, c *cluster.Cluster) {
 
 	c.Answers()
 
-	// What anybody could do before, nobody can now.
+	// Maintenance, in which anyone may apply a configuration, is over.
 	if err := c.ApplyInsecure(t.Context(), c.Generated.ControlPlane); err == nil {
 		t.Error("a client without a certificate applied a second configuration")
 	}
 }
 
-// itself is a node after a boot: Ready, its Deployment served, and the file there.
+// itself checks a node after a boot: it is Ready, serves its Deployment, and has the file.
 func itself(t *testing.T, c *cluster.Cluster, before string) string {
 	boot, took := c.Ready(before)
 	c.Measured("  Ready after "+t.Name()[strings.LastIndexByte(t.Name(), '/')+1:], took)

@@ -90,7 +90,7 @@ var nodeTasks = []task{
 		})
 
 		if after := s.container(t, namespace, "app=client"); after == before {
-			t.Errorf("it is %s as before", after)
+			t.Errorf("it is still %s", after)
 		}
 	}},
 	{name: "service restart", calls: "ServiceRestart", do: func(t *testing.T, s *session) {
@@ -99,7 +99,7 @@ var nodeTasks = []task{
 		s.serviceRuns(t, "kubelet")
 
 		if after := s.process(t, "kubelet"); after == before {
-			t.Errorf("it is process %d as before", after)
+			t.Errorf("it is still process %d", after)
 		}
 	}},
 	{name: "service start", calls: "ServiceStart", do: func(t *testing.T, s *session) {
@@ -107,14 +107,14 @@ var nodeTasks = []task{
 		s.shows(t, `(?m)^@ +Service "kubelet" started$`, "service kubelet start")
 		s.serviceRuns(t, "kubelet")
 
-		// What runs is not started again.
+		// A running service is not started again.
 		if after := s.process(t, "kubelet"); after != before {
 			t.Errorf("it was process %d and is %d", before, after)
 		}
 	}},
 	{name: "etcd defrag", calls: "EtcdDefragment", do: func(t *testing.T, s *session) {
 		s.talosctl(t, "etcd defrag")
-		// All of the database is in use then, or nearly.
+		// After that nearly all of the database is in use.
 		s.comesToShow(t, `(?m)^@ .*\((100|9\d|8\d)\.\d\d%\)`, "etcd status")
 	}},
 	{name: "etcd downgrade", calls: "EtcdDowngradeValidate EtcdDowngradeEnable EtcdDowngradeCancel", do: func(t *testing.T, s *session) {
@@ -123,12 +123,12 @@ var nodeTasks = []task{
 		s.shows(t, `(?m)^@ +3\.6\b`, "etcd downgrade enable 3.5")
 		s.shows(t, `(?m)^@ +3\.\d\b`, "etcd downgrade cancel")
 		s.serviceRuns(t, "etcd")
-		// Storage that had gone back comes forward again.
+		// The version of the storage, which was lowered, rises again.
 		s.comesToShow(t, `(?m)^@ .* 3\.6\.\d+ +3\.6\.\d+\s*$`, "etcd status")
 	}},
 }
 
-// restarts tells how often the container of a pod was restarted; -1 while the pod is not ready.
+// restarts returns how often the container of a pod was restarted; -1 while the pod is not ready.
 func (s *session) restarts(t *testing.T, selector string) int {
 	t.Helper()
 
@@ -140,7 +140,7 @@ func (s *session) restarts(t *testing.T, selector string) int {
 	return pods[0].Status.ContainerStatuses[0].RestartCount
 }
 
-// process is the id of the first process of a program.
+// process returns the id of the first process of a program.
 func (s *session) process(t *testing.T, program string) (pid int32) {
 	t.Helper()
 
@@ -178,7 +178,7 @@ func (s *session) serviceRuns(t *testing.T, id string) {
 // powerTasks take the machine down; each is a step of its own.
 var powerTasks = []task{
 	{name: "reboot", calls: "Reboot Events", do: func(t *testing.T, s *session) {
-		// It follows the node until it runs again.
+		// The command follows the node until it runs again.
 		s.takes(t, 10*time.Minute, `(?m)^@: booted\n[\s\S]*^@: running$`, "reboot --timeout 9m")
 	}},
 	{name: "bootstrap from a snapshot", calls: "EtcdSnapshot EtcdRecover Bootstrap", do: recovered},
@@ -187,7 +187,7 @@ var powerTasks = []task{
 	}},
 }
 
-// power does one of powerTasks.
+// power runs one of powerTasks.
 func power(t *testing.T, c *cluster.Cluster, name string) {
 	for _, task := range powerTasks {
 		if task.name == name {
@@ -200,23 +200,23 @@ func power(t *testing.T, c *cluster.Cluster, name string) {
 	t.Fatalf("there is no power task %q", name)
 }
 
-// drained has the pods leave before a reboot. On the only node they find no other, and come back with it.
+// drained evicts the pods before a reboot. There is no other node, so they come back with this one.
 func drained(t *testing.T, c *cluster.Cluster) {
 	newSession(t, c).takes(t, 12*time.Minute,
 		`(?s)@: cordoned node \S+\n.*@: evicting pod `+namespace+`/web-.*@: booted\n.*@: node \S+ is ready\n`, "reboot --drain --timeout 9m")
 
 	c.Until("the Deployment's pods are ready on the node again", 5*time.Minute, func(ctx context.Context) error {
-		// The count in the Deployment is of before, until the controller manager is back.
+		// The count in the Deployment is out of date until the controller manager is back.
 		ready, err := c.TryKubectl(ctx, "-n", namespace, "get", "pods", "-l", "app=web", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
 		if err == nil && ready != "True True" {
-			err = fmt.Errorf("they say %q", ready)
+			err = fmt.Errorf("the count is %q", ready)
 		}
 
 		return err
 	})
 }
 
-// recovered loses etcd's data, and has the cluster come back from a snapshot.
+// recovered removes etcd's data, and recovers the cluster from a snapshot.
 func recovered(t *testing.T, s *session) {
 	const snapshot = "before.snapshot"
 
@@ -236,7 +236,7 @@ func recovered(t *testing.T, s *session) {
 	powerCycle(t, s.Cluster)
 	s.comesToShow(t, `etcd +(Preparing|Waiting)`, "services")
 
-	// What is no snapshot is not taken for one, and does not stand in the way of one that is.
+	// A file that is not a snapshot is refused, and does not prevent the recovery from a real one.
 	s.write(t, "nonsense", []byte("no database"))
 	s.talosctl(t, "bootstrap --recover-from nonsense")
 	s.comesToShow(t, `restore the etcd snapshot`, "service etcd")

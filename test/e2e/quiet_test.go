@@ -29,17 +29,17 @@ var (
 	other4  = netip.MustParsePrefix("10.6.0.0/24")
 )
 
-// quietTime is how long nothing may change after the machine's network has come to rest.
+// quietTime is how long nothing may change after the machine's network has settled.
 const quietTime = 5 * time.Second
 
-// quietWorlds are networks that a machine must come to terms with.
+// quietWorlds are networks in which a machine must settle.
 var quietWorlds = []struct {
 	name     string
 	networks []world.Network
 	cards    []world.Card
-	// addresses is how many of the machine's own it comes to have, beside those of its links alone.
+	// addresses is how many addresses the machine gets, besides the link-local ones.
 	addresses int
-	// then is what happens, after which it must come to rest once more.
+	// then changes the world, after which the network must settle again.
 	then func(t *testing.T, c *cluster.Cluster)
 }{
 	{
@@ -90,7 +90,7 @@ var quietWorlds = []struct {
 	},
 }
 
-// TestQuiet has a machine in a container live in each of these worlds.
+// TestQuiet runs a container in each of these worlds.
 func TestQuiet(t *testing.T) {
 	for _, w := range quietWorlds {
 		t.Run(w.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestVirtualQuiet has a virtual machine do so.
+// TestVirtualQuiet runs a virtual machine in one of them.
 func TestVirtualQuiet(t *testing.T) {
 	cluster.Above(t, cluster.All, "boots six virtual machines, which takes long where they are emulated")
 
@@ -122,8 +122,8 @@ func quiet(t *testing.T, as state.Provisioner, networks []world.Network, cards [
 	}
 }
 
-// comesToRest waits until the machine has so many addresses and its network is ready, and then for a time in which no
-// resource of its network changes.
+// comesToRest waits until the machine has that many addresses and its network is ready, and then until no network
+// resource has changed for quietTime.
 func comesToRest(t *testing.T, c *cluster.Cluster, addresses int) {
 	t.Helper()
 
@@ -132,7 +132,7 @@ func comesToRest(t *testing.T, c *cluster.Cluster, addresses int) {
 		since time.Time
 	)
 
-	c.Until(fmt.Sprintf("the network rests with %d addresses", addresses), 2*time.Minute, func(ctx context.Context) error {
+	c.Until(fmt.Sprintf("the network has settled with %d addresses", addresses), 2*time.Minute, func(ctx context.Context) error {
 		if err := settled(ctx, c, addresses); err != nil {
 			now = nil
 
@@ -161,7 +161,7 @@ func comesToRest(t *testing.T, c *cluster.Cluster, addresses int) {
 	})
 }
 
-// settled reports what the machine's network still lacks.
+// settled returns what the machine's network still lacks.
 func settled(ctx context.Context, c *cluster.Cluster, addresses int) error {
 	var status struct {
 		AddressReady      bool `yaml:"addressReady"`
@@ -196,7 +196,7 @@ func spec(ctx context.Context, c *cluster.Cluster, kind, id string, into any) er
 	})
 }
 
-// networkVersions are the versions of all resources in the namespace of the network.
+// networkVersions returns the versions of all resources in the network's namespace.
 func networkVersions(ctx context.Context, c *cluster.Cluster) (map[string]string, error) {
 	if err := machine.RegisterTypes(); err != nil {
 		return nil, err

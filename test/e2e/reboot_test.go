@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// graceful is a workload that needs eight seconds to end, of the 25 that it may take, and writes down how that went.
+// graceful is a workload that takes eight of its 25 seconds to end, and records how it ended.
 const graceful = `
 apiVersion: apps/v1
 kind: Deployment
@@ -47,8 +47,8 @@ spec:
   ports: [{port: 80}]
 `
 
-// gracefully reboots a machine under a workload that has something to do before it ends, and is told so: first it loses its
-// endpoint, then it has its preStop hook, its SIGTERM and its grace period. Native says that the machine is not emulated.
+// gracefully reboots a machine under a workload that needs time to end: first it loses its endpoint, then it gets its
+// preStop hook, its SIGTERM and its grace period. Native means that the machine is not emulated.
 func gracefully(t *testing.T, c *cluster.Cluster, native bool) {
 	c.Kubectl(graceful, "apply", "-f", "-")
 	c.PodsReady(namespace, "app=graceful", 1)
@@ -60,7 +60,7 @@ func gracefully(t *testing.T, c *cluster.Cluster, native bool) {
 		return nil
 	})
 
-	time.Sleep(2 * time.Second) // it is to know what to do when it ends; an exec probe that could say so would keep an emulated machine busy
+	time.Sleep(2 * time.Second) // until its SIGTERM handler is set; an exec probe for that would keep an emulated machine busy
 
 	watched := watchEnd(t, c)
 
@@ -70,7 +70,7 @@ func gracefully(t *testing.T, c *cluster.Cluster, native bool) {
 
 	t.Logf("endpoint removed after %s; the container ran for %s after that at least", end.endpoint.Round(time.Millisecond), (end.running - end.endpoint).Round(time.Millisecond))
 
-	// Eight seconds of its end, of which the control plane saw five at least.
+	// It takes eight seconds to end, and the control plane must have seen five of them.
 	if native && (end.endpoint == 0 || end.running < end.endpoint+5*time.Second) {
 		t.Errorf("endpoint removed after %s, container seen running until %s", end.endpoint, end.running)
 	}
@@ -84,19 +84,19 @@ func gracefully(t *testing.T, c *cluster.Cluster, native bool) {
 
 	t.Logf("the workload wrote %q", out)
 
-	// An emulated machine may take longer for each step than a pod's grace period is, and then the kubelet goes on without it.
+	// On an emulated machine a step may take longer than the grace period, and then the kubelet does not wait for it.
 	if got := string(out); err != nil || got != whole && (native || !strings.Contains(got, "SIGTERM")) {
 		t.Errorf("the workload wrote %q (%v), want %q", got, err, whole)
 	}
 }
 
-// ending is what the control plane saw of the workload's end, from the start of the watch.
+// ending is what the control plane saw of the workload's end, counted from the start of the watch.
 type ending struct {
-	endpoint time.Duration // when there was none any more
+	endpoint time.Duration // when the endpoint was removed
 	running  time.Duration // when its container was last seen running
 }
 
-// watchEnd looks at the workload until its container has ended or the API server has.
+// watchEnd watches the workload until its container or the API server has ended.
 func watchEnd(t *testing.T, c *cluster.Cluster) <-chan ending {
 	start, out := time.Now(), make(chan ending, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -133,7 +133,7 @@ func watchEnd(t *testing.T, c *cluster.Cluster) <-chan ending {
 	return out
 }
 
-// endpoints is how many addresses a client of the workload's Service would be sent to.
+// endpoints counts the addresses of the workload's Service that are ready.
 func endpoints(ctx context.Context, c *cluster.Cluster) (int, error) {
 	text, err := c.TryKubectl(ctx, "get", "--raw",
 		"/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dgraceful", "--request-timeout=5s")
@@ -164,7 +164,7 @@ func endpoints(ctx context.Context, c *cluster.Cluster) (int, error) {
 	return n, nil
 }
 
-// clean wants file systems that were unmounted: none has a log to replay.
+// clean checks that the file systems were unmounted: none has a log to replay.
 func clean(t *testing.T, c *cluster.Cluster) {
 	out, err := c.TalosctlCommand(t.Context(), "dmesg").CombinedOutput()
 	if err != nil {
@@ -172,7 +172,7 @@ func clean(t *testing.T, c *cluster.Cluster) {
 	}
 
 	if n := strings.Count(string(out), "Ending clean mount"); n < 2 || strings.Contains(string(out), "Starting recovery") {
-		t.Errorf("%d file systems were mounted clean, want STATE and EPHEMERAL, and none that is recovered", n)
+		t.Errorf("%d file systems were mounted clean, want STATE and EPHEMERAL, and no recovery", n)
 
 		for line := range strings.Lines(string(out)) {
 			if strings.Contains(line, "XFS") {

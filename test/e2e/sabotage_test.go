@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// points of a boot at which a service is killed or stopped, and how far they are apart.
+	// points are how many times in a boot a service is killed or stopped, and the time between them.
 	points   = 20
 	distance = 500 * time.Millisecond
 )
 
-// TestSabotage kills or stops a service of a machine in a container at each of twenty points of a boot. The service is back within ten
-// seconds, and the node is Ready in the end.
+// TestSabotage kills or stops a service of a container at each of twenty points of a boot. The service must be back within
+// ten seconds, and the node must become Ready.
 func TestSabotage(t *testing.T) {
 	cluster.Above(t, cluster.All, "boots a machine twenty times")
 
@@ -61,7 +61,7 @@ func TestSabotage(t *testing.T) {
 	c.Measured(fmt.Sprintf("worst of %d restarts", points), worst)
 }
 
-// sabotage sends a signal to a service, as soon as it runs, and waits until another process runs in its place.
+// sabotage sends a signal to a service as soon as it runs, and waits until a new process has replaced it.
 func sabotage(t *testing.T, c *cluster.Cluster, program string, signal syscall.Signal) time.Duration {
 	first := machineStatus(t, c).PID
 

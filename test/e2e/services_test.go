@@ -30,7 +30,7 @@ func killed(t *testing.T, c *cluster.Cluster) {
 			return err
 		})
 
-		// What carries this very command may be what is killed.
+		// The killed service may be the one that runs this command.
 		if out, err := c.Shell(t.Context(), "kill -9 "+strings.Join(before, " ")); err != nil && s.service != "cri" && s.service != "etcd" && s.service != "kubelet" {
 			c.Fail("kill %s: %v: %s", s.program, err, out)
 		}
@@ -59,10 +59,10 @@ func killed(t *testing.T, c *cluster.Cluster) {
 	c.Healthy()
 }
 
-// mostStopped is how long a service may be away that a signal has stopped.
+// mostStopped is how long a service may be away after SIGSTOP.
 const mostStopped = 10 * time.Second
 
-// stopped stops each of the services by a signal, from outside of the machine, and waits until it runs as another process.
+// stopped sends SIGSTOP to each of the services from outside the machine, and waits until it runs as another process.
 func stopped(t *testing.T, c *cluster.Cluster) {
 	for _, s := range []struct{ service, program string }{
 		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"},
@@ -72,7 +72,7 @@ func stopped(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// processesOf are the processes of a program in the network of another process, by the ids of this computer.
+// processesOf returns the processes of a program in the network namespace of another process, by this computer's ids.
 func processesOf(t *testing.T, first int, program string) []int {
 	namespace := func(pid string) string {
 		link, err := os.Readlink("/proc/" + pid + "/ns/net")
@@ -98,7 +98,7 @@ func processesOf(t *testing.T, first int, program string) []int {
 			continue
 		}
 
-		// It may end meanwhile.
+		// The process may have ended.
 		line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 		if argv0, _, _ := strings.Cut(string(line), "\x00"); err == nil && path.Base(argv0) == program {
 			out = append(out, pid)
@@ -131,7 +131,7 @@ func healthy(ctx context.Context, c *cluster.Cluster, id string) error {
 	})
 }
 
-// memory compares what the system's own processes hold with their budgets.
+// memory compares the memory of the system's own processes with their budgets.
 func memory(t *testing.T, c *cluster.Cluster) {
 	c.Kubectl(cluster.HostPod, "apply", "-f", "-")
 	c.PodsReady(cluster.Namespace, "app=host", 1)

@@ -16,10 +16,10 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// patience with one command. What it asks for takes a machine that is emulated a second or two.
+// patience is the time limit of one command. An emulated machine takes a second or two.
 const patience = time.Minute
 
-// session is a user's: talosctl, and a folder of their own to work in.
+// session is a user's talosctl with a working folder of its own.
 type session struct {
 	*cluster.Cluster
 
@@ -30,10 +30,10 @@ func newSession(t *testing.T, c *cluster.Cluster) *session {
 	return &session{Cluster: c, dir: t.TempDir()}
 }
 
-// node is the address of the machine.
+// node returns the address of the machine.
 func (s *session) node() string { return s.Node.Addr.String() }
 
-// pattern has @ for the node's address.
+// pattern compiles a pattern in which @ is the node's address.
 func (s *session) pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(text, "@", regexp.QuoteMeta(s.node())))
 }
@@ -45,7 +45,7 @@ func (s *session) command(ctx context.Context, line string, more ...string) *exe
 	return cmd
 }
 
-// try runs talosctl with the words of the line, and the arguments that are no single words.
+// try runs talosctl with the words of the line, and with arguments that contain blanks.
 func (s *session) try(t *testing.T, line string, more ...string) (string, error) {
 	t.Helper()
 
@@ -63,7 +63,7 @@ func (s *session) tryFor(t *testing.T, timeout time.Duration, line string, more 
 	return string(out), err
 }
 
-// talosctl is try for what must succeed.
+// talosctl is try for a command that must succeed.
 func (s *session) talosctl(t *testing.T, line string, more ...string) string {
 	t.Helper()
 
@@ -75,7 +75,7 @@ func (s *session) talosctl(t *testing.T, line string, more ...string) string {
 	return out
 }
 
-// refused is try for what must fail, and say so.
+// refused is try for a command that must fail with a matching message.
 func (s *session) refused(t *testing.T, want, line string, more ...string) {
 	t.Helper()
 
@@ -85,7 +85,7 @@ func (s *session) refused(t *testing.T, want, line string, more ...string) {
 	}
 }
 
-// shows looks for the pattern in what talosctl prints.
+// shows looks for the pattern in the output of talosctl.
 func (s *session) shows(t *testing.T, want, line string, more ...string) {
 	t.Helper()
 
@@ -94,7 +94,7 @@ func (s *session) shows(t *testing.T, want, line string, more ...string) {
 	}
 }
 
-// takes is shows for what takes long.
+// takes is shows for a slow command.
 func (s *session) takes(t *testing.T, timeout time.Duration, want, line string) {
 	t.Helper()
 
@@ -104,7 +104,7 @@ func (s *session) takes(t *testing.T, timeout time.Duration, want, line string) 
 	}
 }
 
-// comesToShow is shows for what takes effect after the answer.
+// comesToShow is shows for an effect that comes after the answer.
 func (s *session) comesToShow(t *testing.T, want, line string) {
 	t.Helper()
 	eventually(t, "talosctl "+line+" shows "+want, func() (string, bool) {
@@ -114,7 +114,7 @@ func (s *session) comesToShow(t *testing.T, want, line string) {
 	})
 }
 
-// interrupted runs what does not end by itself until it has printed the pattern, and then as a user presses Ctrl-C.
+// interrupted runs a command that does not end by itself, and interrupts it, as Ctrl-C does, when the output matches.
 func (s *session) interrupted(t *testing.T, want, line string) {
 	t.Helper()
 
@@ -122,7 +122,7 @@ func (s *session) interrupted(t *testing.T, want, line string) {
 	defer cancel()
 
 	cmd := s.command(ctx, line)
-	out := &watched{want: s.pattern(want), found: func() { cmd.Process.Signal(os.Interrupt) }} // it may be gone
+	out := &watched{want: s.pattern(want), found: func() { cmd.Process.Signal(os.Interrupt) }} // it may have ended
 	cmd.Stdout, cmd.Stderr = out, out
 
 	err := cmd.Run()
@@ -131,7 +131,7 @@ func (s *session) interrupted(t *testing.T, want, line string) {
 	}
 }
 
-// watched calls found once when what is written matches.
+// watched calls found once, when the output matches.
 type watched struct {
 	want  *regexp.Regexp
 	found func()
@@ -154,7 +154,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// String is what was written.
+// String returns the output.
 func (w *watched) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,7 +162,7 @@ func (w *watched) String() string {
 	return w.all.String()
 }
 
-// eventually tries until it holds; the test ends with what was last seen.
+// eventually tries until it succeeds; at its timeout the test fails with what was last seen.
 func eventually(t *testing.T, what string, try func() (seen string, ok bool)) {
 	t.Helper()
 

@@ -11,5 +11,5 @@ import (
 )
 
 func strangers(t *testing.T, _ *cluster.Cluster) {
-	t.Skip("a process in another network namespace takes Linux")
+	t.Skip("a process in another network namespace needs Linux")
 }

@@ -18,11 +18,11 @@ import (
 
 func init() { stranger.Main() }
 
-// strangers holds what a process of user 65534 on the machine's network gets, as a pod on the host's network may be: no secret at any
-// port, also in the place of services that are away, and no say over images and pods.
+// strangers checks what a process of user 65534 on the machine's network can do, such as a pod on the host's network. It
+// gets no secret at any port, also not in the place of services that are down, and cannot change images or pods.
 func strangers(t *testing.T, c *cluster.Cluster) {
 	if os.Geteuid() != 0 {
-		t.Skip("the network of another's machine takes root")
+		t.Skip("entering the network of another process needs root")
 	}
 
 	netns := fmt.Sprintf("/proc/%d/ns/net", machineStatus(t, c).PID)
@@ -30,7 +30,7 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 	before := imagesAndPods(t, c)
 
 	got := stranger.Run(t, netns, stranger.Task{Read: true, Take: true})
-	t.Logf("while all runs: %s", got)
+	t.Logf("while all services run: %s", got)
 
 	if found := got.Found(secrets); len(found) > 0 {
 		t.Errorf("secrets read: %d %q, want 0", len(found), found)
@@ -42,11 +42,11 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 
 	for _, port := range []int{2379, 3172, 6443, 7445, 10248, 10250, 10257, 10259, 50000, 50001} {
 		if !slices.Contains(got.Ports, port) {
-			t.Errorf("port %d: nobody listens there, so nothing was tried; got %v", port, got.Ports)
+			t.Errorf("port %d: nothing listens there, so nothing was tested; got %v", port, got.Ports)
 		}
 	}
 
-	// In the moment in which services are away their ports are anybody's, but those that process 1 holds.
+	// While services are down, anyone may listen at their ports, except those that process 1 holds.
 	var gone []string
 
 	for _, program := range []string{"kubelet", "kube-apiserver", "etcd", "apid", "trustd"} {
@@ -66,18 +66,18 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 		})
 	}()
 
-	time.Sleep(time.Second) // it is to be there before they go
+	time.Sleep(time.Second) // the impostor must listen before they end
 	_, _ = c.Shell(t.Context(), "kill -9 "+strings.Join(gone, " "))
 
 	got = <-impostor
-	t.Logf("while services are away: %s", got)
+	t.Logf("while services are down: %s", got)
 
 	if got.Callers == 0 {
-		t.Error("nobody called the impostor, so nothing was tried")
+		t.Error("no client called the impostor, so nothing was tested")
 	}
 
 	if found := got.Found(secrets); len(found) > 0 || strings.Contains(string(got.Heard), "Authorization:") {
-		t.Errorf("secrets told to an impostor: %d %q, want 0", len(found), found)
+		t.Errorf("secrets sent to an impostor: %d %q, want 0", len(found), found)
 	}
 
 	for _, taken := range got.Taken {
@@ -103,7 +103,7 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 	t.Logf("secrets read: %d; pods or images changed: %d", len(got.Found(secrets)), changed)
 }
 
-// imagesAndPods is all images of the machine, and the images of all pods.
+// imagesAndPods lists all images of the machine, and the images of all pods.
 func imagesAndPods(t *testing.T, c *cluster.Cluster) []string {
 	t.Helper()
 

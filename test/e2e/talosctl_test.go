@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// printed has talosctl print what users look at first.
+// printed checks the output of talosctl that users see first.
 func printed(t *testing.T, c *cluster.Cluster) {
 	for _, tt := range []struct {
 		args []string

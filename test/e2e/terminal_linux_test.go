@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a terminal of a size: what a person has before them, and the side for a program.
+// openTerminal opens a terminal of a size, and returns the sides of the user and of the program.
 func openTerminal(width, height uint16) (person, program *os.File, err error) {
 	if person, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
 		return nil, nil, fmt.Errorf("open a terminal: %w", err)

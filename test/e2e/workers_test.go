@@ -11,22 +11,22 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestWorkers walks through the life of a cluster of containers.
+// TestWorkers tests a cluster of containers.
 func TestWorkers(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are faults of the network")
 	workers(t, "e2e-workers", 10*time.Minute, "cluster", "create", "container")
 }
 
-// TestVirtualWorkers walks through the life of a cluster of virtual machines.
+// TestVirtualWorkers tests a cluster of virtual machines.
 func TestVirtualWorkers(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts three virtual machines, which takes long where they are emulated")
 
 	workers(t, "e2e-virtual-workers", 38*time.Minute, "cluster", "create", "qemu")
 }
 
-// workers makes a cluster of a control plane and two workers the way its users do, and holds that one endpoint reaches
-// all three, that a worker forwards nothing, that it lives through a bad network, and that a dead node costs its own answer
-// alone.
+// workers creates a cluster of a control plane and two workers as users do. It checks that one endpoint reaches all three,
+// that a worker forwards no calls, that the cluster survives a bad network, and that of a dead node only its own answer is
+// missing.
 func workers(t *testing.T, name string, patience time.Duration, create ...string) {
 	l := cluster.NewUserLab(t, name)
 
@@ -50,7 +50,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 		}
 	})
 
-	t.Run("all are healthy, each by its own word", func(t *testing.T) {
+	t.Run("every node reports that it is healthy", func(t *testing.T) {
 		t.Setenv("KUBECONFIG", machines.State().KubeconfigPath()) // the way to Kubernetes
 
 		_, stderr, err := l.Talosctl(11*time.Minute, l.As("-n", addresses[0], "health", "--server=false", "--wait-timeout", "10m")...)
@@ -61,7 +61,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 
 	t.Run("logs of all nodes are read", func(t *testing.T) { kubeletLogs(t, l, addresses) })
 
-	t.Run("a worker answers for itself", func(t *testing.T) {
+	t.Run("a worker answers its own calls", func(t *testing.T) {
 		args := l.As("-e", worker.APIEndpoint(), "-n", worker.Addr.String(), "memory")
 
 		stdout, _, err := l.Talosctl(time.Minute, args...)
@@ -100,7 +100,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 		t.Error(err)
 	})
 
-	t.Run("a dead node costs its own answer", func(t *testing.T) {
+	t.Run("of a dead node only its own answer is missing", func(t *testing.T) {
 		if err := last.PowerCut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 	})
 }
 
-// answered looks for a line of each node in a table.
+// answered checks that a table has a line of each node.
 func answered(table string, err error, nodes ...string) error {
 	if err != nil {
 		return err

@@ -17,11 +17,11 @@ import (
 
 const (
 	namespace = cluster.Namespace
-	// content of the file that outlives boots.
+	// content is that of the file that outlives boots.
 	content = "written-by-a-pod"
 )
 
-// workload is a Deployment of two with its Service, and a pod to ask it from.
+// workload is a Deployment of two replicas with its Service, and a pod for requests to it.
 const workload = `
 apiVersion: apps/v1
 kind: Deployment
@@ -59,12 +59,12 @@ spec:
         - {name: client, image: ` + images.DefaultAgnhost + `, args: [pause]}
 `
 
-// served asks the Service by its name from another pod until both replicas have answered.
+// served sends requests to the Service by its name from another pod until both replicas have answered.
 func served(t *testing.T, c *cluster.Cluster) {
 	seen := map[string]bool{}
 
 	c.Until("both replicas answer through the Service", 10*time.Minute, func(ctx context.Context) error {
-		// A question that is asked before there is an answer to it would wait for minutes, with all the tries of a resolver.
+		// A request before the name exists would wait for minutes, through all the tries of the resolver.
 		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/client", "--", "timeout", "15",
 			"wget", "-q", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
 		if err != nil {
@@ -93,7 +93,7 @@ func served(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// systemPods wants the real components, each by its label, and nothing that does not run.
+// systemPods checks that the real components are there, each by its label, and that all pods run.
 func systemPods(t *testing.T, c *cluster.Cluster) {
 	c.PodsReady("kube-system", "", 7)
 
@@ -121,7 +121,7 @@ func systemPods(t *testing.T, c *cluster.Cluster) {
 	for _, p := range pods {
 		for _, container := range p.Spec.Containers {
 			if !slices.Contains(images.Node(), container.Image) {
-				t.Errorf("pod %s runs the image %s, which is not one of the list", p.Metadata.Name, container.Image)
+				t.Errorf("pod %s runs the image %s, which is not in the list", p.Metadata.Name, container.Image)
 			}
 		}
 	}

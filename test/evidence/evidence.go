@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package evidence keeps what is needed to understand why a test with machines has failed, before the machines and their
-// folders are removed: the consoles of all boots, the logs of QEMU and of the lab, the captures of its networks, and
-// what talosctl support collects of machines whose API still answers. All of it is in one folder, out/failed/TEST, whose
-// name is the last thing that the test prints; a run that passes leaves none.
+// Package evidence keeps the files that explain why a test with machines has failed, before the machines and their folders
+// are removed: the consoles of all boots, the logs of QEMU and of the lab, the captures of its networks, and the support
+// bundle of machines whose API still answers. They are in one folder, out/failed/TEST, which the test prints last. A test
+// that passes leaves none.
 //
-// Every test that starts machines calls OnFailure after it has arranged for their removal.
+// Every test that starts machines calls OnFailure after it has registered their removal.
 package evidence
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Machines are those of a test.
+// Machines are the machines of a test.
 type Machines struct {
 	// Dir is the lab's folder.
 	Dir string
@@ -29,10 +29,10 @@ type Machines struct {
 	Support func(ctx context.Context, file string) *exec.Cmd
 }
 
-// patience is how long a support bundle may take: machines that do not answer are probably why the test has failed.
+// patience is the timeout of a support bundle: machines that do not answer are a likely cause of the failure.
 const patience = 2 * time.Minute
 
-// failing is what a test is to this package.
+// failing is the part of testing.TB that this package uses.
 type failing interface {
 	Name() string
 	Failed() bool
@@ -42,8 +42,8 @@ type failing interface {
 	Logf(format string, args ...any)
 }
 
-// OnFailure keeps what there is of the machines if the test fails, in out/failed. Cleanups run in reverse order: it is
-// called after the one that removes the machines is registered.
+// OnFailure keeps the logs and captures of the machines in out/failed if the test fails. Cleanups run in reverse order, so
+// call it after the cleanup that removes the machines is registered.
 func OnFailure(t testing.TB, out string, m Machines) {
 	t.Helper()
 	onFailure(t, out, m)
@@ -57,7 +57,7 @@ func onFailure(t failing, out string, m Machines) {
 		t.Errorf("name the folder of evidence: %v", err)
 	}
 
-	// Of an earlier run.
+	// Remove the folder of an earlier run.
 	if err := os.RemoveAll(folder); err != nil {
 		t.Errorf("remove the evidence of an earlier run: %v", err)
 	}
@@ -68,14 +68,14 @@ func onFailure(t failing, out string, m Machines) {
 		}
 
 		if err := keep(folder, m); err != nil {
-			t.Logf("keep what tells of the failure: %v", err)
+			t.Logf("keep the evidence: %v", err)
 		}
 
-		t.Logf("what tells of the failure (consoles, logs, captures, support bundle) is kept in %s", folder)
+		t.Logf("the evidence (consoles, logs, captures, support bundle) is in %s", folder)
 	})
 }
 
-// keep copies and collects. What cannot be had does not keep the rest out.
+// keep copies the logs and collects a support bundle. One of them that fails does not prevent the other.
 func keep(folder string, m Machines) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -98,8 +98,8 @@ func keep(folder string, m Machines) error {
 	return errors.Join(errs...)
 }
 
-// copyLogs copies logs and captures below dir, with the folders that they are in. Those that go meanwhile, as consoles of
-// a machine that boots again, do not keep the rest out.
+// copyLogs copies logs and captures below dir, with their folders. A file that is removed during the copy, such as the
+// console of a machine that boots again, does not prevent the others.
 func copyLogs(dir, folder string) error {
 	var errs []error
 
@@ -110,7 +110,7 @@ func copyLogs(dir, folder string) error {
 			return nil
 		}
 
-		if d.Type().IsRegular() && tells(d.Name()) {
+		if d.Type().IsRegular() && isLog(d.Name()) {
 			errs = append(errs, copyFile(path, filepath.Join(folder, strings.TrimPrefix(path, dir))))
 		}
 
@@ -120,7 +120,7 @@ func copyLogs(dir, folder string) error {
 	return errors.Join(append(errs, walked)...)
 }
 
-// copyFile copies a file, of which a capture may be larger than the memory, and makes the folder that it goes to.
+// copyFile copies a file, and creates its folder. A capture may be larger than the memory.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -142,8 +142,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// tells reports whether a file of a lab is one that tells what happened: console.log.1, lab.log, wan.pcapng.
-func tells(name string) bool {
+// isLog reports whether a file of a lab is a log or a capture: console.log.1, lab.log, wan.pcapng.
+func isLog(name string) bool {
 	ext := filepath.Ext(name)
 
 	return ext == ".pcap" || ext == ".pcapng" || ext == ".log" || strings.Contains(name, ".log.")

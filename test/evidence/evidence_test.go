@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fake is a test that ends as it is told.
+// fake is a test that passes or fails as configured.
 type fake struct {
 	failed   bool
 	cleanups []func()
@@ -97,7 +97,7 @@ func TestOnFailure(t *testing.T) {
 	}
 }
 
-// TestOneMissing: a file that cannot be copied does not keep the others out.
+// TestOneMissing checks that a file that cannot be copied does not prevent the others.
 func TestOneMissing(t *testing.T) {
 	dir, folder := t.TempDir(), filepath.Join(t.TempDir(), "failed", "TestNode-a_step")
 
@@ -107,7 +107,7 @@ func TestOneMissing(t *testing.T) {
 		}
 	}
 
-	// A folder is in the place of the first copy.
+	// A folder has the name of the first copy.
 	if err := os.MkdirAll(filepath.Join(folder, "a.log"), 0o755); err != nil {
 		t.Fatal(err)
 	}

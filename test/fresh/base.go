@@ -23,24 +23,24 @@ import (
 // suite is the release of Debian that README promises.
 const suite = "bookworm"
 
-// bare is what the machine has besides the packages that every Debian has: README says make and Go, and a clone takes git,
-// which takes the certificates of its servers.
+// bare is what the machine has besides the packages that every Debian has. README names make and Go; a clone needs git,
+// which needs the certificates of its servers.
 const bare = "make,git,ca-certificates"
 
-// cachedBase is the folder in the build cache that keeps it.
+// cachedBase is the folder in the build cache that keeps the bare Debian.
 const cachedBase = "fresh"
 
-// source is one line of apt's sources: where the host has a suite from.
+// source is one line of apt's sources.
 type source struct{ url, suite, component string }
 
-// base returns the folder with the bare Debian, and makes it if it is not in the cache, which exists.
+// base returns the folder with the bare Debian, and creates it if it is not in the cache, which exists.
 func base(ctx context.Context, cache string) (dir string, made bool, err error) {
 	dir = filepath.Join(cache, strings.ReplaceAll(suite+","+bare, ",", "+"))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, false, nil
 	}
 
-	// What a run left that was killed.
+	// Remove the leftovers of a killed run.
 	old, err := filepath.Glob(filepath.Join(cache, "new-*"))
 	for _, o := range old {
 		err = errors.Join(err, os.RemoveAll(o))
@@ -59,7 +59,7 @@ func base(ctx context.Context, cache string) (dir string, made bool, err error) 
 		return "", false, errors.Join(err, os.RemoveAll(scratch))
 	}
 
-	// The packages are unpacked; with them the fresh machine would have a cache of its own.
+	// The packages are unpacked. Their archives would give the fresh machine a package cache.
 	debs, err := filepath.Glob(filepath.Join(scratch, "var/cache/apt/archives/*.deb"))
 	for _, deb := range debs {
 		err = errors.Join(err, os.Remove(deb))
@@ -72,7 +72,7 @@ func base(ctx context.Context, cache string) (dir string, made bool, err error) 
 	return dir, true, os.Rename(scratch, dir)
 }
 
-// debootstrap fills a folder, in a mount namespace of its own: it mounts /proc there.
+// debootstrap fills a folder. It runs in a mount namespace of its own, since it mounts /proc there.
 func debootstrap(ctx context.Context, dir string) error {
 	path, err := hosttools.LookPath("debootstrap")
 	if err != nil {
@@ -86,7 +86,7 @@ func debootstrap(ctx context.Context, dir string) error {
 		return err
 	}
 
-	// Without one, debootstrap knows Debian's own.
+	// Without a source, debootstrap uses Debian's own.
 	for _, s := range sources {
 		if s.suite == suite {
 			args = append(args, s.url)
@@ -102,18 +102,18 @@ func debootstrap(ctx context.Context, dir string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 
-		return fmt.Errorf("make a bare Debian with debootstrap: %w\n%s", err, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+		return fmt.Errorf("create a bare Debian with debootstrap: %w\n%s", err, strings.Join(lines[max(0, len(lines)-20):], "\n"))
 	}
 
 	return nil
 }
 
-// hostSources are Debian's among apt's sources of the host: other archives are no part of a fresh machine.
+// hostSources returns apt's sources of the host that are Debian's: a fresh machine has no others.
 func hostSources(ctx context.Context) ([]source, error) {
-	// The targets are what apt makes of all its files, in both of their formats.
+	// indextargets reads all of apt's files, in both of their formats.
 	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages").Output()
 	if err != nil {
-		return nil, fmt.Errorf("ask apt for its sources: %w", err)
+		return nil, fmt.Errorf("read apt's sources: %w", err)
 	}
 
 	return debianSources(string(out)), nil
@@ -139,8 +139,8 @@ func debianSources(text string) []source {
 	return slices.Compact(all)
 }
 
-// aptFiles are the files that let apt reach what it reaches on the host; none where the host is no Debian 12, whose fresh
-// machine has what debootstrap has put there.
+// aptFiles returns the files with which apt reaches the same sources as on the host. On a host that is not Debian 12 there
+// is no list of sources, and the fresh machine keeps that of debootstrap.
 func aptFiles(ctx context.Context) (map[string][]byte, error) {
 	sources, err := hostSources(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func aptFiles(ctx context.Context) (map[string][]byte, error) {
 
 	settings, err := exec.CommandContext(ctx, "apt-config", "dump").Output()
 	if err != nil {
-		return nil, fmt.Errorf("ask apt for its settings: %w", err)
+		return nil, fmt.Errorf("read apt's settings: %w", err)
 	}
 
 	files["etc/apt/apt.conf.d/90host"] = acquireSettings(string(settings))
@@ -168,7 +168,7 @@ func aptFiles(ctx context.Context) (map[string][]byte, error) {
 	return files, nil
 }
 
-// acquireSettings are those for the ways over the network: proxies and certificates.
+// acquireSettings returns the settings for the network: proxies and certificates.
 func acquireSettings(dump string) []byte {
 	var kept bytes.Buffer
 

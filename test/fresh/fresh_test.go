@@ -76,7 +76,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestLinkCache: what the build has made comes along, the base and loose files do not.
+// TestLinkCache checks that built files are linked, but not the base and loose files.
 func TestLinkCache(t *testing.T) {
 	dir := t.TempDir()
 	m := &machine{Cache: filepath.Join(dir, "cache"), Built: filepath.Join(dir, "built")}
@@ -114,7 +114,7 @@ func TestLinkCache(t *testing.T) {
 	}
 }
 
-// TestLock: a second run does not remove the folder of the first.
+// TestLock checks that a second run does not remove the folder of the first.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cache", "fresh")
 
@@ -124,7 +124,7 @@ func TestLock(t *testing.T) {
 	}
 
 	if _, err := lock(path); err == nil || !strings.Contains(err.Error(), "another run") {
-		t.Errorf("the second: got %v, want that another run is at work", err)
+		t.Errorf("the second: got %v, want an error about another run", err)
 	}
 
 	unlock()
@@ -136,7 +136,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestRemove: a machine that was killed has cgroups of the host, which its lab names. A cgroup here is a folder.
+// TestRemove checks that the cgroups of a killed machine, which its lab names, are removed. A cgroup here is a folder.
 func TestRemove(t *testing.T) {
 	place, cgroup := filepath.Join(t.TempDir(), "fresh"), filepath.Join(t.TempDir(), "talos-lab-fresh")
 	m := machine{Place: place}
@@ -163,7 +163,7 @@ func TestRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for range 2 { // the second time there is nothing left
+	for range 2 { // the second time nothing is left
 		if err := remove(place); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestChoices: a wrong choice is refused before anything is made.
+// TestChoices checks that a wrong choice is refused before anything is created.
 func TestChoices(t *testing.T) {
 	for _, tt := range []struct{ until, in, want string }{
 		{"soon", inMachines, "-until soon: it is neither ready nor machines-on"},

@@ -11,14 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/test/host"
 )
 
-// inside is process 1 of the machine: it mounts, makes the root its own, and does what a user does.
+// inside is process 1 of the machine: it mounts the root, enters it, and does what a user does.
 func inside(description string) error {
 	var m machine
 	if err := json.Unmarshal([]byte(description), &m); err != nil {
@@ -32,9 +33,9 @@ func inside(description string) error {
 	return m.use()
 }
 
-// mount mounts the machine's root and makes it the root.
+// mount mounts the machine's root and enters it.
 func (m *machine) mount() error {
-	// Nothing of it shows outside.
+	// The mounts are not visible outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
@@ -73,7 +74,7 @@ func (m *machine) mount() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 
-	// The old root goes below the new one, and from there out of sight.
+	// The old root is mounted over the new one, and then unmounted.
 	if err := os.Chdir(m.Root); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (m *machine) mount() error {
 	return errors.Join(os.Chdir("/"), unix.Sethostname([]byte("fresh")))
 }
 
-// overlay shows a folder at a place of the machine so that what is written there does not come to it.
+// overlay mounts a folder at a place of the machine, so that writes there do not change the folder.
 func (m *machine) overlay(lower, place string) error {
 	upper, work, target := m.upper(place), m.upper(place)+".work", filepath.Join(m.Root, place)
 	for _, dir := range []string{upper, work, target} {
@@ -98,7 +99,7 @@ func (m *machine) overlay(lower, place string) error {
 		}
 	}
 
-	// A cache of Go may not be there yet.
+	// A cache of Go may not exist yet.
 	if err := os.MkdirAll(lower, 0o755); err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (m *machine) overlay(lower, place string) error {
 	return nil
 }
 
-// use does what README says. A machine that is only powered on is left in maintenance.
+// use runs the commands of README. With untilMachinesOn the machines stay in maintenance.
 func (m *machine) use() error {
 	up := []string{"up", "NAME=fresh", "IN=" + m.In}
 	if m.Until == untilMachinesOn {
@@ -148,13 +149,13 @@ func (m *machine) use() error {
 	return nil
 }
 
-// endTime is how long what was told to end may take.
+// endTime is how long stopped processes may take to end.
 const endTime = 10 * time.Second
 
 // alone waits until no other process runs.
 func alone(patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		left, err := processes()
+		left, err := host.Left()
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -163,29 +164,4 @@ func alone(patience time.Duration) error {
 			return fmt.Errorf("processes still run: %s", strings.Join(left, "; "))
 		}
 	}
-}
-
-// processes are the command lines of all that still run beside this one. What has ended and waits for nobody is none.
-func processes() ([]string, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-
-	var all []string
-
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err != nil || pid == os.Getpid() {
-			continue
-		}
-
-		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if err != nil || len(line) == 0 {
-			continue
-		}
-
-		all = append(all, e.Name()+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
-	}
-
-	return all, nil
 }

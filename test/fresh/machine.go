@@ -23,21 +23,21 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// machine is what its first process has to know.
+// machine is the description that its first process gets.
 type machine struct {
-	// Place is the folder for all that is written; Root is where the machine's root is mounted.
+	// Place is the folder for all writes; Root is where the machine's root is mounted.
 	Place, Root string
 	// Base is the bare Debian; Go is the host's installation.
 	Base, Go string
-	// Overlays are folders of the host, by the place that they have in the machine.
+	// Overlays are folders of the host, by their path in the machine.
 	Overlays map[string]string
-	// Cache is the host's build cache; Built, with links to its files, becomes the machine's folder out.
+	// Cache is the host's build cache. Built has links to its files, and becomes the machine's folder out.
 	Cache, Built string
-	// Env is the environment of what runs there.
+	// Env is the environment of the commands in the machine.
 	Env []string
-	// Commit is what is cloned; Source is where the clone is.
+	// Commit is what is cloned, from the repository Source.
 	Commit, Source string
-	// Until and In are as the flags say.
+	// Until and In are the flags.
 	Until, In string
 }
 
@@ -58,7 +58,7 @@ func plan(ctx context.Context, root, out, place, base string) (*machine, error) 
 
 	commit, err := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--short", "HEAD").CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("find out what to clone: %w: %s", err, commit)
+		return nil, fmt.Errorf("read the commit to clone: %w: %s", err, commit)
 	}
 
 	env, err := environment(ctx)
@@ -79,13 +79,13 @@ func plan(ctx context.Context, root, out, place, base string) (*machine, error) 
 func goEnv(ctx context.Context, into any, flags ...string) error {
 	out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, flags...)...).Output()
 	if err != nil {
-		return fmt.Errorf("ask go for its settings: %w", err)
+		return fmt.Errorf("read Go's settings: %w", err)
 	}
 
 	return json.Unmarshal(out, into)
 }
 
-// environment is that of somebody who has just logged in, with the host's ways to the network.
+// environment returns that of a fresh login, with the host's network settings.
 func environment(ctx context.Context) ([]string, error) {
 	env := []string{"HOME=" + home, "USER=root", "LANG=C.UTF-8", "PATH=" + goPlace + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
@@ -111,13 +111,13 @@ func environment(ctx context.Context) ([]string, error) {
 	return env, nil
 }
 
-// aboutModules reports whether a setting of Go says where modules come from. Those that say where Go and its caches lie are
-// the host's own.
+// aboutModules reports whether a setting of Go is about the source of modules. The paths of Go and its caches are the
+// host's own.
 func aboutModules(name string) bool {
 	return slices.Contains([]string{"GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GOINSECURE", "GOVCS", "GOFLAGS"}, name)
 }
 
-// prepare lays out what the machine writes to, and the files of the host that it needs for its way to the network.
+// prepare creates the folders for the machine's writes, and copies the files of the host that it needs for the network.
 func (m *machine) prepare(ctx context.Context) error {
 	upper := m.upper("/")
 	for _, dir := range []string{m.Root, filepath.Join(upper, sourcePlace), filepath.Join(upper, "etc/apt/apt.conf.d"), filepath.Join(upper, "etc/ssl/certs")} {
@@ -127,7 +127,7 @@ func (m *machine) prepare(ctx context.Context) error {
 	}
 
 	if err := m.linkCache(); err != nil {
-		return fmt.Errorf("take over the build cache: %w", err)
+		return fmt.Errorf("link the build cache: %w", err)
 	}
 
 	clone := exec.CommandContext(ctx, "git", "clone", "--quiet", "--no-hardlinks", m.Source, filepath.Join(upper, sourcePlace))
@@ -160,8 +160,8 @@ func (m *machine) prepare(ctx context.Context) error {
 	return nil
 }
 
-// linkCache makes the folder out as it is after make clean: the cache is all there is. The files are the host's, by links: a
-// build there may tidy its cache up, and an overlay must not change below.
+// linkCache creates the folder out as it is after make clean, with nothing but the cache. Its files are links to the host's:
+// a build on the host may clean its cache, and the lower folder of an overlay must not change.
 func (m *machine) linkCache() error {
 	cache := filepath.Join(m.Built, "cache")
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -186,7 +186,7 @@ func (m *machine) linkCache() error {
 	return nil
 }
 
-// upper is the folder for what is written below a place of the machine.
+// upper returns the folder for the writes below a place of the machine.
 func (m *machine) upper(place string) string {
 	return filepath.Join(m.Place, "written", strings.ReplaceAll(strings.Trim(place, "/"), "/", "-")+".d")
 }
@@ -194,7 +194,8 @@ func (m *machine) upper(place string) string {
 // insideArgument makes this program process 1 of a machine.
 const insideArgument = "inside"
 
-// enter starts process 1 and waits for it. All processes and mounts of the machine end with it, and it with this program.
+// enter starts process 1 and waits for it. It ends with this program, and all processes and mounts of the machine end with
+// it.
 func (m *machine) enter(ctx context.Context) error {
 	description, err := json.Marshal(m)
 	if err != nil {
@@ -210,13 +211,13 @@ func (m *machine) enter(ctx context.Context) error {
 	}
 	cmd.WaitDelay = 10 * time.Second
 
-	// The signal comes when the thread ends that has started the process.
+	// Pdeathsig is sent when the thread that started the process ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return errors.New("it was interrupted")
+			return errors.New("interrupted")
 		}
 
 		return fmt.Errorf("in the fresh machine: %w", err)

@@ -2,22 +2,22 @@
 
 //go:build linux
 
-// Command fresh shows that a machine with nothing but Debian 12, make, git and Go can do what README says: it makes such a
-// machine out of debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of HEAD
-// there, and runs make up to a Ready node and make down.
+// Command fresh checks that the commands of README work on a machine with nothing but Debian 12, make, git and Go. It
+// creates such a machine from debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of
+// HEAD there, and runs make up to a Ready node and make down.
 //
-// The host lends its network, its Go, and its caches (what the build has made, Go's modules and compiled packages), these
-// as overlays: nothing that happens there changes them. What it tests is what the build asks of the machine, and not an
-// hour of compiling; with empty caches it takes as long as a first build.
+// The machine uses the host's network, its Go, and its caches (built files, Go's modules and compiled packages). The caches
+// are overlays, so that nothing changes them. The test is about what the build needs of the machine, not about an hour of
+// compiling; with empty caches it takes as long as a first build.
 //
-// Whatever ends this program ends the namespaces with all processes and mounts in them; the folder (out/fresh) and the
-// cgroups of containers go at the end, or at the beginning of the next run.
+// When this program ends, in any way, the namespaces end with all processes and mounts in them. The folder (out/fresh) and
+// the cgroups of containers are removed at the end, or at the beginning of the next run.
 //
 //	go run ./test/fresh                      to a Ready node
 //	go run ./test/fresh -until machines-on   until the machines are on and in maintenance
 //	go run ./test/fresh -in containers       in a container, which takes a minute where machines are emulated
 //
-// A container would do as well, but takes a container engine: one more program that a machine has by accident.
+// A container would do as well, but needs a container engine: one more program that not every machine has.
 package main
 
 import (
@@ -31,9 +31,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // How far make up goes.
@@ -42,7 +41,7 @@ const (
 	untilMachinesOn = "machines-on"
 )
 
-// What the cluster is made of.
+// What the nodes are.
 const (
 	inMachines   = "machines"
 	inContainers = "containers"
@@ -60,7 +59,7 @@ func main() {
 	}
 
 	until := flag.String("until", untilReady, "how far to go: ready or machines-on")
-	in := flag.String("in", inMachines, "what the cluster is made of: machines or containers, as make up takes it")
+	in := flag.String("in", inMachines, "what the nodes are: machines or containers, as in make up")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -82,7 +81,7 @@ func run(ctx context.Context, until, in string) (err error) {
 	}
 
 	if os.Geteuid() != 0 {
-		return errors.New("a root file system of another machine can be made and entered by root only: run this as root")
+		return errors.New("only root can create and enter the root file system of another machine: run this as root")
 	}
 
 	root, err := artifact.FindRoot()
@@ -94,7 +93,7 @@ func run(ctx context.Context, until, in string) (err error) {
 		return err
 	}
 
-	// It may be a link to another place.
+	// out may be a link.
 	out, err := filepath.EvalSymlinks(artifact.Of(root).Out)
 	if err != nil {
 		return err
@@ -108,9 +107,9 @@ func run(ctx context.Context, until, in string) (err error) {
 	}
 	defer unlock()
 
-	// What a run left that was killed; its mounts went with its namespaces.
+	// Remove the leftovers of a killed run. Its mounts ended with its namespaces.
 	if err := remove(place); err != nil {
-		return fmt.Errorf("remove the rest of an earlier run: %w", err)
+		return fmt.Errorf("remove the leftovers of an earlier run: %w", err)
 	}
 
 	defer func() { err = errors.Join(err, remove(place)) }()
@@ -124,7 +123,7 @@ func run(ctx context.Context, until, in string) (err error) {
 	}
 
 	if made {
-		say("made a bare Debian " + suite)
+		say("created a bare Debian " + suite)
 	}
 
 	m, err := plan(ctx, root, out, place, base)
@@ -138,7 +137,7 @@ func run(ctx context.Context, until, in string) (err error) {
 		return err
 	}
 
-	say("a machine with " + bare + " and Go is there, with a clone of " + m.Commit)
+	say("prepared a machine with " + bare + ", Go and a clone of " + m.Commit)
 
 	if err := m.enter(ctx); err != nil {
 		return err
@@ -149,21 +148,12 @@ func run(ctx context.Context, until, in string) (err error) {
 	return nil
 }
 
-// lock keeps a second run out, which would remove the folder of the first. It is that of a folder which stays: a file that
-// goes at the end could be locked, and gone, at the same time.
+// lock prevents a second run, which would remove the folder of the first. It locks a folder that stays: a file that is
+// removed at the end could be locked and removed at the same time.
 func lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: another run has it: %w", dir, err), f.Close())
-	}
-
-	return func() { _ = f.Close() }, nil
+	return state.Lock(dir, "another run has it")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// remove removes all that a machine has written, after its end, and before that the cgroups of its containers: they are
-// the host's, and stay when their processes are killed. The state of the machine's labs names them.
+// remove removes all writes of a machine that has ended. Before that it removes the cgroups of its containers, which are on
+// the host and stay when their processes are killed. The state of the machine's labs names them.
 func remove(place string) error {
 	m := machine{Place: place}
 
@@ -39,7 +39,7 @@ func remove(place string) error {
 		}
 
 		if err := container.RemoveCgroups(lab.Cgroups...); err != nil {
-			errs = append(errs, fmt.Errorf("remove what lab %s left: %w", lab.Name, err))
+			errs = append(errs, fmt.Errorf("remove the cgroups of lab %s: %w", lab.Name, err))
 		}
 	}
 

@@ -2,14 +2,14 @@
 
 //go:build linux
 
-// Package host tells what a run of tests has left on the machine that it ran on. A snapshot lists, as lines of text, what
+// Package host finds what a run of tests has left on the machine that it ran on. A snapshot lists, as lines of text, what
 // a test could change and forget: mounts, named namespaces, cgroups, loop devices, links, addresses, routes, the firewall
-// and sysctls; the difference of two is what to clean up. Processes are not compared but owned: after Adopt, whatever a
-// descendant of this process leaves behind becomes its child, so that processes of others are never taken for ours.
+// and sysctls. The difference of two snapshots is what to clean up. Processes are not compared: after Adopt, a process
+// that a descendant of this process leaves behind becomes its child, so that processes of others are never counted.
 //
-// What changes by itself, or belongs to somebody else by its name, is left out by rules that each give a reason (see
-// rules.go); everything else counts. A machine on which others mount and configure at the same time shows their changes
-// too, and the list is for people to judge then.
+// Rules, each with a reason, leave out what changes by itself or has the name of another program's (see rules.go);
+// everything else counts. When others mount and configure on the machine at the same time, their changes are listed too,
+// and a person has to judge the list.
 package host
 
 import (
@@ -22,14 +22,14 @@ import (
 	"time"
 )
 
-// Snapshot is what there is, by kind: "mounts", "sysctls" and so on. Lines are sorted and unique within a kind. A kind that
-// could not be looked at is missing.
+// Snapshot is the state of the machine, by kind: "mounts", "sysctls" and so on. Lines are sorted and unique within a kind.
+// A kind that could not be read is missing.
 type Snapshot map[string][]string
 
-// othersCgroups is a kind that is not compared: it tells which cgroups, when they are empty later, were not made meanwhile.
+// othersCgroups is a kind that is not compared. Its cgroups may be empty later, and still are not new.
 const othersCgroups = "cgroups of others"
 
-// readers list what there is of each kind.
+// readers list the lines of each kind.
 var readers = map[string]func(context.Context) ([]string, error){
 	"mounts":           mounts,
 	"named namespaces": namedNamespaces,
@@ -44,10 +44,10 @@ var readers = map[string]func(context.Context) ([]string, error){
 	"sysctls":          sysctls,
 }
 
-// errUnseen is the error of a reader that has no means to look. What is there then, and is seen later, is not new.
-var errUnseen = errors.New("cannot be looked at")
+// errUnseen is the error of a reader that cannot read its kind. The kind is then not compared.
+var errUnseen = errors.New("cannot be read")
 
-// Take reads what there is now.
+// Take takes a snapshot.
 func Take(ctx context.Context) (Snapshot, error) {
 	s := Snapshot{}
 
@@ -70,7 +70,7 @@ func Take(ctx context.Context) (Snapshot, error) {
 	return s, errors.Join(errs...)
 }
 
-// Diff is what differs, a line each: "mounts: new: …" or "mounts: gone: …".
+// Diff returns the differences, one a line: "mounts: new: …" or "mounts: gone: …".
 func Diff(before, after Snapshot) []string {
 	var all []string
 
@@ -90,7 +90,7 @@ func Diff(before, after Snapshot) []string {
 			}
 		}
 
-		if kind == "cgroups" { // one that is gone has been tidied up, by whom it belonged to
+		if kind == "cgroups" { // its owner has removed a cgroup that is gone
 			continue
 		}
 
@@ -107,8 +107,8 @@ func within(dir string, others []string) bool {
 	return slices.ContainsFunc(others, func(other string) bool { return dir == other || strings.HasPrefix(dir, other+"/") })
 }
 
-// bothHave are the settings of a that b has too, whatever their values: a setting comes with the module of the kernel that it
-// belongs to, which stays loaded, and is nobody's change.
+// bothHave returns the settings of a that b has too, with any value. A setting appears when its kernel module is loaded,
+// which is not a change by a test.
 func bothHave(a, b Snapshot, kind string) Snapshot {
 	known := map[string]bool{}
 
@@ -124,7 +124,7 @@ func bothHave(a, b Snapshot, kind string) Snapshot {
 	})}
 }
 
-// only are the lines of a that b lacks; both are sorted.
+// only returns the lines of a that b lacks; both are sorted.
 func only(a, b []string) []string {
 	var lines []string
 
@@ -137,8 +137,9 @@ func only(a, b []string) []string {
 	return lines
 }
 
-// Settle returns what differs from a snapshot, and what processes are left, each all the time: what ends with a process is
-// gone a moment later, and what others make for a moment is nobody's rest. It waits until nothing does, or the time is up.
+// Settle returns the differences from a snapshot and the processes that are left. It looks until nothing is left or its
+// time is over, and returns only what it saw each time: what ends with a process disappears a moment later, and
+// short-lived changes of others do not count.
 func Settle(ctx context.Context, before Snapshot, patience time.Duration) ([]string, error) {
 	return settle(ctx, patience, func() ([]string, error) {
 		after, err := Take(ctx)
@@ -159,7 +160,7 @@ func Settle(ctx context.Context, before Snapshot, patience time.Duration) ([]str
 	})
 }
 
-// settle looks again and again, and returns what it saw each time.
+// settle looks repeatedly, and returns what it saw each time.
 func settle(ctx context.Context, patience time.Duration, look func() ([]string, error)) ([]string, error) {
 	deadline := time.Now().Add(patience)
 

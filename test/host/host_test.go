@@ -95,7 +95,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestRules holds that what others do is left out, and what tests could forget is not.
+// TestRules checks that changes of other programs are left out, and that those which tests could forget are not.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct {
 		rules        []rule
@@ -109,7 +109,7 @@ func TestRules(t *testing.T) {
 		{
 			restless, "fs/file-nr kernel/ns_last_pid kernel/hung_task_warnings net/ipv4/tcp_available_ulp net/mptcp/available_schedulers " +
 				"net/ipv6/conf/eth0/mtu net/ipv6/neigh/eth0/retrans_time_ms vm/drop_caches",
-			// What the kubelet and a machine's network set.
+			// Set by the kubelet and by a machine's network.
 			"kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes kernel/perf_event_paranoid kernel/printk " +
 				"fs/inotify/max_user_watches net/ipv4/ip_forward net/ipv4/conf/all/rp_filter net/ipv6/conf/all/forwarding " +
 				"net/ipv6/conf/default/accept_ra net/ipv4/neigh/default/gc_thresh1 net/netfilter/nf_conntrack_max user/max_user_namespaces vm/overcommit_memory",
@@ -129,7 +129,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRealKernel makes, in namespaces of its own, one thing of each kind that can be made there, and finds just these.
+// TestRealKernel creates, in namespaces of its own, one thing of each kind that can be created there, and finds just these.
 func TestRealKernel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -179,8 +179,8 @@ func TestRealKernel(t *testing.T) {
 	}
 }
 
-// TestQuiet: two snapshots of a machine on which this test does nothing do not differ. Mounts of others do not come into
-// its namespace; firewall and cgroups are left out, which others may change at the same time.
+// TestQuiet checks that two snapshots do not differ when the test does nothing. Mounts of others do not appear in its
+// namespace. Firewall and cgroups are left out, because others may change them at the same time.
 func TestQuiet(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -195,7 +195,7 @@ func TestQuiet(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	time.Sleep(300 * time.Millisecond) // for what counts
+	time.Sleep(300 * time.Millisecond) // for counters to change
 
 	after, err := Take(t.Context())
 	if err != nil {
@@ -213,7 +213,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestLeft: a process that its parent left behind is ours, and found.
+// TestLeft checks that a process whose parent has ended is found.
 func TestLeft(t *testing.T) {
 	if os.Getenv("TALOS_TEST_LEFT") == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLeft$", "-test.v")
@@ -289,7 +289,7 @@ func TestDescendants(t *testing.T) {
 	}
 }
 
-// TestForeign takes folders for cgroups: the file has the same form.
+// TestForeign uses folders in place of cgroups: the file has the same form.
 func TestForeign(t *testing.T) {
 	for _, tt := range []struct {
 		name, outer, inner string
@@ -326,7 +326,7 @@ func TestParsers(t *testing.T) {
 	}
 
 	if _, ok := parseStat("rubbish"); ok {
-		t.Error("stat: rubbish was read")
+		t.Error("stat: invalid text was accepted")
 	}
 
 	for name, tt := range map[string]struct{ got, want []string }{

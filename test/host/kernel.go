@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// mounts are those of this process's namespace, which is the host's.
+// mounts lists the mounts of this process's namespace, which is the host's.
 func mounts(context.Context) ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -25,7 +25,7 @@ func mounts(context.Context) ([]string, error) {
 	return mountLines(string(text)), nil
 }
 
-// mountLines are the mounts of mountinfo(5), as point, file system and source.
+// mountLines returns the mounts of mountinfo(5), as point, file system and source.
 func mountLines(text string) []string {
 	var all []string
 
@@ -43,28 +43,29 @@ func mountLines(text string) []string {
 	return all
 }
 
-// namedNamespaces are network namespaces that a name keeps alive; those of processes end with them.
+// namedNamespaces lists network namespaces that a name keeps alive; those of processes end with them.
 func namedNamespaces(context.Context) ([]string, error) {
 	all, err := filepath.Glob("/run/netns/*")
 
 	return slices.DeleteFunc(all, func(name string) bool { return leftOut(foreignNamespaces, name) }), err
 }
 
-// cgroups are the folders of all hierarchies, but for those in which only others' processes run.
+// cgroups lists the folders of all hierarchies, except those in which only others' processes run.
 func cgroups(context.Context) ([]string, error) {
 	all, _, err := cgroupsBelow("/sys/fs/cgroup")
 
 	return all, err
 }
 
-// cgroupsOfOthers are those in which, or below which, only others' processes run.
+// cgroupsOfOthers lists the cgroups in which, or below which, only others' processes run.
 func cgroupsOfOthers(context.Context) ([]string, error) {
 	_, others, err := cgroupsBelow("/sys/fs/cgroup")
 
 	return others, err
 }
 
-// cgroupsBelow returns the folders below one, by whether they may be ours. What is below another's is not listed.
+// cgroupsBelow returns the folders below one: those that may be ours, and those of others. Folders below one of others are
+// not listed.
 func cgroupsBelow(top string) (all, others []string, err error) {
 	processes, err := table()
 	if err != nil {
@@ -75,7 +76,7 @@ func cgroupsBelow(top string) (all, others []string, err error) {
 
 	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it has just gone, or there are none
+		case errors.Is(err, fs.ErrNotExist): // it was removed, or there are none
 			return nil
 		case err != nil || !d.IsDir():
 			return err
@@ -100,7 +101,8 @@ func cgroupsBelow(top string) (all, others []string, err error) {
 	return all, others, err
 }
 
-// foreign reports whether processes run in a cgroup or below it, and none of them is ours: it is another's lab, or engine.
+// foreign reports whether processes run in a cgroup or below it, and none of them is ours. It is then the cgroup of another
+// lab or of a container engine.
 func foreign(dir string, ours map[int]bool) bool {
 	some, own := false, false
 
@@ -126,7 +128,7 @@ func foreign(dir string, ours map[int]bool) bool {
 	return some && !own
 }
 
-// loopDevices are those with a file behind.
+// loopDevices lists the loop devices with a file.
 func loopDevices(context.Context) ([]string, error) {
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 
@@ -134,7 +136,7 @@ func loopDevices(context.Context) ([]string, error) {
 
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil { // it has just been detached
+		if err != nil { // it was detached
 			continue
 		}
 
@@ -146,8 +148,8 @@ func loopDevices(context.Context) ([]string, error) {
 	return all, err
 }
 
-// sysctls are the settings of the kernel, its file systems, network, memory and namespaces. One that may not be read cannot be changed by
-// whoever reads it.
+// sysctls lists the settings of the kernel, its file systems, network, memory and namespaces. A user who cannot read a
+// setting cannot change it either.
 func sysctls(context.Context) ([]string, error) {
 	const top = "/proc/sys"
 
@@ -168,7 +170,7 @@ func sysctls(context.Context) ([]string, error) {
 				return nil
 			}
 
-			// An order is written and not read.
+			// A setting that can only be written is a command.
 			if value, err := os.ReadFile(path); err == nil {
 				all = append(all, name+" = "+strings.Join(strings.Fields(string(value)), " "))
 			}

@@ -34,7 +34,7 @@ func links(context.Context) ([]string, error) {
 			continue
 		}
 
-		// Whether a link has a carrier is not ours to say.
+		// Tests do not change whether a link has a carrier.
 		state := "down"
 		if l.Flags&net.FlagUp != 0 {
 			state = "up"
@@ -46,7 +46,7 @@ func links(context.Context) ([]string, error) {
 	return lines, err
 }
 
-// addresses are those that somebody has set. IPv6 addresses out of router advertisements come and go.
+// addresses lists the addresses that were set. IPv6 addresses from router advertisements come and go.
 func addresses(context.Context) ([]string, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -76,7 +76,7 @@ func addresses(context.Context) ([]string, error) {
 	return append(lines, permanent6(string(text))...), nil
 }
 
-// permanent6 are the addresses of if_inet6 that do not expire.
+// permanent6 returns the addresses of if_inet6 that do not expire.
 func permanent6(text string) []string {
 	var lines []string
 
@@ -99,7 +99,7 @@ func permanent6(text string) []string {
 	return lines
 }
 
-// routes are those of the main tables, as the kernel writes them, without its counters.
+// routes lists the main tables as the kernel writes them, without its counters.
 func routes(context.Context) ([]string, error) {
 	var lines []string
 
@@ -130,7 +130,7 @@ func routes(context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// route4 keeps link, destination, gateway, flags, metric and mask.
+// route4 returns link, destination, gateway, flags, metric and mask.
 func route4(words []string) []string {
 	if len(words) < 8 || leftOut(foreignLinks, words[0]) {
 		return nil
@@ -139,14 +139,14 @@ func route4(words []string) []string {
 	return []string{words[0], words[1], words[2], words[3], words[6], words[7]}
 }
 
-// route6 keeps destination, gateway, metric and link of routes that somebody has set. Those that come from router
-// advertisements, or are for single neighbours and for local and multicast addresses, come and go with what they are for.
+// route6 returns destination, gateway, metric and link of routes that were set. Routes from router advertisements, and
+// those of single neighbours and of local and multicast addresses, come and go by themselves.
 func route6(words []string) []string {
 	if len(words) != 10 || leftOut(foreignLinks, words[9]) {
 		return nil
 	}
 
-	// That an advertised route expires shows where a program, not the kernel, has set it. The kernel's own route of the
+	// An advertised route that a program, not the kernel, has set is known by its expiry. The kernel's own route of the
 	// loopback link has no next hop.
 	const (
 		expires  = 0x00400000 // RTF_EXPIRES of linux/ipv6_route.h
@@ -161,10 +161,10 @@ func route6(words []string) []string {
 	return []string{words[0] + "/" + words[1], words[4], words[5], words[9]}
 }
 
-// restlessRules is what nft and iptables count.
+// restlessRules matches the counters of nft and iptables.
 var restlessRules = regexp.MustCompile(` packets \d+ bytes \d+| expires \S+`)
 
-// iptables are the tables that iptables keeps without nftables.
+// iptables lists the tables that iptables keeps without nftables.
 func iptables(context.Context) ([]string, error) {
 	var lines []string
 
@@ -186,7 +186,7 @@ func iptables(context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// nftables is the rules of nftables, which only root may see, and nft alone can show.
+// nftables lists the rules of nftables, which only root may see, and only nft can show.
 func nftables(ctx context.Context) ([]string, error) {
 	//program:optional without it the rules are not compared
 	nft, err := hosttools.LookPath("nft")
@@ -208,7 +208,7 @@ func nftables(ctx context.Context) ([]string, error) {
 	return ruleLines(string(out)), nil
 }
 
-// ruleLines puts the table and chain before each rule, which may stand in several.
+// ruleLines puts the table and chain before each rule, since several may have the same rule.
 func ruleLines(text string) []string {
 	var lines, within []string
 

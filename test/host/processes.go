@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapInterval is short because tests look whether a process is gone, but long enough for this process to ask first how
-// its own children have ended.
+// reapInterval is short, because tests check whether a process has ended, but long enough for the code that started a child
+// to wait for it first.
 const reapInterval = 2 * time.Second
 
-// Adopt makes this process the parent of all that its descendants leave behind, in place of process 1, and collects those
-// that end, until ctx is done.
+// Adopt makes this process the parent of the processes that its descendants leave behind, in place of process 1, and reaps
+// those that end, until ctx is done.
 func Adopt(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt orphans: %w", err)
@@ -34,8 +34,7 @@ func Adopt(ctx context.Context) error {
 	return nil
 }
 
-// reap collects the children that have ended, once they are zombies for the second time: whoever waits for a child of
-// their own has done so by then.
+// reap reaps children that it sees as zombies for the second time: by then the code that started a child has waited for it.
 func reap(ctx context.Context) {
 	for seen := map[int]bool{}; ; {
 		select {
@@ -65,7 +64,7 @@ func reap(ctx context.Context) {
 	}
 }
 
-// Process is one line of the table of processes.
+// Process is one line of the process table.
 type Process struct {
 	PID, Parent int
 	// Line is the command line, with blanks between the arguments.
@@ -73,14 +72,14 @@ type Process struct {
 	zombie bool
 }
 
-// Descendants are the processes below one that run.
+// Descendants returns the running processes below one.
 func Descendants(of int) ([]Process, error) {
 	all, err := table()
 
 	return descendants(of, all), err
 }
 
-// Left are the descendants of this process that still run.
+// Left returns the descendants of this process that still run.
 func Left() ([]string, error) {
 	all, err := Descendants(os.Getpid())
 
@@ -112,7 +111,7 @@ func Signal(signal unix.Signal) error {
 	return errors.Join(errs...)
 }
 
-// table is the machine's table of processes.
+// table returns the machine's process table.
 func table() ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -127,7 +126,7 @@ func table() ([]Process, error) {
 			continue
 		}
 
-		// A process may end while it is looked at.
+		// A process may end at any time.
 		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
 		if err != nil {
 			continue
@@ -146,7 +145,7 @@ func table() ([]Process, error) {
 	return all, nil
 }
 
-// parseStat reads state and parent out of proc_pid_stat(5). The name before them may hold anything, parentheses too.
+// parseStat reads state and parent from proc_pid_stat(5). The name before them may contain any character, also parentheses.
 func parseStat(stat string) (Process, bool) {
 	i := strings.LastIndexByte(stat, ')')
 	words := strings.Fields(stat[i+1:])
@@ -160,7 +159,7 @@ func parseStat(stat string) (Process, bool) {
 	return Process{Parent: parent, zombie: words[0] == "Z" || words[0] == "X"}, err == nil
 }
 
-// below are a process and all that descend from it.
+// below returns a process and all its descendants.
 func below(of int, all []Process) map[int]bool {
 	found := map[int]bool{of: true}
 
@@ -177,7 +176,7 @@ func below(of int, all []Process) map[int]bool {
 	return found
 }
 
-// descendants are the processes below one, without those that have ended and wait to be asked how.
+// descendants returns the processes below one, without zombies.
 func descendants(of int, all []Process) []Process {
 	found := below(of, all)
 

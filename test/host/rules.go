@@ -6,42 +6,42 @@ package host
 
 import "regexp"
 
-// rule says what is not looked at, and why.
+// rule is a pattern of names that are left out, and the reason.
 type rule struct {
 	what *regexp.Regexp
 	why  string
 }
 
-// foreignMounts are mount points that others than tests make and remove.
+// foreignMounts are mount points that other programs than tests create and remove.
 var foreignMounts = []rule{
 	{regexp.MustCompile(`^/run/user/`), "of people who log in and out"},
 	{regexp.MustCompile(`^/run/credentials/`), "of systemd's services as they start"},
 	{regexp.MustCompile(`^/(media|run/media)/`), "of drives that people plug in"},
-	{regexp.MustCompile(`^/(proc/sys/fs/binfmt_misc|sys/kernel/debug/tracing)$`), "mounted when somebody looks"},
+	{regexp.MustCompile(`^/(proc/sys/fs/binfmt_misc|sys/kernel/debug/tracing)$`), "mounted at the first access"},
 	{regexp.MustCompile(`^/sys/(fs/fuse/connections|kernel/config)$`), "mounted by systemd when the kernel's module is loaded"},
 	{regexp.MustCompile(`^/(snap|var/lib/snapd/snap|run/snapd)/`), "of snapd, which updates its packages by itself"},
 	{regexp.MustCompile(`^(/var/lib|/run)/(docker|containerd|containers|kubelet)/`), "of a container engine of the host; tests have none there"},
 	{regexp.MustCompile(`^/run/netns/cni-`), "of the pods of a container engine of the host"},
 }
 
-// foreignNamespaces are names of network namespaces that others than tests give and take.
+// foreignNamespaces are names of network namespaces that other programs than tests create and remove.
 var foreignNamespaces = []rule{
 	{regexp.MustCompile(`^/run/netns/cni-`), "of the pods of a container engine of the host"},
 }
 
-// foreignLoops are the files behind loop devices that others than tests make and remove.
+// foreignLoops are the files of loop devices that other programs than tests create and remove.
 var foreignLoops = []rule{
 	{regexp.MustCompile(`^/var/lib/snapd/`), "of snapd, which updates its packages by itself"},
 }
 
-// foreignLinks are links that others than tests make and remove. Tests name their pairs themselves.
+// foreignLinks are links that other programs than tests create and remove. Tests name their pairs themselves.
 var foreignLinks = []rule{
 	{regexp.MustCompile(`^veth[0-9a-f]{7,8}$`), "of a container of a container engine of the host"},
 	{regexp.MustCompile(`^(cali|lxc)[0-9a-z_]{8,}$`), "of a pod of a Kubernetes on the host"},
 	{regexp.MustCompile(`^vnet[0-9]+$`), "of a virtual machine of libvirt"},
 }
 
-// foreignCgroups are cgroups that others than tests make and remove.
+// foreignCgroups are cgroups that other programs than tests create and remove.
 var foreignCgroups = []rule{
 	{regexp.MustCompile(`\.(service|scope|slice|mount|socket|swap|device)(/|$)`), "of systemd's units, which come and go with timers and sessions"},
 	{regexp.MustCompile(`(^|/)(docker|containerd|crio|libpod)[^/]*(/|$)`), "of a container engine of the host; tests have none there"},
@@ -49,8 +49,8 @@ var foreignCgroups = []rule{
 
 // restless are sysctls that change by themselves.
 var restless = []rule{
-	{regexp.MustCompile(`^fs/binfmt_misc$`), "a file system of its own, mounted when somebody looks"},
-	{regexp.MustCompile(`^fs/(file-nr|inode-nr|inode-state|dentry-state|aio-nr|quota/.*)$`), "how many there are"},
+	{regexp.MustCompile(`^fs/binfmt_misc$`), "a file system of its own, mounted at the first access"},
+	{regexp.MustCompile(`^fs/(file-nr|inode-nr|inode-state|dentry-state|aio-nr|quota/.*)$`), "counters"},
 	{regexp.MustCompile(`^kernel/random/`), "random numbers, and how many there are"},
 	{regexp.MustCompile(`^kernel/ns_last_pid$`), "the last process number that was given"},
 	{regexp.MustCompile(`^kernel/pty/nr$`), "how many terminals there are"},
@@ -64,7 +64,7 @@ var restless = []rule{
 	{regexp.MustCompile(`^net/ipv4/tcp_fastopen_key$`), "made by the kernel when a program first asks for it"},
 	{regexp.MustCompile(`^net/ipv6/conf/[^/]+/(mtu|hop_limit)$`), "set by router advertisements"},
 	{regexp.MustCompile(`^net/ipv6/neigh/[^/]+/(base_reachable|retrans)_time(_ms)?$`), "set by router advertisements"},
-	{regexp.MustCompile(`^vm/(nr_hugepages_mempolicy|stat_refresh|compact_memory|drop_caches)$`), "orders to the kernel, not settings"},
+	{regexp.MustCompile(`^vm/(nr_hugepages_mempolicy|stat_refresh|compact_memory|drop_caches)$`), "commands to the kernel, not settings"},
 }
 
 // leftOut reports whether a rule matches.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// alias is the only other name under which a package of ours is imported, where its own would mean two: resources/time is timeres,
-// controllers/time is timectl, api/time is timeapi, and of the others the folder comes first: cosi/runtime is cosiruntime.
+// alias returns the only permitted alias of one of our packages, for files where its name is ambiguous: resources/time is timeres,
+// controllers/time is timectl, api/time is timeapi; otherwise the folder's name comes first: cosi/runtime is cosiruntime.
 func alias(inside string) string {
 	folder, base := path.Split(inside)
 	parent := path.Base(folder)

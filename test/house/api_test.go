@@ -18,10 +18,10 @@ import (
 	"github.com/seed-59268b81/talos/ctl/cluster"
 )
 
-// apiRow is a line of a table of docs/api.md.
+// apiRow is a row of a table in docs/api.md.
 type apiRow struct {
 	section string
-	// name is the RPC's or the command's; about, the roles or what the command does.
+	// name is the RPC or the command; about has its roles or its description.
 	name, about, status, e2e string
 }
 
@@ -30,7 +30,7 @@ const (
 	absentSection   = "What is not there"
 )
 
-// The states of a row. Behind the latter three is the sentence that the machine answers, the last one in a container only.
+// The states of a row. The last three are followed by the machine's error message; the last state is for containers only.
 const (
 	works        = "works"
 	notYet       = "not yet: "
@@ -38,7 +38,7 @@ const (
 	needsMachine = "needs a machine: "
 )
 
-// apiRows reads the tables, by RPC (with its service) or command, and those of what is not there.
+// apiRows returns the rows of the tables, by RPC (with its service) or command, and the rows of missing ones.
 func apiRows(t *testing.T) (rpcs, commands, absent map[string]apiRow) {
 	t.Helper()
 
@@ -106,7 +106,7 @@ func same(t *testing.T, what string, got, want []string) {
 
 	for _, name := range got {
 		if !slices.Contains(want, name) {
-			t.Errorf("docs/api.md has the %s %s, which there is not", what, name)
+			t.Errorf("docs/api.md has the %s %s, which does not exist", what, name)
 		}
 	}
 
@@ -117,7 +117,7 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// describedRPCs are all of api/, by service and method.
+// describedRPCs returns the RPCs of api/, by service and method.
 func describedRPCs(t *testing.T) []string {
 	t.Helper()
 
@@ -140,13 +140,13 @@ func describedRPCs(t *testing.T) []string {
 	return all
 }
 
-// letters of machine/server/testdata/roles.txt, which the tests there compare with the rules.
+// letters of machine/server/testdata/roles.txt, which tests there compare with the rules.
 var letters = map[rune]string{
 	'A': "admin", 'O': "operator", 'R': "reader", 'E': "etcd:backup", 'V': "image:verifier", 'M': "meta:writer",
 	'r': "reader until configured",
 }
 
-// ruledRoles are the roles of each call that has a rule, as the table writes them.
+// ruledRoles returns the roles of each call with a rule, in the form of the table.
 func ruledRoles(t *testing.T) map[string]string {
 	t.Helper()
 
@@ -174,7 +174,7 @@ func ruledRoles(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocumentedCalls compares the tables of RPCs with what there is, who may call it, and the tests.
+// TestDocumentedCalls compares the tables of RPCs with the RPCs, their roles, and the tests.
 func TestDocumentedCalls(t *testing.T) {
 	rpcs, _, _ := apiRows(t)
 	same(t, "RPC", slices.Collect(maps.Keys(rpcs)), describedRPCs(t))
@@ -182,7 +182,7 @@ func TestDocumentedCalls(t *testing.T) {
 	roles := ruledRoles(t)
 	for method := range roles {
 		if _, ok := rpcs[method]; !ok {
-			t.Errorf("machine/server has a rule for %s, which has no row", method)
+			t.Errorf("machine/server has a rule for %s, but docs/api.md has no row", method)
 		}
 	}
 
@@ -214,13 +214,13 @@ func TestDocumentedCalls(t *testing.T) {
 	for name, test := range tests {
 		for _, call := range test.calls {
 			if _, ok := rpcs[call]; !ok {
-				t.Errorf("the test %q of test/e2e makes the call %s, which there is not", name, call)
+				t.Errorf("the test %q of test/e2e makes the call %s, which does not exist", name, call)
 			}
 		}
 	}
 }
 
-// checkStatus wants a test of what works or is refused, and of what does not the sentence that says so.
+// checkStatus requires a test for a call that works or is refused, and the machine's error message for one that does not work.
 func checkStatus(t *testing.T, row apiRow, sentences []string) {
 	t.Helper()
 
@@ -228,17 +228,17 @@ func checkStatus(t *testing.T, row apiRow, sentences []string) {
 
 	switch {
 	case isNot && row.e2e != "":
-		t.Errorf("%s: it does not work, and has the test %q", row.name, row.e2e)
+		t.Errorf("%s: it does not work, but has the test %q", row.name, row.e2e)
 	case isNot && row.about != noRoles && !slices.Contains(sentences, sentence):
-		t.Errorf("%s: no code of machine/server answers %q", row.name, sentence)
+		t.Errorf("%s: no code of machine/server returns %q", row.name, sentence)
 	case !isNot && row.status != works && !strings.HasPrefix(row.status, refused) && !strings.HasPrefix(row.status, needsMachine):
-		t.Errorf("%s: status %q is none", row.name, row.status)
+		t.Errorf("%s: unknown status %q", row.name, row.status)
 	case !isNot && row.e2e == "":
-		t.Errorf("%s: %s, and has no test", row.name, row.status)
+		t.Errorf("%s: %s, but has no test", row.name, row.status)
 	}
 }
 
-// noRoles is in the column of roles where nobody of ours serves the call.
+// noRoles is in the column of roles if none of our programs serves the call.
 const noRoles = "not served"
 
 // TestDocumentedCommands compares the table of commands with talosctl.
@@ -255,7 +255,7 @@ func TestDocumentedCommands(t *testing.T) {
 
 	for name, row := range documented {
 		if row.about != shorts[name] {
-			t.Errorf("what %s does: got %q, want %q", name, row.about, shorts[name])
+			t.Errorf("description of %s: got %q, want %q", name, row.about, shorts[name])
 		}
 
 		checkStatus(t, row, sentences)
@@ -273,12 +273,12 @@ func TestDocumentedCommands(t *testing.T) {
 
 	for name := range absent {
 		if _, there := shorts[name]; there {
-			t.Errorf("docs/api.md says that there is no %s, which there is", name)
+			t.Errorf("docs/api.md says that there is no %s, but it exists", name)
 		}
 	}
 }
 
-// runnable are the commands that do something, by their path below talosctl. help is cobra's.
+// runnable returns the commands that can run, by their path below talosctl. help is cobra's.
 func runnable(cmd *cobra.Command, shorts map[string]string) {
 	for _, c := range cmd.Commands() {
 		if c.Hidden || c.Name() == "help" {

@@ -20,26 +20,26 @@ const module = "github.com/seed-59268b81/talos/"
 
 const apiContract = "api/contract"
 
-// arrows say what each part of the house may import of the others. Who is not here is not part of the house. A folder in a
-// folder that is here too is a part of its own: what may import the one may not import the other.
+// arrows are the parts that each part of the house may import. Every folder belongs to a part. If both a folder and its parent are
+// here, they are separate parts: a permission for one does not include the other.
 //
 //	cmd → machine, apid, ctl, build, lab → controllers → resources, config, sys → cosi, api
 var arrows = map[string][]string{
 	"api":     {},
 	"version": {},
-	// Facts that have one owner: data only.
+	// Facts with one owner: data only.
 	"layout":    {},
 	"durable":   {},
 	apiContract: {"layout"},
 	"pki":       {},
-	// A library on its own: it knows the wire contract and nothing of an operating system.
+	// An independent library: it uses the wire contract and nothing of an operating system.
 	"cosi": {"api"},
-	// These two are used on laptops too: nothing of the kernel.
-	"config":    {apiContract, "durable", "pki", "version"},
+	// These two are also used on laptops: nothing of the kernel.
+	"config":    {apiContract, "durable", "layout", "pki", "version"},
 	"resources": {"config", "cosi", "layout"},
-	// Thin shells over the kernel know nothing of what they are used for.
+	// Thin shells over the kernel. They do not depend on their users.
 	"sys": {"cosi", "durable", "layout"},
-	// What runs programs: processes, containers, their logs.
+	// Runs programs: processes, containers, their logs.
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
@@ -48,29 +48,29 @@ var arrows = map[string][]string{
 	// One client of Kubernetes, for a node and for a laptop.
 	"kube": {"durable", "pki"},
 
-	// What a healthy cluster has, for a node and for a laptop.
+	// Health checks of a cluster, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
 	"apid":    {"api", apiContract, "cosi", "resources", "sys"},
 	"trustd":  {"api", apiContract, "cosi", "pki", "resources", "sys"},
 	"machine": {"api", "apid", "config", apiContract, "controllers", "cosi", "health", "kube", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":     {apiContract, "durable", "layout", "sys"},
-	// A client of what runs on the lab's machines, of which lab itself knows nothing.
+	// A client of the system on the lab's machines. Package lab itself does not depend on that system.
 	"lab/cluster": {"api", apiContract, "client", "config", "kube", "lab", "pki"},
-	// Of the controllers it has what decides whether a configuration can be carried out.
+	// Of the controllers, it uses the functions that check whether a configuration can be applied.
 	"ctl":   {"api", apiContract, "build/artifact", "client", "config", "controllers", "cosi", "durable", "health", "kube", "lab", "lab/cluster", "layout", "pki", "resources", "version"},
 	"build": {"build/artifact", "config", "layout", "machine", "sys", "version"},
-	// What a laptop looks for without linking what makes it.
+	// The results of a build, for programs that do not link the build.
 	"build/artifact": {"version"},
 
 	"cmd":  nil, // everything
 	"test": nil,
 }
 
-// kernel is what only knows one kernel.
+// kernel are packages for one kernel only.
 var kernel = []string{"golang.org/x/sys/unix", "github.com/jsimonetti/rtnetlink", "github.com/mdlayher/"}
 
-// forbidden are the projects whose work this is not.
+// forbidden matches the projects whose code we must not use.
 var forbidden = regexp.MustCompile(`^github\.com/(` + strings.Join([]string{"sidero" + "labs", "talos" + "-systems", "cosi" + "-project"}, "|") + `)(/|$)`)
 
 type goPackage struct {
@@ -78,7 +78,7 @@ type goPackage struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// part is the part of the house that a package belongs to. The facts of the API are one of their own: many use these and no protocol.
+// part returns the part of the house that a package belongs to.
 func part(importPath string) string {
 	inside, _ := strings.CutPrefix(importPath, module)
 
@@ -94,7 +94,7 @@ func part(importPath string) string {
 }
 
 var packages = sync.OnceValues(func() ([]goPackage, error) {
-	// For the operating system, whatever the tests run on.
+	// For the operating system's platform, not the host's.
 	list := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	list.Dir = root
 	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
@@ -122,7 +122,7 @@ var packages = sync.OnceValues(func() ([]goPackage, error) {
 			return nil, err
 		}
 
-		// What was built is no part of the house.
+		// The output folder is not a part of the house.
 		if part(p.ImportPath) != "out" {
 			all = append(all, p)
 		}
@@ -150,7 +150,7 @@ func TestArrows(t *testing.T) {
 
 		allowed, known := arrows[from]
 		if !known {
-			t.Errorf("%s: %s is not a part of the house; give it its place in this test and in ARCHITECTURE.md", p.ImportPath, from)
+			t.Errorf("%s: %s is not a part of the house: add it to this test and to ARCHITECTURE.md", p.ImportPath, from)
 
 			continue
 		}
@@ -173,8 +173,8 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestControllersReadTheView holds that what carries a configuration out reads config/view and no document, so that which document
-// wins is decided once. A document is found by its type, so whoever reads one imports the package of the types.
+// TestControllersReadTheView checks that code that applies a configuration reads config/view and not the documents, so that one place
+// decides which document wins. Code that reads a document needs its type, so the test looks for imports of the types' package.
 func TestControllersReadTheView(t *testing.T) {
 	documents := module + "config/v1alpha1"
 
@@ -185,7 +185,7 @@ func TestControllersReadTheView(t *testing.T) {
 	}
 }
 
-// TestArrowsAreUsed refuses a permission that nobody needs: it would let in what was never decided.
+// TestArrowsAreUsed rejects unused permissions: they would allow imports that no one has decided on.
 func TestArrowsAreUsed(t *testing.T) {
 	used := folders(allPackages(t))
 
@@ -196,7 +196,7 @@ func TestArrowsAreUsed(t *testing.T) {
 
 		for _, to := range allowed {
 			if !used[from][to] {
-				t.Errorf("%s may import %s, and does not: remove it from arrows", from, to)
+				t.Errorf("%s may import %s, but does not: remove it from arrows", from, to)
 			}
 		}
 	}
@@ -216,8 +216,8 @@ func TestLaptopPartsKnowNoKernel(t *testing.T) {
 	}
 }
 
-// TestOwnWork refuses imports of the projects that this one is written instead of. Only the test of interoperation, a
-// module of its own, uses their clients.
+// TestOwnWork rejects imports of the projects that this one replaces. Only the interoperation test, a separate module, uses
+// their clients.
 func TestOwnWork(t *testing.T) {
 	for _, p := range allPackages(t) {
 		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {

@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// never is what a program must not contain, however it comes in: packages and all below them, each with the reason.
+// never are packages that a program must not contain, directly or indirectly, including those below them, each with the reason.
 var never = map[string]map[string]string{
 	"cmd/talosctl": {
 		module + "machine":     "process 1 is the machine's",
-		module + "apid":        "a server of the machine's",
-		module + "trustd":      "a server of the machine's",
+		module + "apid":        "a server of the machine",
+		module + "trustd":      "a server of the machine",
 		module + "service":     "runs the machine's programs; brings containerd's client",
-		module + "build/graph": "talosctl starts what was built, and builds nothing",
-		module + "build/image": "talosctl starts what was built, and builds nothing",
+		module + "build/graph": "talosctl starts the built images, and builds nothing",
+		module + "build/image": "talosctl starts the built images, and builds nothing",
 		module + "sys/netlink": "talosctl changes no network of the computer it runs on",
-		// Of the controllers it has what decides whether a configuration can be carried out: pure functions.
-		module + "cosi/controller": "talosctl reads resources, and runs no controller",
-		module + "cosi/runtime":    "talosctl reads resources, and runs no controller",
-		module + "cosi/memory":     "talosctl reads resources, and keeps none",
+		// Of the controllers, it uses the pure functions that check whether a configuration can be applied.
+		module + "cosi/controller": "talosctl reads resources, but runs no controller",
+		module + "cosi/runtime":    "talosctl reads resources, but runs no controller",
+		module + "cosi/memory":     "talosctl reads resources, but stores none",
 
 		"github.com/containerd/containerd": "containers are reached through the machine's API",
 		"go.etcd.io/etcd":                  "etcd is reached through the machine's API",
@@ -47,55 +47,55 @@ var never = map[string]map[string]string{
 		"filippo.io/age":                         "support bundles and secrets are encrypted by talosctl",
 		"testing":                                "adds its flags to every program",
 	},
-	// The initramfs is loaded into memory with the kernel, and these two run before anything else does.
+	// The initramfs is loaded into memory with the kernel, and these programs run before all others.
 	"cmd/init": {
-		module + "api":         "init talks to no one",
+		module + "api":         "init makes no requests",
 		module + "config":      "init reads no configuration",
-		module + "resources":   "there is nothing to react to yet",
-		module + "controllers": "there is nothing to react to yet",
+		module + "resources":   "init has no state to react to",
+		module + "controllers": "init has no state to react to",
 		module + "service":     "init starts one program",
 
 		"net/http":                   "2 MB; init opens no connection",
 		"crypto/tls":                 "2 MB; init opens no connection",
-		"google.golang.org/grpc":     "init talks to no one",
-		"google.golang.org/protobuf": "init talks to no one",
-		"text/template":              "calls methods by name, so that the linker can leave none out",
+		"google.golang.org/grpc":     "init makes no requests",
+		"google.golang.org/protobuf": "init makes no requests",
+		"text/template":              "calls methods by name, so that the linker cannot remove unused ones",
 		"testing":                    "adds its flags to every program",
 	},
 	"cmd/modprobe": {
-		module + "cosi":    "it loads a module, and ends",
-		module + "machine": "it loads a module, and ends",
-		module + "api":     "it loads a module, and ends",
+		module + "cosi":    "it loads a module and exits",
+		module + "machine": "it loads a module and exits",
+		module + "api":     "it loads a module and exits",
 
-		"net":                    "the kernel calls it often, and its start is most of what it does",
+		"net":                    "the kernel runs it often, and it mostly needs its startup time",
 		"os/exec":                "it starts nothing",
 		"log/slog":               "the kernel reads its exit code; it writes at most a line",
 		"encoding/json":          "the kernel's lists of modules are text",
-		"google.golang.org/grpc": "it talks to no one",
-		"text/template":          "calls methods by name, so that the linker can leave none out",
+		"google.golang.org/grpc": "it makes no requests",
+		"text/template":          "calls methods by name, so that the linker cannot remove unused ones",
 		"testing":                "adds its flags to every program",
 	},
 	"cmd/sandbox": {
-		module + "cosi":    "it makes a box, and becomes what runs in it",
-		module + "machine": "it makes a box, and becomes what runs in it",
-		module + "api":     "it makes a box, and becomes what runs in it",
+		module + "cosi":    "it creates a sandbox and executes the program in it",
+		module + "machine": "it creates a sandbox and executes the program in it",
+		module + "api":     "it creates a sandbox and executes the program in it",
 
-		"net":                    "the API waits for it: a small program starts sooner. The box has no network of its own",
-		"os/exec":                "it starts nothing: it becomes the program",
-		"regexp":                 "its tables at the start are most of what a small program does there",
+		"net":                    "the API waits for it: a small program starts faster. The sandbox has no network of its own",
+		"os/exec":                "it starts no process: it executes the program",
+		"regexp":                 "the initialization of its tables would be most of the startup time",
 		"compress/flate":         "it reads nothing compressed",
-		"google.golang.org/grpc": "it talks to no one",
-		"text/template":          "calls methods by name, so that the linker can leave none out",
+		"google.golang.org/grpc": "it makes no requests",
+		"text/template":          "calls methods by name, so that the linker cannot remove unused ones",
 		"testing":                "adds its flags to every program",
 	},
 }
 
-// below reports whether a package is the one at the path, or below it.
+// below reports whether a package has the path or is below it.
 func below(importPath, path string) bool {
 	return importPath == path || strings.HasPrefix(importPath, path+"/")
 }
 
-// contents returns what a program is made of: each package with what it imports.
+// contents returns the packages of a program, each with its imports.
 func contents(t *testing.T, program string) map[string][]string {
 	t.Helper()
 
@@ -109,7 +109,7 @@ func contents(t *testing.T, program string) map[string][]string {
 	return imports
 }
 
-// listed returns the lines of go list -deps.
+// listed returns the output lines of go list -deps.
 func listed(t *testing.T, args ...string) []string {
 	t.Helper()
 
@@ -125,7 +125,7 @@ func listed(t *testing.T, args ...string) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// chain returns a shortest way of imports from a package to another.
+// chain returns a shortest chain of imports from one package to another.
 func chain(imports map[string][]string, from, to string) []string {
 	by := map[string]string{from: ""}
 
@@ -162,14 +162,14 @@ func TestProgramsContainNothingBanned(t *testing.T) {
 	}
 }
 
-// TestBannedPackagesExist finds paths that are spelled wrong: what nothing imports at all, no program could contain.
+// TestBannedPackagesExist finds misspelled paths: it rejects packages that no code imports.
 func TestBannedPackagesExist(t *testing.T) {
 	all := listed(t, "-test", "./...")
 
 	for program, banned := range never {
 		for _, path := range slices.Sorted(maps.Keys(banned)) {
 			if !slices.ContainsFunc(all, func(p string) bool { return below(p, path) }) {
-				t.Errorf("%s must not contain %s, which nothing imports at all", program, path)
+				t.Errorf("%s must not contain %s, but no code imports that package: is it misspelled?", program, path)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func folders(all []goPackage) map[string]map[string]bool {
 	return imports
 }
 
-// cycle returns folders each of which imports the next, and the last the first; nil when there is no such round.
+// cycle returns folders that import each other in a cycle, or nil if there is none.
 func cycle(imports map[string]map[string]bool) []string {
 	done := map[string]bool{}
 
@@ -64,11 +64,11 @@ func cycle(imports map[string]map[string]bool) []string {
 	return nil
 }
 
-// TestFoldersHaveAnOrder refuses a round of imports between top-level folders. Without one they have an order, and every import
-// points down in it.
+// TestFoldersHaveAnOrder rejects a cycle of imports between top-level folders. Without cycles the folders have an order, and every
+// import points down.
 func TestFoldersHaveAnOrder(t *testing.T) {
 	if found := cycle(folders(allPackages(t))); found != nil {
-		t.Errorf("a cycle of imports: %s → %s", strings.Join(found, " → "), found[0])
+		t.Errorf("cycle of imports: %s → %s", strings.Join(found, " → "), found[0])
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package house holds the rules of the house as tests: who may import whom, what every file begins with, how long a
-// file may be, what may never be committed, and that the resources keep to their wire contract. A rule that no test
-// holds is a wish.
+// Package house has the rules of the code base as tests: which package may import which, the first line of a file, its
+// maximum length, its language, texts that must not be committed, and the wire contract of resources. A rule without a
+// test would not last.
 package house

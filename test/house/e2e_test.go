@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// e2eTest is one of test/e2e: a test function, a step of one, or an entry of its tables.
+// e2eTest is a test of test/e2e: a test function, one of its steps, or an entry of a table.
 type e2eTest struct {
-	// calls are the RPCs that an entry says it makes; nil where it says nothing.
+	// calls are the RPCs that the entry lists; nil if it lists none.
 	calls []string
-	// text is all its strings, and those of the functions that it uses.
+	// text has all its strings, and those of the functions that it calls.
 	text string
 }
 
-// e2eTests are those of test/e2e, by name.
+// e2eTests returns the tests of test/e2e, by name.
 func e2eTests(t *testing.T) map[string]e2eTest {
 	t.Helper()
 
@@ -73,7 +73,7 @@ func e2eTests(t *testing.T) map[string]e2eTest {
 	return all
 }
 
-// unimplemented are the sentences with which machine/server says that it cannot do something.
+// unimplemented returns the error messages of machine/server for calls that it does not implement.
 func unimplemented(t *testing.T) []string {
 	t.Helper()
 
@@ -142,7 +142,7 @@ func fieldsOf(n *ast.CompositeLit) map[string]ast.Expr {
 	return fields
 }
 
-// functionsOf are all functions and methods, by name.
+// functionsOf returns all functions and methods, by name.
 func functionsOf(files []*ast.File) map[string]*ast.FuncDecl {
 	all := map[string]*ast.FuncDecl{}
 
@@ -157,7 +157,7 @@ func functionsOf(files []*ast.File) map[string]*ast.FuncDecl {
 	return all
 }
 
-// stringsOf are all strings within a node, and within the functions that it names, one after the other with blanks between.
+// stringsOf returns all strings in a node and in the functions that it names, separated by spaces.
 func stringsOf(n ast.Node, functions map[string]*ast.FuncDecl) string {
 	var all []string
 

@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// fact is a kind of literal that stands in one package only.
+// fact is a kind of literal that only one package may have.
 type fact struct {
 	name  string
 	owner string
-	// text matches the value of strings, and number the source of integers.
+	// text matches the values of strings, and number the source text of integers.
 	text, number *regexp.Regexp
-	// importing confines the rule to files that import this package, since the word means other things elsewhere.
+	// importing limits the rule to files that import this package, if the literal has other meanings elsewhere.
 	importing string
-	// others are files and folders where the literal is another fact, with what it is there.
+	// others are files and folders where the literal has another meaning, with that meaning.
 	others map[string]string
 }
 
@@ -59,12 +59,12 @@ var facts = []fact{
 	{
 		name: "user", owner: "layout", text: regexp.MustCompile(`(?m)^\w+:x:[1-9]\d*:`), number: regexp.MustCompile(`^65534$`),
 		others: map[string]string{
-			"build": "users of container images", "resources/network/nethelpers/linktype.go": "a link type of the kernel",
+			"build": "users of container images", "resources/network/nethelpers/link.go": "a link type of the kernel",
 		},
 	},
 }
 
-// owned looks at one literal of a file; it returns the fact that it is, if there is one.
+// owned returns the fact that a literal of a file is, if any.
 func owned(l *ast.BasicLit, imports []string) (fact, bool) {
 	for _, f := range facts {
 		if f.importing != "" && !slices.Contains(imports, f.importing) {
@@ -86,7 +86,7 @@ func owned(l *ast.BasicLit, imports []string) (fact, bool) {
 	return fact{}, false
 }
 
-// userIDs are integers other than root's that are used as a user's or group's id.
+// userIDs returns the integers that are used as ids of users or groups, other than root's.
 func userIDs(n ast.Node) (found []*ast.BasicLit) {
 	add := func(name string, values ...ast.Expr) {
 		for _, v := range values {
@@ -116,8 +116,8 @@ func userIDs(n ast.Node) (found []*ast.BasicLit) {
 
 var userName = regexp.MustCompile(`(^|[a-z])(UID|GID|Uid|Gid)$|[cC]hown$`)
 
-// TestFactsHaveOneOwner holds that a role, port, label, path or user is written down in one package, and that every other one
-// names its constant. Tests write the values again on purpose: they are what clients and disks of today have.
+// TestFactsHaveOneOwner checks that a role, port, label, path or user is a constant of one package, and that other packages use
+// this constant. Tests repeat the values on purpose: existing clients and disks have them.
 func TestFactsHaveOneOwner(t *testing.T) {
 	seen, other := map[string]bool{}, map[string]bool{}
 
@@ -187,18 +187,18 @@ func TestFactsHaveOneOwner(t *testing.T) {
 
 	for _, f := range facts {
 		if f.importing == "" && !seen[f.name+f.owner] {
-			t.Errorf("%s: %s has none", f.name, f.owner)
+			t.Errorf("%s: %s does not have it", f.name, f.owner)
 		}
 
 		for where := range f.others {
 			if !other[f.name+where] {
-				t.Errorf("%s: %s has none that is another fact: remove it from this test", f.name, where)
+				t.Errorf("%s: %s does not have the literal with another meaning: remove it from this test", f.name, where)
 			}
 		}
 	}
 }
 
-// TestFactsAreData holds that every program can use the facts at no cost.
+// TestFactsAreData checks that programs can use the facts at no cost.
 func TestFactsAreData(t *testing.T) {
 	want := map[string][]string{"layout": nil, apiContract: {module + "layout"}}
 
@@ -218,7 +218,7 @@ func TestFactsAreData(t *testing.T) {
 	}
 }
 
-// renames are where files are moved that nobody reads under their old name, with what they are. All others are replacements.
+// renames are files whose renames do not replace a file that other programs read, with the reason.
 var renames = map[string]string{
 	"controllers/etcd/restore.go": "a folder that etcd's tool has made",
 	"build":                       "parts of the build, which are made again when it is cut off",
@@ -226,7 +226,7 @@ var renames = map[string]string{
 	"lab/machine/console.go":      "the log of a console, which is rotated",
 }
 
-// TestFilesAreReplacedByOneRule holds that no other package than durable replaces a file by hand.
+// TestFilesAreReplacedByOneRule checks that only package durable implements the replacement of files.
 func TestFilesAreReplacedByOneRule(t *testing.T) {
 	call := regexp.MustCompile(`\b(os\.(Rename|CreateTemp)|unix\.Rename\w*)\(`)
 	seen := map[string]bool{}
@@ -244,12 +244,12 @@ func TestFilesAreReplacedByOneRule(t *testing.T) {
 			}
 		}
 
-		t.Errorf("%s: %s: want a function of durable", file, call.Find(text))
+		t.Errorf("%s: %s: use a function of package durable", file, call.Find(text))
 	})
 
 	for where := range renames {
 		if !seen[where] {
-			t.Errorf("%s renames nothing: remove it from this test", where)
+			t.Errorf("%s does not rename files: remove it from this test", where)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// What people write is short: a file has one job, a function does one thing. Tests count for the longest file only: a table of
-// cases may be long.
+// Files and functions are short, with one purpose each. For tests only the maximum length of a file applies: tables of cases
+// may be long.
 const (
 	maxFileMedian = 100
 	maxFileP90    = 220
@@ -23,13 +23,13 @@ const (
 	maxFunction    = 100
 )
 
-// length is how many lines something has.
+// length is the number of lines of a file or function.
 type length struct {
 	lines int
 	what  string
 }
 
-// quantile returns the length that q of a hundred do not exceed.
+// quantile returns the length that q percent do not exceed.
 func quantile(all []length, q int) int {
 	all = slices.SortedFunc(slices.Values(all), func(a, b length) int { return a.lines - b.lines })
 
@@ -46,7 +46,7 @@ func TestFilesAreShort(t *testing.T) {
 
 		n := bytes.Count(text, []byte("\n"))
 		if n > maxFile {
-			t.Errorf("%s: got %d lines, want at most %d: it holds more than one thing", p, n, maxFile)
+			t.Errorf("%s: got %d lines, want at most %d: split it", p, n, maxFile)
 		}
 
 		if !strings.HasSuffix(p, "_test.go") {
@@ -78,7 +78,7 @@ func TestFunctionsAreShort(t *testing.T) {
 
 		for _, f := range functions {
 			if f.lines > maxFunction {
-				t.Errorf("%s: got %d lines, want at most %d: it does more than one thing", f.what, f.lines, maxFunction)
+				t.Errorf("%s: got %d lines, want at most %d: split it", f.what, f.lines, maxFunction)
 			}
 		}
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProgramsAreFound holds that what TestProgramsAreInATable looks through is not overlooked: each way in which this
-// project passes a program's name.
+// TestProgramsAreFound checks that TestProgramsAreInATable finds programs in all forms in which this project passes their
+// names.
 func TestProgramsAreFound(t *testing.T) {
 	const head = "package a\nimport (\"context\"; \"os\"; \"os/exec\"; \"slices\"; \"testing\")\n"
 
@@ -54,7 +54,7 @@ func TestProgramsAreFound(t *testing.T) {
 			}
 
 			if d := cmp.Diff(tt.unknown, strings.Join(code.unknown, " ")); d != "" {
-				t.Errorf("not to be told (-want +got):\n%s", d)
+				t.Errorf("unknown programs (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestShellProgramsAreFound(t *testing.T) {
 		{"a function", "f() { ip; }; f", "ip"},
 		{"in the tree", "out/bin/talosctl version; ./run", ""},
 		{"in the image", "/usr/sbin/ip", "/usr/sbin/ip"},
-		{"by a variable", `"$TOOL" x`, "a program that is named by a variable"},
+		{"by a variable", `"$TOOL" x`, "a program named by a variable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found, err := scriptPrograms("x", tt.script)
@@ -96,7 +96,7 @@ func TestMakeProgramsAreFound(t *testing.T) {
 	}
 }
 
-// names are those of the places, each once, sorted.
+// names returns the names of the places, sorted and without duplicates.
 func names(places []place) string {
 	var all []string
 	for _, p := range places {

@@ -14,32 +14,32 @@ import (
 	"testing"
 )
 
-// The programs that Go code runs are found from the source: the argument of exec.Command and the like is followed to
-// literals, through constants, variables, the tables of tests, and the parameters of functions that pass it on, whose
-// callers are looked at in turn. What cannot be followed is said in a comment on the line or before it:
+// This file finds the programs that Go code runs. It follows the arguments of exec.Command and similar functions to
+// literals, through constants, variables, tables of tests, and parameters of functions, whose callers it follows in turn.
+// If it cannot follow an argument, a comment on the line or before it names the program:
 //
-//	//program:self why    the program that runs already, as tests start themselves again
-//	//program:built why   a program that the build made
-//	//program:user why    the user names it, as $EDITOR
-//	//program:image why   runs inside the machine, as its table says
-//	//program:optional why  is looked for, and done without
-//	//program:arg why     the parameter that has been followed already
+//	//program:self why    the running program: a test starts itself again
+//	//program:built why   a result of the build
+//	//program:user why    the user names it, as in $EDITOR
+//	//program:image why   runs inside the machine, see its table
+//	//program:optional why  used if it is installed
+//	//program:arg why     a parameter that is followed elsewhere
 //	//program:ip,tc why   the names
 var directive = regexp.MustCompile(`^//program:(\S+) \S`)
 
-// notNames are the words of a directive that are no program's name.
+// notNames are the words of a directive that are not names of programs.
 var notNames = map[string]bool{"self": true, "built": true, "user": true, "image": true, "optional": true, "arg": true}
 
-// argument is where a function takes the program: the argument itself, or its first element.
+// argument is the position of a function's program: an argument or its first element.
 type argument struct {
 	index          int
 	list, variadic bool
 }
 
-// goCode is all Go code of the project, and what has been found in it.
+// goCode is all Go code of the project, and the programs in it.
 type goCode struct {
-	packages map[string]*goSource // by import path, as far as it is the project's
-	// runs are the functions that run a program, or find it, by "import path.name".
+	packages map[string]*goSource // by import path, only those of the project
+	// runs are the functions that run or find a program, by "import path.name".
 	runs    map[string]argument
 	found   []place
 	unknown []string
@@ -50,7 +50,7 @@ type goSource struct {
 	importPath string
 	files      []*goFile
 	functions  map[string]*ast.FuncDecl
-	values     map[string]ast.Expr // of constants and variables
+	values     map[string]ast.Expr // values of constants and variables
 	structs    map[string]*ast.StructType
 }
 
@@ -59,7 +59,7 @@ type goFile struct {
 	path    string
 	set     *token.FileSet
 	ast     *ast.File
-	imports map[string]string // import paths by the name that they have here
+	imports map[string]string // import paths by name in this file
 	said    map[int]string    // directives by line
 }
 
@@ -144,7 +144,7 @@ func (p *goSource) declare(d ast.Decl) {
 	}
 }
 
-// search looks through all code until no more functions are found that pass a program on.
+// search searches all code until it finds no more functions with a program as a parameter.
 func (c *goCode) search() {
 	c.runs = map[string]argument{
 		"os/exec.Command": {index: 0}, "os/exec.CommandContext": {index: 1}, "os/exec.LookPath": {index: 0}, "os.StartProcess": {index: 0},
@@ -168,7 +168,7 @@ func (c *goCode) search() {
 	}
 }
 
-// scope is where an expression stands.
+// scope is the place of an expression.
 type scope struct {
 	code     *goCode
 	pkg      *goSource
@@ -215,7 +215,7 @@ func (s scope) argument(call *ast.CallExpr, arg argument) bool {
 	return s.text(value)
 }
 
-// runs takes what a directive says, or what the source does.
+// runs records the programs of a directive, or those that it finds in the source.
 func (s scope) runs(n ast.Node, follow func() bool) {
 	line := s.file.set.Position(n.Pos()).Line
 
@@ -247,7 +247,7 @@ func (s scope) found(n ast.Node, name string) {
 	s.code.found = append(s.code.found, place{name: name, where: s.at(n)})
 }
 
-// callee is the function of a call, by "import path.name". Methods count as functions of the package.
+// callee returns the function of a call as "import path.name". Methods count as functions of the package.
 func (s scope) callee(fun ast.Expr) string {
 	if name := s.name(fun); name != "" {
 		return name
@@ -260,7 +260,7 @@ func (s scope) callee(fun ast.Expr) string {
 	return ""
 }
 
-// name is what an identifier of this package or of an imported one stands for.
+// name returns the full name of an identifier of this package or an imported one.
 func (s scope) name(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

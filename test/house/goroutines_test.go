@@ -15,18 +15,18 @@ import (
 	"testing"
 )
 
-// unguarded are packages in process 1's program whose goroutines need no guard, with the reason.
+// unguarded are packages of process 1 whose goroutines need no guard, with the reason.
 var unguarded = map[string]string{
-	"cosi":                       "the state and the runtime are what process 1 stands on: without them there is nothing to restart; the runtime recovers what controllers do",
-	"apid":                       "a process of its own, which is started again",
-	"trustd":                     "a process of its own, which is started again",
+	"cosi":                       "process 1 cannot run without the state and the runtime, so there is nothing to restart; the runtime recovers panics of controllers",
+	"apid":                       "a separate process, which is restarted",
+	"trustd":                     "a separate process, which is restarted",
 	"controllers/controllertest": "tests only",
 	"machine/server/servertest":  "tests only",
 	"sys/nstest":                 "tests only",
 	"sys/netlink/netlinktest":    "tests only",
 }
 
-// TestGuardedGoroutines refuses goroutines in process 1 whose panic would be the kernel's: they are started by package guard.
+// TestGuardedGoroutines rejects goroutines in process 1 that package guard does not start: their panic would be a kernel panic.
 func TestGuardedGoroutines(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "./machine", "./cmd/init")
 	list.Dir = root
@@ -63,7 +63,7 @@ func TestGuardedGoroutines(t *testing.T) {
 			}
 
 			for _, found := range bareGoroutines(t, filepath.Join(dir, name), text) {
-				t.Errorf("%s: a panic there is a panic of the kernel; start it with package guard", found)
+				t.Errorf("%s: a panic of this goroutine is a kernel panic: start it with package guard", found)
 			}
 		}
 	}
@@ -83,8 +83,8 @@ func exempt(dir string) bool {
 	return false
 }
 
-// bareGoroutines returns the places of go statements, and of calls of sync.WaitGroup.Go: of every method Go of what is not
-// declared as a guard.Group in the file.
+// bareGoroutines returns the places of go statements, and of calls of methods Go, such as that of sync.WaitGroup, unless the file
+// declares the receiver as a guard.Group.
 func bareGoroutines(t *testing.T, name string, text []byte) []string {
 	t.Helper()
 
@@ -115,7 +115,7 @@ func bareGoroutines(t *testing.T, name string, text []byte) []string {
 	return found
 }
 
-// guardGroups are the names of variables and fields of type guard.Group, and of package guard itself.
+// guardGroups returns the names of variables and fields of type guard.Group, and "guard" for the package.
 func guardGroups(file *ast.File) []string {
 	names := []string{"guard"}
 
@@ -141,7 +141,7 @@ func guardGroups(file *ast.File) []string {
 	return names
 }
 
-// nameOf is the last name of an expression: group of x.group.
+// nameOf returns the last name of an expression: group for x.group.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

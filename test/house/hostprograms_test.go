@@ -13,28 +13,28 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
-// imagePrograms are the programs that our own code runs inside the machine and that are built, not taken out of Debian's
-// packages; those are fileset.RootTools.
+// imagePrograms are the programs that our code runs inside the machine, except those of Debian's packages, which are in
+// fileset.RootTools.
 var imagePrograms = map[string]string{
-	"/sbin/init":          "machined itself, which the initramfs switches to",
+	"/sbin/init":          "machined; the initramfs executes it",
 	"/usr/bin/containerd": "built from its module",
-	"/proc/self/exe":      "the program that runs already",
+	"/proc/self/exe":      "the running program",
 }
 
-// shellWords are what a shell runs without a program.
+// shellWords are builtins of the shell.
 var shellWords = strings.Fields(". : [ break cd command continue echo eval exec exit export false printf pwd read return set shift test trap true ulimit umask unset wait")
 
-// place is where a program is run.
+// place is a program and the place that runs it.
 type place struct{ name, where string }
 
-// TestProgramsAreInATable wants every program that is run on the machine that builds, tests and holds the lab in the
-// table of package hosttools, which is what is installed before the first build step, and every program that is run
-// inside the machine in its image. And what is in the table is run somewhere, or it would be installed for nothing.
+// TestProgramsAreInATable checks that every program that runs on the host is in the table of package hosttools, whose
+// programs are installed before the first build step. It also checks that every program that runs inside the machine is in its
+// image, and that every program in the table is used.
 func TestProgramsAreInATable(t *testing.T) {
 	code := goPrograms(t)
 
 	for _, u := range code.unknown {
-		t.Errorf("%s: which program runs here cannot be told from the source: say so with //program: (see goprograms_test.go)", u)
+		t.Errorf("%s: the source does not show which program runs here: add a comment //program: (see goprograms_test.go)", u)
 	}
 
 	onHost := map[string]bool{}
@@ -48,14 +48,14 @@ func TestProgramsAreInATable(t *testing.T) {
 	for _, p := range slices.Concat(code.found, shellPrograms(t)) {
 		name := p.name
 
-		// As scripts name what is in the tree.
+		// Scripts name programs of the tree so.
 		if strings.Contains(name, "out/") && !path.IsAbs(name) {
 			continue
 		}
 
 		if path.IsAbs(name) && !onTheHost(p.where) {
 			if imagePrograms[name] == "" && !slices.Contains(inImage, name) {
-				t.Errorf("%s runs %s inside the machine: neither imagePrograms nor fileset.RootTools has it", p.where, name)
+				t.Errorf("%s runs %s inside the machine, but it is neither in imagePrograms nor in fileset.RootTools", p.where, name)
 			}
 
 			continue
@@ -68,18 +68,18 @@ func TestProgramsAreInATable(t *testing.T) {
 		used[name] = true
 
 		if !onHost[name] && imagePrograms[name] == "" {
-			t.Errorf("%s runs %s, which is not in hosttools.Tools: without it there, a fresh machine has no such program", p.where, name)
+			t.Errorf("%s runs %s, which is not in hosttools.Tools: add it, so that it is installed", p.where, name)
 		}
 	}
 
 	for _, tool := range hosttools.Tools {
 		if !used[tool.Name] && !path.IsAbs(tool.Name) {
-			t.Errorf("nothing runs %s, which is in hosttools.Tools", tool.Name)
+			t.Errorf("hosttools.Tools has %s, but no code runs it", tool.Name)
 		}
 	}
 }
 
-// onTheHost reports whether the code in a file runs on the machine that builds, and not in the one that is built.
+// onTheHost reports whether the code in a file runs on the host and not inside the machine.
 func onTheHost(where string) bool {
 	file, _, _ := strings.Cut(where, ":")
 	first, _, _ := strings.Cut(filepath.ToSlash(file), "/")

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// unwatched are packages with tests that do not look for leaked goroutines, with the reason.
+// unwatched are packages whose tests do not check for leaked goroutines, with the reason.
 var unwatched = map[string]string{
-	"test/leak":    "is what looks",
-	"test/e2e":     "drives machines; test/host finds what is left of them",
-	"test/budgets": "drives machines; test/host finds what is left of them",
+	"test/leak":    "is the check itself",
+	"test/e2e":     "runs machines; test/host finds what they leave",
+	"test/budgets": "runs machines; test/host finds what they leave",
 }
 
-// TestLeaksFailEveryPackage wants the tests of every package to fail when a goroutine is left. That a TestMain is there and calls
-// package leak is seen from the import, which nothing else needs.
+// TestLeaksFailEveryPackage checks that the tests of every package fail if a goroutine leaks. It checks the import of package leak,
+// which only a TestMain needs.
 func TestLeaksFailEveryPackage(t *testing.T) {
 	const watcher = module + "test/leak"
 
@@ -27,9 +27,9 @@ func TestLeaksFailEveryPackage(t *testing.T) {
 		switch {
 		case len(tests) == 0 || watched != known:
 		case known:
-			t.Errorf("%s looks for leaks: remove it from unwatched", p.ImportPath)
+			t.Errorf("%s checks for leaks: remove it from unwatched", p.ImportPath)
 		default:
-			t.Errorf("%s: no test fails when a goroutine is left; write main_test.go:\n\tfunc TestMain(m *testing.M) { leak.Main(m) }", p.ImportPath)
+			t.Errorf("%s: the tests do not fail if a goroutine leaks: add main_test.go:\n\tfunc TestMain(m *testing.M) { leak.Main(m) }", p.ImportPath)
 		}
 	}
 }

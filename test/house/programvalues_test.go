@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxDepth ends the search for a value that is made of itself.
+// maxDepth limits the search, since a value can depend on itself.
 const maxDepth = 12
 
 func (s scope) deeper() (scope, bool) {
@@ -16,7 +16,7 @@ func (s scope) deeper() (scope, bool) {
 	return s, s.depth < maxDepth
 }
 
-// text notes the strings that an expression can be, and reports whether it could be followed to all of them.
+// text records the possible strings of an expression, and reports whether it found all of them.
 func (s scope) text(e ast.Expr) bool {
 	s, ok := s.deeper()
 	if !ok {
@@ -24,7 +24,7 @@ func (s scope) text(e ast.Expr) bool {
 	}
 
 	if text, ok := literal(e); ok {
-		if text != "" { // as returned beside an error
+		if text != "" { // a zero value returned with an error
 			s.found(e, text)
 		}
 
@@ -39,7 +39,7 @@ func (s scope) text(e ast.Expr) bool {
 	case *ast.SelectorExpr:
 		return s.field(e, scope.text)
 	case *ast.IndexExpr:
-		if s.name(e.X) == "os.Args" { // the program that runs
+		if s.name(e.X) == "os.Args" { // the running program
 			return true
 		}
 
@@ -53,7 +53,7 @@ func (s scope) text(e ast.Expr) bool {
 	return false
 }
 
-// first does the same for the first element of a list.
+// first is text for the first element of a list.
 func (s scope) first(e ast.Expr) bool {
 	s, ok := s.deeper()
 	if !ok {
@@ -81,8 +81,8 @@ func (s scope) first(e ast.Expr) bool {
 
 type follow func(scope, ast.Expr) bool
 
-// variable follows an identifier: a parameter, what is assigned to it anywhere in the function, what it goes through, or
-// the package's constant or variable.
+// variable follows an identifier: a parameter, a variable with its assignments in the function, a loop variable, or a constant
+// or variable of the package.
 func (s scope) variable(id *ast.Ident, next follow, list bool) bool {
 	given := s.parameter(id, list)
 	assigned, all := false, true
@@ -99,7 +99,7 @@ func (s scope) variable(id *ast.Ident, next follow, list bool) bool {
 					assigned = true
 					value := n.Rhs[min(i, len(n.Rhs)-1)]
 
-					// Of several results, the program is the first.
+					// The program is the first of several results.
 					if len(n.Rhs) < len(n.Lhs) && i > 0 || !next(s, value) {
 						all = false
 					}
@@ -138,8 +138,8 @@ func (s scope) variable(id *ast.Ident, next follow, list bool) bool {
 	return false
 }
 
-// parameter reports whether an identifier is a parameter of the function, which from now on counts as one that runs
-// programs: its callers say which.
+// parameter reports whether an identifier is a parameter of the function. If so, the function is recorded as one that runs
+// programs, and its callers are followed.
 func (s scope) parameter(id *ast.Ident, list bool) bool {
 	if s.function == nil {
 		return false
@@ -163,7 +163,7 @@ func (s scope) parameter(id *ast.Ident, list bool) bool {
 	return false
 }
 
-// result follows what a function of the project returns. One that itself runs or finds the program has been looked at.
+// result follows the results of a function of the project. A function that runs or finds programs is followed elsewhere.
 func (s scope) result(call *ast.CallExpr, next follow) bool {
 	name := s.callee(call.Fun)
 	if _, ok := s.code.runs[name]; ok {
@@ -208,7 +208,7 @@ func (s scope) returns(f *ast.FuncDecl, next follow) bool {
 	return any && all
 }
 
-// field follows the field of a variable that goes through a table, as those of tests.
+// field follows a field of a loop variable over a table, as in tests.
 func (s scope) field(e *ast.SelectorExpr, next follow) bool {
 	row, ok := e.X.(*ast.Ident)
 	if !ok || s.function == nil {
@@ -240,7 +240,7 @@ func (s scope) field(e *ast.SelectorExpr, next follow) bool {
 	return seen && all
 }
 
-// table is the literal that an expression stands for.
+// table returns the composite literal of an expression.
 func (s scope) table(e ast.Expr) *ast.CompositeLit {
 	switch e := e.(type) {
 	case *ast.CompositeLit:
@@ -268,7 +268,7 @@ func (s scope) table(e ast.Expr) *ast.CompositeLit {
 	return nil
 }
 
-// elements are those of a literal list or map, or the keys of the map.
+// elements returns the elements of a list, or the elements or keys of a map.
 func (s scope) elements(e ast.Expr, keys bool) ([]ast.Expr, bool) {
 	table := s.table(e)
 	if table == nil {
@@ -295,7 +295,7 @@ func (s scope) elements(e ast.Expr, keys bool) ([]ast.Expr, bool) {
 	return all, true
 }
 
-// column is the field of a row, by its name or by its place in the type of the table's rows; nil where it is left out.
+// column returns a field of a row, by name or by position; nil if the row omits it.
 func (s scope) column(table, row ast.Expr, name string) ast.Expr {
 	values, ok := row.(*ast.CompositeLit)
 	if !ok {

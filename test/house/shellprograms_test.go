@@ -13,7 +13,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shellPrograms are the programs that scripts and the recipes of the Makefile run.
+// shellPrograms returns the programs that scripts and the recipes of the Makefile run.
 func shellPrograms(t *testing.T) []place {
 	t.Helper()
 
@@ -42,7 +42,7 @@ func shellPrograms(t *testing.T) []place {
 	return all
 }
 
-// makePrograms are those of the recipes, with the Makefile's own variables put in.
+// makePrograms returns the programs of the recipes, with the Makefile's variables replaced.
 func makePrograms(p string, text []byte) ([]place, error) {
 	variables := map[string]string{}
 
@@ -60,12 +60,12 @@ func makePrograms(p string, text []byte) ([]place, error) {
 		}
 	}
 
-	// Two signs stand for one of the shell's.
+	// $$ is a $ for the shell.
 	const shells = "\x00"
 
 	script := strings.ReplaceAll(strings.Join(recipes, "\n"), "$$", shells)
 
-	// From the inside out, as what a variable is made of are variables again. What a function makes is not known here.
+	// From the inside out, since names and values of variables contain variables. Results of make's functions are unknown.
 	innermost := regexp.MustCompile(`\$\([^()$]*\)`)
 	for range 20 {
 		script = innermost.ReplaceAllStringFunc(script, func(reference string) string {
@@ -76,7 +76,7 @@ func makePrograms(p string, text []byte) ([]place, error) {
 	return scriptPrograms(p, strings.ReplaceAll(script, shells, "$"))
 }
 
-// scriptPrograms are the first words of a script's commands. Those with a slash that are no absolute paths lie in the tree.
+// scriptPrograms returns the first words of a script's commands. Relative paths are programs of the tree.
 func scriptPrograms(p, text string) ([]place, error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), p)
 	if err != nil {
@@ -103,7 +103,7 @@ func scriptPrograms(p, text string) ([]place, error) {
 		where := fmt.Sprintf("%s:%d", p, call.Pos().Line())
 		args := call.Args
 
-		// What these run is their argument.
+		// These run their argument.
 		for len(args) > 1 && slices.Contains([]string{"exec", "command", "nice", "time", "sudo"}, args[0].Lit()) {
 			if !slices.Contains(shellWords, args[0].Lit()) {
 				all = append(all, place{args[0].Lit(), where})
@@ -114,7 +114,7 @@ func scriptPrograms(p, text string) ([]place, error) {
 
 		switch name := args[0].Lit(); {
 		case name == "":
-			all = append(all, place{"a program that is named by a variable", where})
+			all = append(all, place{"a program named by a variable", where})
 		case functions[name], slices.Contains(shellWords, name):
 		case strings.Contains(name, "/") && !strings.HasPrefix(name, "/"):
 		default:

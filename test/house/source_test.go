@@ -22,10 +22,10 @@ import (
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// root is the top of the source tree.
+// root is the root of the source tree.
 var root = filepath.Join("..", "..")
 
-// files are all that are committed or could be, by path from the root.
+// files returns the paths of all files that are committed or could be.
 var files = sync.OnceValues(func() ([]string, error) {
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root
@@ -38,7 +38,7 @@ var files = sync.OnceValues(func() ([]string, error) {
 	var paths []string
 
 	for p := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		// What is deleted but not yet committed is still listed.
+		// Git still lists a deleted file before the commit.
 		if _, err := os.Lstat(filepath.Join(root, p)); err == nil {
 			paths = append(paths, p)
 		}
@@ -47,7 +47,7 @@ var files = sync.OnceValues(func() ([]string, error) {
 	return paths, nil
 })
 
-// each calls fn for every file that ends so.
+// each calls fn for every file whose path has the suffix.
 func each(t *testing.T, suffix string, fn func(path string, text []byte)) {
 	t.Helper()
 
@@ -57,7 +57,7 @@ func each(t *testing.T, suffix string, fn func(path string, text []byte)) {
 	}
 
 	if err != nil {
-		t.Skipf("the tree is no git work tree, so it is not known what belongs to it: %v", err)
+		t.Skipf("the tree is not a git work tree, so its files are unknown: %v", err)
 	}
 
 	count := 0
@@ -79,7 +79,7 @@ func each(t *testing.T, suffix string, fn func(path string, text []byte)) {
 	}
 
 	if count < 10 {
-		t.Errorf("only %d files were looked at", count)
+		t.Errorf("got only %d files", count)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestGoFilesBeginWithTheirLicence(t *testing.T) {
 	})
 }
 
-// TestPackagesSayWhatTheyAre wants a comment before the package clause of one file of each package, which names the package.
+// TestPackagesSayWhatTheyAre checks that each package has a package comment that begins with its name.
 func TestPackagesSayWhatTheyAre(t *testing.T) {
 	documented := map[string]bool{}
 
@@ -112,7 +112,7 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 			file.Doc != nil && len(strings.TrimSpace(file.Doc.Text())) > 0 && !strings.HasPrefix(file.Doc.Text(), "SPDX")
 
 		if named, ok := strings.CutPrefix(file.Doc.Text(), "Package "); ok && !strings.HasPrefix(named, file.Name.Name+" ") {
-			t.Errorf("%s: the comment is of another package, want %s", p, file.Name.Name)
+			t.Errorf("%s: the comment names another package, want %s", p, file.Name.Name)
 		}
 	})
 
@@ -123,7 +123,7 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftForLater finds marks of work that was not done.
+// TestNothingIsLeftForLater finds marks of unfinished work.
 func TestNothingIsLeftForLater(t *testing.T) {
 	marks := regexp.MustCompile(`\b(` + "TO" + `DO|` + "FIX" + `ME|` + "XX" + `X)\b`)
 
@@ -140,7 +140,7 @@ func TestNothingIsLeftForLater(t *testing.T) {
 	})
 }
 
-// TestNamesSayWhat refuses type names that end in a word which says nothing. Words of the field that end so stay.
+// TestNamesSayWhat rejects type names that end in a word without meaning, except terms of the field.
 func TestNamesSayWhat(t *testing.T) {
 	empty := regexp.MustCompile(`(?m)^(?:type |\t)(\w*(?:Manager|Helper|Helpers|Util|Utils|Impl)) (?:struct|interface|func)`)
 	field := regexp.MustCompile(`^(?:kube)?[cC]ontrollerManager$`)
@@ -154,8 +154,7 @@ func TestNamesSayWhat(t *testing.T) {
 	})
 }
 
-// TestNothingOfThisMachine looks for where the tree lies and for whom its Go asks for modules: neither is anybody else's
-// business.
+// TestNothingOfThisMachine checks that no file has the path of this tree or the host name of this machine's Go module proxy.
 func TestNothingOfThisMachine(t *testing.T) {
 	top, err := filepath.Abs(root)
 	if err != nil {
@@ -164,7 +163,7 @@ func TestNothingOfThisMachine(t *testing.T) {
 
 	var private []string
 
-	// In the root or directly below it, a name is too common to be looked for.
+	// A path of one element is too common to search for.
 	if strings.Count(top, "/") > 1 {
 		private = append(private, top+"/")
 	}
@@ -173,7 +172,7 @@ func TestNothingOfThisMachine(t *testing.T) {
 		private = append(private, home+"/")
 	}
 
-	// Go's own default is everybody's.
+	// Go's default is not private.
 	out, err := exec.Command("go", "env", "-json", "-changed", "GOPROXY").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -197,13 +196,13 @@ func TestNothingOfThisMachine(t *testing.T) {
 	each(t, "", func(p string, text []byte) {
 		for _, s := range private {
 			if bytes.Contains(text, []byte(s)) {
-				t.Errorf("%s contains %q, which is this machine's", p, s)
+				t.Errorf("%s contains %q of this machine", p, s)
 			}
 		}
 	})
 }
 
-// cutUser splits USER@HOST; without a user, the host is all.
+// cutUser splits USER@HOST. Without a user, host is s.
 func cutUser(s string) (user, host string, ok bool) {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		return s[:i], s[i+1:], true

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTopics refuses imports between the topics of talosctl: what two of them need is in ctl/session. Only the root, package ctl,
-// imports topics.
+// TestTopics rejects imports between the topics of talosctl: code that two of them need is in ctl/session. Only the root, package
+// ctl, imports topics.
 func TestTopics(t *testing.T) {
 	const (
 		top     = module + "ctl"
@@ -32,7 +32,7 @@ func TestTopics(t *testing.T) {
 	}
 
 	if len(topics) < 10 {
-		t.Fatalf("got the topics %q, want more", topics)
+		t.Fatalf("topics: got %q, want more", topics)
 	}
 
 	for _, p := range all {

@@ -43,8 +43,8 @@ func definitions(t *testing.T) map[string]protoreflect.MessageDescriptor {
 	return all
 }
 
-// TestResourcesKeepTheirContract compares the spec of each resource type, field by field, with the message that clients
-// compile: the same numbers, names and kinds, none missing on either side.
+// TestResourcesKeepTheirContract compares the spec of each resource type, field by field, with the message of clients: numbers,
+// names and kinds must be the same, and neither may have more fields.
 func TestResourcesKeepTheirContract(t *testing.T) {
 	if err := machine.RegisterTypes(); err != nil {
 		t.Fatal(err)
@@ -55,12 +55,12 @@ func TestResourcesKeepTheirContract(t *testing.T) {
 
 	for _, def := range resource.RegisteredTypes() {
 		if strings.HasSuffix(def.Type, ".meta.cosi.dev") {
-			continue // the contract of package cosi, held there
+			continue // package cosi tests its own contract
 		}
 
 		r, ok := resource.NewOfType(def.Type, "", "x")
 		if !ok {
-			t.Fatalf("%s is registered and not known", def.Type)
+			t.Fatalf("%s is registered, but unknown", def.Type)
 		}
 
 		spec := reflect.TypeOf(r.Spec()).Elem()
@@ -69,7 +69,7 @@ func TestResourcesKeepTheirContract(t *testing.T) {
 
 		message, ok := messages[name]
 		if ok == own[def.Type] {
-			t.Errorf("%s: message %s is in the definitions: %t, want %t", def.Type, name, ok, !ok)
+			t.Errorf("%s: message %s in the definitions: got %t, want %t", def.Type, name, ok, !ok)
 		}
 
 		if !ok {
@@ -94,16 +94,16 @@ func TestResourcesKeepTheirContract(t *testing.T) {
 
 	for f := range later {
 		if !missing[f] {
-			t.Errorf("%s is not missing any more: take it off the list", f)
+			t.Errorf("%s is no longer missing: remove it from the list", f)
 		}
 	}
 
 	if compared < 60 {
-		t.Errorf("only %d types were compared", compared)
+		t.Errorf("compared only %d types", compared)
 	}
 }
 
-// domain is the protobuf package of a Go type: the name of its folder, but for services, which have that of their API group.
+// domain returns the protobuf package of a Go type: the name of its folder, or the API group for services.
 func domain(t reflect.Type) string {
 	name := path.Base(t.PkgPath())
 	if name == "service" {
@@ -113,7 +113,7 @@ func domain(t reflect.Type) string {
 	return name
 }
 
-// contract collects where a Go type and a message differ.
+// contract collects the differences between a Go type and a message.
 type contract struct {
 	differences []string
 	missing     map[string]bool // fields that the Go types do not have
@@ -131,7 +131,7 @@ func (c *contract) message(where string, t reflect.Type, m protoreflect.MessageD
 
 	c.seen[t] = true
 
-	// Types that write themselves (or that are standard, such as addresses) are tested where they are.
+	// Types with their own encoding, and standard ones such as addresses, are tested elsewhere.
 	if ownForm(t) || t.Kind() != reflect.Struct {
 		return
 	}
@@ -185,7 +185,7 @@ func (c *contract) fields(where string, t reflect.Type, m protoreflect.MessageDe
 	}
 }
 
-// value compares the kind of a field, and what is in a list, map or message.
+// value compares the kind of a field, and the contents of a list, map or message.
 func (c *contract) value(at string, t reflect.Type, f protoreflect.FieldDescriptor) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -246,20 +246,20 @@ func isMessage(t reflect.Type) bool {
 	}
 }
 
-// ownForm reports whether a type writes its own message, or is one that the encoding knows.
+// ownForm reports whether a type has its own encoding, or a standard one.
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 
 	return p.Implements(reflect.TypeFor[protoenc.Marshaler]()) || !strings.HasPrefix(t.PkgPath(), module) && t.Kind() == reflect.Struct
 }
 
-// kinds are the scalar kinds that a Go type is encoded like.
+// kinds returns the scalar kinds that match the encoding of a Go type.
 func kinds(t reflect.Type) string {
 	switch t.Kind() { // the rest are not scalars
 	case reflect.Bool:
 		return " bool "
 	case reflect.String:
-		return " string bytes " // the same form
+		return " string bytes " // the same encoding
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return " int32 int64 enum "
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -275,14 +275,14 @@ func kinds(t reflect.Type) string {
 	}
 }
 
-// squash leaves what the Go and the protobuf spelling of a name have in common.
+// squash reduces the Go and the protobuf spelling of a name to the same form.
 func squash(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// renamed fields, by their Go names.
+// renamed maps Go names of renamed fields.
 var renamed = map[string]string{"Layer": "configlayer"}
 
-// own types are resources whose contract is not among the definitions: this system's own, those that write themselves,
-// and those that were never on a peer's wire as a message.
+// own are resource types without a message in the definitions: those of this system only, those with their own encoding,
+// and those that clients never decode as a message.
 var own = map[string]bool{
 	"AcquireConfigSpecs.v1alpha1.talos.dev":        true,
 	"AcquireConfigStatuses.v1alpha1.talos.dev":     true,
@@ -304,7 +304,7 @@ var own = map[string]bool{
 	"VolumeLifecycles.block.talos.dev":             true,
 }
 
-// later are fields of things that this version does not have. A peer sees them empty.
+// later are fields of features that this version does not have. Clients see them empty.
 var later = map[string]bool{
 	"block.FilesystemSpec.min_allocation_group_size":        true,
 	"block.MountRequestSpec.detached":                       true,

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap/zaptest"
 )
 
-// TestRuntime runs the other implementation's controller runtime over our server, through its own suite. Each test of
-// the suite gets a server of its own.
+// TestRuntime runs the reference's controller runtime with our server, by the reference's suite. Each test of the suite gets
+// its own server.
 func TestRuntime(t *testing.T) {
 	for _, register := range []func() error{
 		func() error {

@@ -75,13 +75,13 @@ func start(t testing.TB, args ...string) *grpc.ClientConn {
 
 	t.Cleanup(func() {
 		cmd.Process.Signal(os.Interrupt)
-		cmd.Wait() // how it ends is of no interest here
+		cmd.Wait() // its exit status does not matter
 	})
 
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
-			conn.Close() // it was a probe
+			conn.Close() // only a probe
 
 			break
 		}
@@ -113,7 +113,7 @@ var stores = map[string]func(t testing.TB) []string{
 		t.Helper()
 
 		if etcdEndpoint == "" {
-			t.Skip("there is no etcd: build the components, or set ETCD to one")
+			t.Skip("etcd not found: build the components, or set ETCD to its path")
 		}
 
 		return []string{"--etcd", etcdEndpoint, "--etcd-prefix", fmt.Sprint("/test", prefixes.Add(1))}

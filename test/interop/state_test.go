@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/suite"
 )
 
-// TestState runs the other implementation's suite of states, through its own client, over our server.
+// TestState runs the reference's suite for states with the reference's client and our server.
 func TestState(t *testing.T) {
 	if err := protobuf.RegisterResource(conformance.PathResourceType, &conformance.PathResource{}); err != nil {
 		t.Fatal(err)

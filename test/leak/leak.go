@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leak fails the tests of a package that leave a goroutine behind: what a test starts ends with it. Every package with
+// Package leak fails the tests of a package that leave a goroutine behind: a test must end what it starts. Every package with
 // tests has a file main_test.go:
 //
 //	func TestMain(m *testing.M) { leak.Main(m) }
 //
-// One whose TestMain does more calls Run. A goroutine that is still there some time after the last test is a leak; what ran before
-// the first one, as loops that libraries start when they are loaded, is not. Nor is one in a function that the caller names, with its
-// reason: those of libraries that end by themselves, but later.
+// A TestMain that does more calls Run. A goroutine that still runs some time after the last test is a leak, except two kinds: one
+// that ran before the first test, such as a loop that a library starts when it is loaded; and one in a function that the caller
+// names with a reason, because it ends by itself, but later.
 package leak
 
 import (
@@ -20,14 +20,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long the goroutines of the last test may take to end: on a busy computer, much longer than goleak waits.
+// patience is how long the goroutines of the last test may take to end. goleak's own limit is too short for a busy computer.
 const patience = 30 * time.Second
 
 // Main runs the tests of a package and ends the program.
 func Main(m *testing.M, known ...string) { os.Exit(Run(m, known...)) }
 
-// Run runs the tests of a package and returns the exit code: not 0 if a goroutine is left. Those in the known functions, as a
-// stack trace names them, may be.
+// Run runs the tests of a package and returns the exit code: not 0 if a goroutine is left, unless it is in one of the known
+// functions, named as in a stack trace.
 func Run(m *testing.M, known ...string) int {
 	allowed := []goleak.Option{goleak.IgnoreCurrent()}
 	for _, function := range known {
@@ -55,7 +55,7 @@ func fuzzing() bool {
 	return f != nil && f.Value.String() != ""
 }
 
-// wait returns nil as soon as no goroutine is left, and what is left when the time is over.
+// wait returns nil as soon as no goroutine is left, or an error at its timeout.
 func wait(patience time.Duration, allowed ...goleak.Option) error {
 	var err error
 

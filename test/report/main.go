@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report runs go test and tells what comes of it while it runs: a line for each package with the time since the
-// start, the output of what fails as soon as it has failed, why tests were skipped, where the time went, and at the end
+// Command report runs go test and reports while it runs: a line for each package with the time since the start, the output
+// of a failed test as soon as it has failed, why tests were skipped, where the time went, and at the end
 //
 //	1234 passed, 0 failed, 5 skipped
 //
-// Tests and their subtests count alike; a package that does not build, or that ends outside of a test, is a failure of
-// its own. Packages named by -alone run after all others, one by one, and are shown line by line: those that take
-// minutes and all of the machine. Before the tests run the commands of -build, without which nothing else can, and of
-// each -phase; one that fails is a failure too.
+// Tests and subtests count alike. A package that does not build, or that ends outside of a test, is a failure of its own.
+// Packages named by -alone, which take minutes and the whole machine, run after all others, one by one, and are shown line
+// by line. The command of -build runs first, and if it fails nothing else runs. The commands of each -phase run next; one
+// that fails counts as a failure.
 //
-// With -host it is also a failure when the machine that this runs on is not left as it was, see package host.
+// With -host, a change that remains on this machine is a failure too, see package host.
 //
 //	go run ./test/report -host -build 'make build' -phase 'vet=go vet ./...' -alone test/e2e -timeout 50m ./...
 package main
@@ -34,10 +34,10 @@ import (
 
 func main() {
 	alone := flag.String("alone", "", "run packages whose path contains this after the others, and show them line by line")
-	timeout := flag.Duration("timeout", 10*time.Minute, "how long one package may take")
+	timeout := flag.Duration("timeout", 10*time.Minute, "the time limit of one package")
 	race := flag.Bool("race", false, "look for data races")
 	build := flag.String("build", "", "run this `command` first, and nothing else when it fails")
-	hold := flag.Bool("host", false, "fail when processes, mounts, addresses and the like of this machine are not left as they were")
+	hold := flag.Bool("host", false, "fail when the run changes processes, mounts, addresses or other state of this machine")
 
 	var phases []phase
 
@@ -118,7 +118,7 @@ func (r *runner) run(ctx context.Context, patterns []string) (err error) {
 	for _, pkg := range alone {
 		r.live = pkg
 
-		// What takes the whole machine is not taken from a cache: it depends on more than its sources.
+		// A cached result is not used: these packages depend on more than their sources.
 		if err := r.timed(short(pkg), func() error { return r.test(ctx, []string{"-count=1", pkg}) }); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (r *runner) run(ctx context.Context, patterns []string) (err error) {
 	return nil
 }
 
-// packages lists those of the patterns that belong to the house, in two parts.
+// packages lists the packages of the patterns, without those below out, in two parts.
 func packages(ctx context.Context, alone string, patterns []string) (together, single []string, err error) {
 	list := exec.CommandContext(ctx, "go", append([]string{"list"}, patterns...)...)
 	list.Stderr = os.Stderr
@@ -139,7 +139,7 @@ func packages(ctx context.Context, alone string, patterns []string) (together, s
 
 	for _, pkg := range strings.Fields(string(out)) {
 		switch {
-		case strings.HasPrefix(short(pkg), "out/"): // what was built
+		case strings.HasPrefix(short(pkg), "out/"): // built files
 		case alone != "" && strings.Contains(pkg, alone):
 			single = append(single, pkg)
 		default:
@@ -150,7 +150,7 @@ func packages(ctx context.Context, alone string, patterns []string) (together, s
 	return together, single, nil
 }
 
-// test runs go test once. What go test itself says, such as bad flags, goes to stderr.
+// test runs go test once. Its own errors, such as bad flags, go to stderr.
 func (r *runner) test(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -158,8 +158,8 @@ func (r *runner) test(ctx context.Context, args []string) error {
 
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, r.flags, args)...)
 	cmd.Stderr = os.Stderr
-	// Tests clean up after themselves when they are interrupted, not when they are killed; and go test does not pass on what
-	// only itself is sent.
+	// Tests clean up when they are interrupted, not when they are killed. go test does not forward signals, so the whole
+	// process group gets them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
@@ -193,7 +193,7 @@ func (t *tally) read(r io.Reader) error {
 		if line != "" {
 			var e event
 
-			// What is not an event is shown as it is: nothing that was said is lost.
+			// A line that is not an event is shown as it is.
 			if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
 				fmt.Fprint(t.out, line)
 			} else {
@@ -201,7 +201,7 @@ func (t *tally) read(r io.Reader) error {
 			}
 		}
 
-		if err == io.EOF { // as it is
+		if err == io.EOF { // not wrapped
 			return nil
 		}
 

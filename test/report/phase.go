@@ -16,7 +16,7 @@ import (
 // phase is a command that is part of the run besides the tests.
 type phase struct{ name, command string }
 
-// timed notes how long a part of the run takes.
+// timed records how long a part of the run takes.
 func (r *runner) timed(name string, do func() error) error {
 	start := r.since()
 	defer func() { r.spent.phases = append(r.spent.phases, item{name, r.since() - start}) }()
@@ -24,13 +24,14 @@ func (r *runner) timed(name string, do func() error) error {
 	return do()
 }
 
-// command runs a phase and reports whether it succeeded. What it says is shown as it is.
+// command runs a phase and reports whether it succeeded. Its output is shown as it is.
 func (r *runner) command(ctx context.Context, p phase) bool {
 	err := r.timed(p.name, func() error {
 		cmd := exec.CommandContext(ctx, "sh", "-c", p.command)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		// It cleans up after itself when it is interrupted, not when it is killed. Ctrl-C reaches it anyway. Neither sh nor go
-		// run passes on what only itself is sent; and a process group of its own could not ask for a password.
+		// The command cleans up when it is interrupted, not when it is killed. Ctrl-C reaches it anyway. Other signals are sent
+		// to all descendants, since sh and go run do not forward them. A process group of its own does not help: it could not
+		// ask for a password.
 		cmd.Cancel = func() error { return host.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = time.Minute
 
@@ -45,10 +46,10 @@ func (r *runner) command(ctx context.Context, p phase) bool {
 	return err == nil
 }
 
-// patience is how long what was stopped may take to be gone.
+// patience is how long stopped processes may take to end.
 const patience = 10 * time.Second
 
-// watchHost takes down how the host is, and returns what compares it in the end.
+// watchHost takes a snapshot of the host, and returns a function that compares the host with it.
 func (r *runner) watchHost(ctx context.Context) (compare func(), err error) {
 	if err := host.Adopt(ctx); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (r *runner) watchHost(ctx context.Context) (compare func(), err error) {
 	}, nil
 }
 
-// hostIs reports how the host differs from how it was.
+// hostIs reports the changes of the host.
 func (t *tally) hostIs(different []string, err error) {
 	switch {
 	case err != nil:

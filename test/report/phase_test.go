@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPhases: one that fails is counted and named, and the time of each is noted.
+// TestPhases checks that a phase that fails is counted and named, and that the time of each is recorded.
 func TestPhases(t *testing.T) {
 	var out bytes.Buffer
 
@@ -65,7 +65,7 @@ func TestHostIs(t *testing.T) {
 	}
 }
 
-// TestPhaseIsInterrupted: what a command has started is interrupted too.
+// TestPhaseIsInterrupted checks that the processes that a command has started are interrupted too.
 func TestPhaseIsInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	started, ended := filepath.Join(dir, "started"), filepath.Join(dir, "ended")
@@ -87,9 +87,9 @@ func TestPhaseIsInterrupted(t *testing.T) {
 
 	r := &runner{tally: newTally(io.Discard)}
 
-	// The inner shell has a trap, and the outer one does not pass signals on.
+	// The inner shell has a trap, and the outer one does not forward signals.
 	if r.command(ctx, phase{"nested", `sh -c 'trap "echo >` + ended + `; exit 1" TERM; echo >` + started + `; while :; do sleep 0.1; done'; exit 1`}) {
-		t.Error("got true, want that the command has failed")
+		t.Error("got true, want a failed command")
 	}
 
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -98,7 +98,7 @@ func TestPhaseIsInterrupted(t *testing.T) {
 		}
 
 		if time.Now().After(deadline) {
-			t.Fatal("what the command had started was not interrupted")
+			t.Fatal("the process that the command had started was not interrupted")
 		}
 	}
 }

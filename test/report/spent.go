@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// item is something that took time.
+// item is a part of the run and its duration.
 type item struct {
 	name string
 	took time.Duration
 }
 
-// spent is where the time went. Packages run beside each other: what they took is more than what passed.
+// spent is where the time went. Packages run in parallel, so their sum is more than the time that passed.
 type spent struct{ phases, packages, tests []item }
 
-// slowest is how many are shown; what takes less than noticeable is not.
+// slowest is how many items are shown; items shorter than noticeable are not.
 const (
 	slowest    = 10
 	noticeable = time.Second
 )
 
-// test notes a test, and of a package that is shown line by line its steps too.
+// test records a test, and the steps of one whose package is shown line by line.
 func (s *spent) test(e event, live bool) {
 	depth := 0
 	if live {

@@ -25,7 +25,7 @@ type result struct {
 	failures                []string            // tests, in the order in which they ended
 }
 
-// tally counts.
+// tally counts the results.
 type tally struct {
 	out   io.Writer
 	since func() time.Duration
@@ -54,7 +54,7 @@ func (t *tally) say(format string, args ...any) {
 
 func (t *tally) event(e event) {
 	if e.Package == "" {
-		// Builds have the import path of what is built.
+		// Events of builds have an import path instead.
 		if e.Action == "build-output" {
 			fmt.Fprint(t.out, e.Output)
 		}
@@ -108,7 +108,7 @@ func (t *tally) testEnds(r *result, e event) {
 	delete(r.output, e.Test)
 }
 
-// reason is what a skipped test said.
+// reason returns why a test was skipped, from its output.
 func reason(output []string) string {
 	text := "no reason given"
 
@@ -132,7 +132,7 @@ func (t *tally) packageEnds(r *result, e event) {
 	took := time.Duration(e.Elapsed * float64(time.Second)).Round(10 * time.Millisecond)
 	t.spent.packages = append(t.spent.packages, item{short(e.Package), took})
 
-	// It did not build, or ended outside of its tests.
+	// The package did not build, or ended outside of its tests.
 	if e.Action == "fail" && r.failed == 0 {
 		r.failed++
 		r.failures = append(r.failures, "")
@@ -165,7 +165,7 @@ func (t *tally) packageEnds(r *result, e event) {
 	t.say("%s  %-40s %8s  %s", word, short(e.Package), took, counts)
 
 	for _, test := range r.failures {
-		// A test whose subtest failed has failed too: what the subtest said is enough, unless it said something itself.
+		// A test fails with its subtest; its own output, if there is any, is shown too.
 		for _, line := range r.output[test] {
 			fmt.Fprint(t.out, "        ", line)
 		}
@@ -178,8 +178,8 @@ func (t *tally) packageEnds(r *result, e event) {
 	}
 }
 
-// ends is the end of one go test. Packages that never ended count as failed, and so does a go test that has failed and
-// did not say at what.
+// ends handles the end of one go test. Packages that never ended count as failed, and so does a go test that failed
+// without naming a test.
 func (t *tally) ends(failed bool, before int) {
 	for _, pkg := range slices.Sorted(maps.Keys(t.packages)) {
 		t.failed++
@@ -196,11 +196,11 @@ func (t *tally) ends(failed bool, before int) {
 
 	if failed && t.failed == before {
 		t.failed++
-		t.say("FAIL  go test failed without naming a test; what it said stands above")
+		t.say("FAIL  go test failed without naming a test; see its output above")
 	}
 }
 
-// finish says what it all comes to.
+// finish prints the summary.
 func (t *tally) finish() {
 	for _, why := range slices.Sorted(maps.Keys(t.reasons)) {
 		t.say("skipped %d: %s", t.reasons[why], why)

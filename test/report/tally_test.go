@@ -65,16 +65,16 @@ x.go:1: undefined: y
 `},
 		{"a package that is cut off", `
 {"Action":"output","Package":"a","Test":"TestX","Output":"=== RUN   TestX\n"}
-this is no event
+not an event
 `, true, `
-this is no event
+not an event
   0:00  FAIL  a did not end
         === RUN   TestX
   0:00  packages without tests: 0
 0 passed, 1 failed, 0 skipped
 `},
 		{"nothing at all", "", true, `
-  0:00  FAIL  go test failed without naming a test; what it said stands above
+  0:00  FAIL  go test failed without naming a test; see its output above
   0:00  packages without tests: 0
 0 passed, 1 failed, 0 skipped
 `},

@@ -2,8 +2,8 @@
 
 //go:build ignore
 
-// Etcd prints etcd's flags, as etcd's own flag set has them: etcd FLAG TYPE, one line each, and
-// its feature gates: etcd NAME gate. It is compiled in the module build/modules/etcd.
+// Etcd prints etcd's flags, from etcd's flag set: etcd FLAG TYPE, one line each. It also prints
+// the feature gates: etcd NAME gate. It is compiled in the module build/modules/etcd.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	config := embed.NewConfig()
 	config.AddFlags(set)
 
-	// The program adds these to those of the library (server/etcdmain/config.go), out of reach of other packages.
+	// The program adds these flags to those of the library (server/etcdmain/config.go); other packages cannot call that code.
 	for _, name := range []string{"config-file", "discovery-fallback", "initial-cluster-state", "v2-deprecation"} {
 		set.String(name, "", "")
 	}
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// kind names the type of a value as pflag does.
+// kind returns pflag's name of a value's type.
 func kind(v flag.Value) string {
 	getter, ok := v.(flag.Getter)
 	if !ok {

@@ -2,9 +2,9 @@
 
 //go:build ignore
 
-// Kubernetes prints the flags of Kubernetes' programs, as their own flag sets have them: PROGRAM FLAG TYPE, one line each,
-// and the feature gates: PROGRAM NAME gate, or gate=VALUE for one that cannot be changed. It is compiled in the module
-// build/modules/kubernetes, of what the programs themselves are made of.
+// Kubernetes prints the flags of Kubernetes' programs, from their flag sets: PROGRAM FLAG TYPE, one line each. It also
+// prints the feature gates: PROGRAM NAME gate, or gate=VALUE for a gate that cannot be changed. It is compiled in the module
+// build/modules/kubernetes, from the same code as the programs.
 package main
 
 import (
@@ -74,7 +74,7 @@ func flagsOf(program string) (*pflag.FlagSet, error) {
 	case "kube-proxy":
 		return proxy.NewProxyCommand().Flags(), nil
 	case "kubelet":
-		// Its command has no flags for cobra: it parses a set of its own, of these three.
+		// Its command has no cobra flags: it parses its own flag set, which consists of these three.
 		config, err := kubelet.NewKubeletConfiguration()
 		if err != nil {
 			return nil, err
@@ -87,6 +87,6 @@ func flagsOf(program string) (*pflag.FlagSet, error) {
 
 		return set, nil
 	default:
-		return nil, fmt.Errorf("flags: there is no program %s", program)
+		return nil, fmt.Errorf("flags: unknown program %s", program)
 	}
 }

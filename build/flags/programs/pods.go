@@ -18,10 +18,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/types"
 )
 
-// caseAnnotation names a pod, whatever else of it is wrong.
+// caseAnnotation identifies a pod, even if its name is not valid.
 const caseAnnotation = "case"
 
-// pods prints the cases of the static pods in a folder that the kubelet takes, by the kubelet's own source of files.
+// pods prints the cases of the static pods in a folder that the kubelet accepts. It uses the kubelet's file source.
 func pods(dir string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -39,7 +39,7 @@ func pods(dir string) {
 		}
 
 		if len(names) > 0 {
-			break // the first comes whole
+			break // the first update has all pods
 		}
 	}
 

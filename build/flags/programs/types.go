@@ -21,8 +21,8 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// listTypes prints the fields of the objects that a machine configuration carries: KIND PATH TYPE, one line each. A list's elements
-// are [] in a path, those of a map {}.
+// listTypes prints the fields of the objects in a machine configuration: KIND PATH TYPE, one line each. In a path, [] is an element
+// of a list and {} an element of a map.
 func listTypes() {
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[corev1.Pod](),
@@ -68,7 +68,7 @@ func walk(kind, path string, t reflect.Type) {
 
 		return
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		fmt.Println(kind, path, "any") // it has a form of its own
+		fmt.Println(kind, path, "any") // it has its own format
 
 		return
 	}
@@ -100,7 +100,7 @@ func walk(kind, path string, t reflect.Type) {
 	}
 }
 
-// walkFields prints the fields of a struct; those of a struct that is inlined in it are its own.
+// walkFields prints the fields of a struct, including those of inlined structs.
 func walkFields(kind, path string, t reflect.Type) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

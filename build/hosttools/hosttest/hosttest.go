@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hosttest finds the programs that tests call. A test is not skipped for want of a program: one that never ran
-// would pass for years. It fails, and says which package to install. Only what the build makes may be missing, for who
-// runs go test in a tree where nothing is built yet; make test builds first, and lets nothing be missing. Only tests
-// import it.
+// Package hosttest finds the programs that tests call. If a program is missing, a test fails and names the package to
+// install. It is not skipped, because a test that is always skipped seems to pass. Only the results of the build may be
+// missing: go test skips tests without them, and make test, which builds first, fails. Only tests import this package.
 package hosttest
 
 import (
@@ -18,10 +17,10 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
-// Require is the environment variable with which make test says that everything is built.
+// Require is the environment variable that make test sets: everything is built.
 const Require = "TALOS_E2E"
 
-// Need returns where a program is, and fails the test without it.
+// Need returns the path of a program. It fails the test if the program is missing.
 func Need(t testing.TB, name string) string {
 	t.Helper()
 
@@ -33,7 +32,7 @@ func Need(t testing.TB, name string) string {
 	return path
 }
 
-// Built returns where a program is that this project builds. In a tree without a build it skips the test.
+// Built returns the path of a program that this project builds. It skips the test in a tree without a build.
 func Built(t testing.TB, name string) string {
 	t.Helper()
 
@@ -45,7 +44,7 @@ func Built(t testing.TB, name string) string {
 	return path
 }
 
-// NotBuilt ends a test that needs a build: as skipped, or as failed where everything is to be built.
+// NotBuilt skips a test that needs a build, or fails it if everything must be built.
 func NotBuilt(t testing.TB, err error) {
 	t.Helper()
 
@@ -56,8 +55,8 @@ func NotBuilt(t testing.TB, err error) {
 	t.Skip(err)
 }
 
-// Find finds a program that this project builds: the one that the environment variable of its name in capitals says, the
-// one that was built, or one that is installed.
+// Find returns the path of a program that this project builds. It looks in the environment variable with the program's name in
+// capitals, in the output folder, and in PATH.
 func Find(name string) (string, error) {
 	variable := strings.ToUpper(name)
 	candidates := []string{os.Getenv(variable)}
@@ -75,5 +74,5 @@ func Find(name string) (string, error) {
 		}
 	}
 
-	return "", fmt.Errorf("there is no %s: run make build, or set %s to one", name, variable)
+	return "", fmt.Errorf("%s not found: run make build, or set %s to its path", name, variable)
 }

@@ -1,4 +1,4 @@
-// The programs of the images that Kubernetes' end-to-end tests use, beside agnhost, built from the released modules.
+// The programs of the images that Kubernetes' end-to-end tests use besides agnhost, built from the released modules.
 module github.com/seed-59268b81/talos/build/modules/conformance
 
 go 1.26.0

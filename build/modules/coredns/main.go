@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CoreDNS as released, with all its plugins but those that bring the client of a cloud or product (azure, clouddns,
-// dnssec, nomad, route53) and the tracing exporters: a third of the program, and half of its build, would be theirs.
+// CoreDNS as released, without the plugins that link the client of a cloud or product (azure, clouddns, dnssec, nomad,
+// route53) and without the tracing exporters. They would be a third of the program and half of its build time.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// flannel's CNI plugin, from the last release of the CNI plugins that has it among them.
+// flannel's CNI plugin, from the last release of the CNI plugins that includes it.
 module github.com/seed-59268b81/talos/build/modules/flannel-cni
 
 go 1.26.0

@@ -90,5 +90,5 @@ require (
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
 
-// A back end that we do not use; the release that flannel names is no longer served.
+// A backend that we do not use. The release that flannel requires is no longer available.
 require github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common v1.3.103 // indirect

@@ -1,4 +1,4 @@
-// Kubernetes' own programs, built from the released modules.
+// Kubernetes' programs, built from the released modules.
 module github.com/seed-59268b81/talos/build/modules/kubernetes
 
 go 1.26.0

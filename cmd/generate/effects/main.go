@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command effects writes the list of keys that nothing reads; see package derive.
+// Command effects writes the list of configuration keys that no code reads; see package derive.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config/effects/derive"
 )
 
-// It is run in config/effects.
+// main runs in config/effects.
 func main() {
 	unread, err := derive.Unread("../..")
 	if err == nil {

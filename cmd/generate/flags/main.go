@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command flags writes the lists of flags and fields of Kubernetes' programs and etcd to files; see package flags.
+// Command flags writes the lists of flags and fields of Kubernetes' programs and etcd; see package flags.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// write is run in controllers/k8s/flags.
+// write runs in controllers/k8s/flags.
 func write() error {
 	const root = "../../.."
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command proto writes the Go code for the .proto files in the current directory, beside each of them. It compiles
-// the files itself and runs the two standard plugins at the versions in go.mod, so the only tool it needs is Go.
+// Command proto generates Go code for the .proto files in the current folder, next to each of them. It compiles the
+// files itself and runs the two standard plugins at the versions in go.mod, so it needs no tool but Go.
 package main
 
 import (
@@ -46,7 +46,8 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// newRequest asks for code for the files that have a go_package, and carries all that these import, imports first.
+// newRequest returns a request to generate code for the files with a go_package. It includes all imported files, imports
+// first.
 func newRequest(files []protoreflect.FileDescriptor) *pluginpb.CodeGeneratorRequest {
 	request := &pluginpb.CodeGeneratorRequest{Parameter: proto.String("paths=source_relative")}
 	seen := map[string]bool{}
@@ -102,7 +103,7 @@ func runPlugin(ctx context.Context, name string, request *pluginpb.CodeGenerator
 	}
 
 	if response.Error != nil {
-		return fmt.Errorf("refused: %s", response.GetError())
+		return fmt.Errorf("plugin: %s", response.GetError())
 	}
 
 	for _, file := range response.GetFile() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/value"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // VolumeConfig sets up a volume of the system: STATE, EPHEMERAL, IMAGECACHE, ETCD, CRI, KUBELET or LOG. Its name is that of the volume.
@@ -50,7 +51,7 @@ type MountOptions struct {
 
 var volume = document.Of[VolumeConfig]("VolumeConfig", `apiVersion: v1alpha1
 kind: VolumeConfig
-name: EPHEMERAL
+name: `+layout.PartitionEphemeral+`
 provisioning:
     diskSelector:
         match: disk.transport == "nvme" && !system_disk
@@ -60,7 +61,9 @@ mount:
 `, document.Replaces("machine.systemDiskEncryption"))
 
 // systemVolumes are the volumes that a VolumeConfig is for.
-var systemVolumes = []string{"STATE", "EPHEMERAL", "IMAGECACHE", "ETCD", "CRI", "KUBELET", "LOG"}
+var systemVolumes = []string{
+	layout.PartitionState, layout.PartitionEphemeral, layout.PartitionImageCache, "ETCD", "CRI", "KUBELET", "LOG",
+}
 
 // Validate implements document.Validator.
 func (c *VolumeConfig) Validate(r *document.Report) {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
@@ -108,7 +109,7 @@ type KubeTalosAPIAccessConfig struct {
 var talosAPIAccess = document.Of[KubeTalosAPIAccessConfig]("KubeTalosAPIAccessConfig", `apiVersion: v1alpha1
 kind: KubeTalosAPIAccessConfig
 allowedRoles:
-    - os:reader
+    - `+contract.RoleReader+`
 allowedKubernetesNamespaces:
     - monitoring
 `, document.ControlPlane)

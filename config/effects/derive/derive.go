@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package derive finds out which keys of a machine configuration do something, from the source: those whose field some
-// controller, or the machine itself, reads.
+// Package derive finds, in the source, the keys of a machine configuration that have an effect: those whose field a
+// controller or the machine itself reads.
 //
-// It type-checks these packages with what the go command has compiled of the others, and notes each field of a document's type that is
-// selected there, or in a function of the view or of the documents that they call, directly or through another one. A key counts
-// as read if its field and those above it are: an accessor of the view that nobody calls reads nothing. What that cannot see: a
-// field that is read and then not used, for which there is a short list with reasons (effects/exceptions.go); and one that is
-// read in one of several places that share a type, which is taken for all of them.
+// It type-checks these packages and notes each field of a document's type that they select. It follows calls to functions of the
+// view and of the documents, also indirect ones: an accessor of the view without a caller reads nothing. A key is read if its field
+// and those above it are. There are two limits. A field may be read and then not used; effects/exceptions.go lists such fields with
+// reasons. And when several keys share a type, a field that is read for one of them counts as read for all.
 package derive
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/document"
@@ -41,10 +32,10 @@ const (
 	view         = module + "config/view"
 )
 
-// readers are the packages that carry a configuration out. What only checks or generates one does not count.
+// readers are the packages that apply a configuration. Packages that only check or generate one do not count.
 var readers = []string{"./controllers/...", "./machine/...", "./apid/...", "./trustd/..."}
 
-// followed are packages whose functions read for those who call them.
+// followed are the packages whose functions read on behalf of their callers.
 var followed = []string{view, mainDocument, documents + "..."}
 
 // isDocuments reports whether a package has documents.
@@ -53,10 +44,10 @@ func isDocuments(path string) bool { return path == mainDocument || strings.HasP
 // isFollowed reports whether a package's functions read for those who call them.
 func isFollowed(path string) bool { return path == view || isDocuments(path) }
 
-// checks are files and packages among the readers that only check.
+// checks are files and packages of the readers that only check a configuration.
 var checks = []string{"controllers/validation/", "controllers/k8s/settings/check.go"}
 
-// Unread returns the keys that nothing reads, each the path of a whole branch. root is the repository's folder.
+// Unread returns the keys that no code reads, each as the path of a whole branch. root is the repository's folder.
 func Unread(root string) ([]string, error) {
 	read, err := fieldsRead(root)
 	if err != nil {
@@ -82,7 +73,7 @@ func Unread(root string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// visit adds the keys below a type that are not read.
+// visit appends the unread keys below a type.
 func visit(t reflect.Type, path string, read map[string]bool, readInMain func(key string) bool, out *[]string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
 		t = t.Elem()
@@ -95,14 +86,14 @@ func visit(t reflect.Type, path string, read map[string]bool, readInMain func(ke
 	for name, field := range strict.Fields(t) {
 		at := strict.Join(path, name)
 
-		// The fields of a struct that is inlined are its own.
+		// owner is the inlined struct that declares the field.
 		owner := t
 		if n := len(field.Index); n > 1 {
 			owner = t.FieldByIndex(field.Index[:n-1]).Type
 		}
 
 		if owner.PkgPath() == module+"config/document" {
-			continue // it says what the document is
+			continue // the document's identity
 		}
 
 		if keys := document.Equivalent(field.Tag); len(keys) > 0 {
@@ -151,116 +142,34 @@ func isGroup(t reflect.Type) bool {
 // fieldName names a field of a type of a package.
 func fieldName(pkg, of, field string) string { return pkg + "." + of + "." + field }
 
-// goPackage is what the go command tells of a package.
-type goPackage struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
-	DepOnly                 bool
-}
-
-// fieldsRead returns the fields TYPE.FIELD that some reader selects, itself or by calling a followed function.
+// fieldsRead returns the fields TYPE.FIELD that the readers select, directly or through a followed function.
 func fieldsRead(root string) (map[string]bool, error) {
-	all, err := list(root)
+	all, err := packages.Load(&packages.Config{
+		Mode: packages.LoadSyntax, Dir: root, Env: append(os.Environ(), "GOOS=linux", "GOARCH=amd64"),
+	}, slices.Concat(readers, followed)...)
 	if err != nil {
 		return nil, err
 	}
 
-	exports := map[string]string{}
-	for _, p := range all {
-		exports[p.ImportPath] = p.Export
-	}
-
-	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
-		if exports[path] == "" {
-			return nil, fmt.Errorf("package %s: nothing was compiled of it", path)
-		}
-
-		return os.Open(exports[path])
-	})
-
-	readers, functions := newReads(), map[string]*reads{}
+	read, functions := newReads(), map[string]*reads{}
 
 	for _, p := range all {
-		if p.DepOnly {
-			continue
+		if len(p.Errors) > 0 {
+			return nil, fmt.Errorf("package %s: %w", p.PkgPath, p.Errors[0])
 		}
 
-		if err := inspect(files, imports, p, readers, functions); err != nil {
-			return nil, fmt.Errorf("package %s: %w", p.ImportPath, err)
+		for i, file := range p.Syntax {
+			name := strings.TrimPrefix(p.PkgPath, module) + "/" + filepath.Base(p.CompiledGoFiles[i])
+
+			switch {
+			case slices.ContainsFunc(checks, func(check string) bool { return strings.HasPrefix(name, check) }):
+			case isFollowed(p.PkgPath):
+				byFunction(file, p.TypesInfo, functions)
+			default:
+				read.add(file, p.TypesInfo)
+			}
 		}
 	}
 
-	return readers.with(functions), nil
-}
-
-func list(root string) ([]goPackage, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, slices.Concat(readers, followed)...)
-
-	cmd := exec.Command("go", args...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
-
-	var stderr bytes.Buffer
-
-	cmd.Stderr = &stderr
-
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w: %s", err, stderr.Bytes())
-	}
-
-	var all []goPackage
-
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p goPackage
-
-		err := decoder.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-
-		if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
-
-		all = append(all, p)
-	}
-}
-
-// inspect notes what a package reads: what a followed one does, by function; of others, all together.
-func inspect(files *token.FileSet, imports types.Importer, p goPackage, all *reads, functions map[string]*reads) error {
-	var parsed []*ast.File
-
-	for _, name := range p.GoFiles {
-		file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-
-		parsed = append(parsed, file)
-	}
-
-	info := newInfo()
-
-	if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, files, parsed, info); err != nil {
-		return err
-	}
-
-	for i, file := range parsed {
-		name := strings.TrimPrefix(p.ImportPath, module) + "/" + p.GoFiles[i]
-		if slices.ContainsFunc(checks, func(check string) bool { return strings.HasPrefix(name, check) }) {
-			continue
-		}
-
-		if !isFollowed(p.ImportPath) {
-			all.add(file, info)
-
-			continue
-		}
-
-		byFunction(file, info, functions)
-	}
-
-	return nil
+	return read.with(functions), nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/config/effects/derive"
 )
 
-// TestListIsCurrent holds that the checked-in list of keys without effect is what the source says.
+// TestListIsCurrent checks the checked-in list of keys without effect against the source.
 func TestListIsCurrent(t *testing.T) {
 	want, err := derive.Unread("../../..")
 	if err != nil {

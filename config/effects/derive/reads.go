@@ -9,12 +9,12 @@ import (
 	"maps"
 )
 
-// reads are the fields TYPE.FIELD that some code selects, and the followed functions that it calls, by their full names.
+// reads are the fields TYPE.FIELD that a part of the code selects, and the full names of the followed functions that it calls.
 type reads struct{ fields, calls map[string]bool }
 
 func newReads() *reads { return &reads{fields: map[string]bool{}, calls: map[string]bool{}} }
 
-// with returns the fields with those of the functions that are called, directly or through others.
+// with returns the fields, and those of the functions that are called, directly or indirectly.
 func (r *reads) with(functions map[string]*reads) map[string]bool {
 	fields, seen := maps.Clone(r.fields), map[string]bool{}
 
@@ -39,15 +39,7 @@ func (r *reads) with(functions map[string]*reads) map[string]bool {
 	return fields
 }
 
-// newInfo is what add needs to know of the types in a file.
-func newInfo() *types.Info {
-	return &types.Info{
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{},
-		Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
-	}
-}
-
-// byFunction notes what each function of a file reads, by its full name.
+// byFunction records what each function of a file reads, by the function's full name.
 func byFunction(file *ast.File, info *types.Info, functions map[string]*reads) {
 	for _, declaration := range file.Decls {
 		if f, ok := declaration.(*ast.FuncDecl); ok {
@@ -58,9 +50,9 @@ func byFunction(file *ast.File, info *types.Info, functions map[string]*reads) {
 	}
 }
 
-// add notes what a part of a file reads.
+// add records what a part of a file reads.
 func (r *reads) add(part ast.Node, info *types.Info) {
-	set := map[ast.Expr]bool{} // fields that are set, which is no reading of them
+	set := map[ast.Expr]bool{} // fields that are assigned, which does not count as reading
 
 	ast.Inspect(part, func(node ast.Node) bool {
 		switch n := node.(type) {
@@ -68,7 +60,7 @@ func (r *reads) add(part ast.Node, info *types.Info) {
 			for _, left := range n.Lhs {
 				set[left] = n.Tok == token.ASSIGN
 			}
-		case *ast.Ident: // a function that is passed on counts as called
+		case *ast.Ident: // a function value counts as called
 			if f, ok := info.Uses[n].(*types.Func); ok && f.Pkg() != nil && isFollowed(f.Pkg().Path()) {
 				r.calls[f.Origin().FullName()] = true
 			}
@@ -76,7 +68,7 @@ func (r *reads) add(part ast.Node, info *types.Info) {
 			if s := info.Selections[n]; s != nil && s.Kind() == types.FieldVal && !set[n] {
 				r.note(s)
 			}
-		case *ast.CallExpr: // a conversion takes all fields
+		case *ast.CallExpr: // a conversion reads all fields
 			if len(n.Args) == 1 && info.Types[n.Fun].IsType() {
 				r.noteAll(info.Types[n.Args[0]].Type)
 			}
@@ -86,7 +78,7 @@ func (r *reads) add(part ast.Node, info *types.Info) {
 	})
 }
 
-// documentType returns the named type of a document's package that t is, or nil.
+// documentType returns t, or what it points to, as a named type of the documents' package, or nil.
 func documentType(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if pointer, ok := t.(*types.Pointer); ok {
@@ -101,7 +93,7 @@ func documentType(t types.Type) *types.Named {
 	return named
 }
 
-// note notes the fields on the way to a selected one: a type may be embedded in another.
+// note records a selected field and the embedded fields on the path to it.
 func (r *reads) note(s *types.Selection) {
 	t := s.Recv()
 

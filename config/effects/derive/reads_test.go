@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// source stands for a document, the view over it, and those who read the view.
+// source has a document, a view of it, and a reader of the view.
 const source = `package v1alpha1
 
 type Config struct {
@@ -42,7 +42,7 @@ func (v *View) Kubelet() Alias {
 	return k
 }
 
-func (v *View) Nobody() string { return v.main.Unused }
+func (v *View) Unread() string { return v.main.Unused }
 
 func or(a string, b func() string) string {
 	if a != "" {
@@ -55,7 +55,7 @@ func or(a string, b func() string) string {
 func reader(v *View) string { return v.Name() + v.Kubelet().Image }
 `
 
-// TestAccessorsAreFollowed holds that a key counts as read when a reader reaches it by an accessor, and only then.
+// TestAccessorsAreFollowed checks that a key counts as read if and only if a reader uses its accessor.
 func TestAccessorsAreFollowed(t *testing.T) {
 	files := token.NewFileSet()
 
@@ -64,7 +64,10 @@ func TestAccessorsAreFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	info := newInfo()
+	info := &types.Info{
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{},
+		Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+	}
 
 	if _, err := (&types.Config{Importer: importer.Default()}).Check(mainDocument, files, []*ast.File{file}, info); err != nil {
 		t.Fatal(err)

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package imagecache serves an OCI image layout as a read-only container registry, so that containerd pulls from the
-// machine's own disk with the protocol that it pulls with from anywhere else. containerd asks its mirrors with the
-// original registry in the `ns` parameter; an image that is not in the layout is 404 and containerd goes on to the
-// next mirror, or to the registry itself.
+// machine's own disk as from any registry. containerd names the original registry in the `ns` parameter of a request to a mirror. An image
+// that is not in the layout is answered with 404, and containerd tries the next mirror, or the registry itself.
 //
-// The subset is what a pull needs: the API check, manifests by tag or digest, and blobs, of the distribution
-// specification 1.1.
+// Of the distribution specification 1.1 it implements what a pull needs: the API check, manifests by tag or digest, and blobs.
 package imagecache
 
 import (
@@ -22,16 +20,16 @@ import (
 	"strings"
 )
 
-// Address that the machine's cache listens on.
+// Address is where the machine's cache listens.
 const Address = "127.0.0.1:3172"
 
-// refName is the annotation that holds an image's whole reference in the layout's index.
+// refName is the annotation with an image's full reference in the layout's index.
 const refName = "org.opencontainers.image.ref.name"
 
-// maxManifest in bytes that is read into memory.
+// maxManifest is the size limit of a manifest, in bytes.
 const maxManifest = 4 << 20
 
-// Server is an http.Handler over a layout; the layout may be replaced by another (a new mount) at any time.
+// Server is an http.Handler for a layout. The layout may be replaced (by a new mount) at any time.
 type Server struct{ layout fs.FS }
 
 // New returns a server of the layout in a folder.
@@ -115,7 +113,7 @@ func (s *Server) manifest(w http.ResponseWriter, r *http.Request, reference stri
 	}
 }
 
-// find looks a reference up in the index; it is small and read each time, so that there is nothing to invalidate.
+// find looks a reference up in the index. The index is small and read each time, so there is no cache to invalidate.
 func (s *Server) find(reference string) (descriptor, error) {
 	var index struct {
 		Manifests []descriptor `json:"manifests"`
@@ -139,10 +137,10 @@ func (s *Server) find(reference string) (descriptor, error) {
 	return descriptor{}, fmt.Errorf("%s: %w", reference, fs.ErrNotExist)
 }
 
-// blob sends a blob; a manifest asked for by digest tells its own media type.
+// blob sends a blob. Without a mediaType it is a manifest, which has its own.
 func (s *Server) blob(w http.ResponseWriter, r *http.Request, digest, mediaType, code string) {
 	if !digestForm.MatchString(digest) {
-		fail(w, http.StatusBadRequest, "DIGEST_INVALID", fmt.Sprintf("%q is no sha256 digest", digest))
+		fail(w, http.StatusBadRequest, "DIGEST_INVALID", fmt.Sprintf("%q is not a sha256 digest", digest))
 
 		return
 	}

@@ -31,7 +31,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// layout makes a folder with one image and returns the digests of its manifest and its one blob.
+// layout creates a folder with one image, and returns the digests of its manifest and its blob.
 func layout(t *testing.T) (dir, manifest, blob string) {
 	t.Helper()
 
@@ -71,8 +71,8 @@ func TestServe(t *testing.T) {
 		{"another registry", "GET", "/v2/pause/manifests/3.10?ns=docker.io", 404, "application/json", "MANIFEST_UNKNOWN"},
 		{"another tag", "GET", "/v2/pause/manifests/3.9?ns=registry.k8s.io", 404, "application/json", "MANIFEST_UNKNOWN"},
 		{"missing blob", "GET", "/v2/pause/blobs/sha256:" + strings.Repeat("0", 64), 404, "application/json", "BLOB_UNKNOWN"},
-		{"climbing out", "GET", "/v2/pause/blobs/..%2f..%2findex.json", 404, "application/json", "NAME_UNKNOWN"},
-		{"no digest", "GET", "/v2/pause/blobs/index.json", 400, "application/json", "DIGEST_INVALID"},
+		{"path outside of the layout", "GET", "/v2/pause/blobs/..%2f..%2findex.json", 404, "application/json", "NAME_UNKNOWN"},
+		{"not a digest", "GET", "/v2/pause/blobs/index.json", 400, "application/json", "DIGEST_INVALID"},
 		{"write", "PUT", "/v2/pause/manifests/3.10", 405, "application/json", "UNSUPPORTED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

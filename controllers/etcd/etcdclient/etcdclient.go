@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// TLS is the client side of a connection to etcd.
+// TLS returns the configuration of a client of etcd.
 func TLS(root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (*tls.Config, error) {
 	pool, err := pki.Pool(root.EtcdCA.Crt)
 	if err != nil {
@@ -45,7 +45,7 @@ func New(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCerts
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 10 * time.Second,
 		TLS:                  config,
-		// What fails is returned and reported with its cause; the client's own log repeats each retry.
+		// Errors are returned with their cause; the client's own log would repeat them at each retry.
 		Logger: zap.NewNop(),
 	})
 	if err != nil {

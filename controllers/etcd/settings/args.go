@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
-// policy of extra arguments: the node owns where etcd's data and keys are and who may speak to it. The initial cluster
-// may be given, to repair one by hand.
+// policy of extra arguments: the node decides where etcd's data and keys are and which clients it accepts. The initial cluster may
+// be set, to repair a cluster by hand.
 var policy = args.Policy{
 	// With a file, etcd ignores its command line.
 	"config-file":                        args.Denied,
@@ -37,7 +37,7 @@ var policy = args.Policy{
 	"feature-gates":                      args.Additive,
 }
 
-// CommandLine of etcd. initialCluster is name=URL,… and counts only while there is no data.
+// CommandLine returns the arguments of etcd. initialCluster is name=URL,…; etcd ignores it once it has data.
 func CommandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]string, error) {
 	state := "new"
 	if existing {
@@ -77,7 +77,7 @@ func CommandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]st
 	return args.Merge("etcd", spec.Image, wanted, extra, policy)
 }
 
-// SelfCluster is the initial cluster of one member.
+// SelfCluster returns the initial cluster of one member.
 func SelfCluster(spec etcd.SpecSpec) string {
 	parts := make([]string, 0, len(spec.AdvertisedAddresses))
 	for _, addr := range spec.AdvertisedAddresses {
@@ -87,7 +87,7 @@ func SelfCluster(spec etcd.SpecSpec) string {
 	return strings.Join(parts, ",")
 }
 
-// URLs are those of a member at its addresses, with commas between.
+// URLs returns the URLs of a member at its addresses, separated by commas.
 func URLs(addresses []netip.Addr, port int) string {
 	out := make([]string, 0, len(addresses))
 	for _, addr := range addresses {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings turns the machine configuration into etcd's settings and command line. It is pure: the controllers call it
-// when a configuration is in effect, and Check before one is accepted.
+// Package settings turns the machine configuration into etcd's settings and command line. It is pure: the controllers call it with
+// the active configuration, and Check runs before a new one is accepted.
 package settings
 
 import (
@@ -65,7 +65,7 @@ func splitSubnets(in []string) (valid, excluded []string) {
 	return valid, excluded
 }
 
-// Check tells whether etcd would take what the configuration says.
+// Check returns an error when etcd would not accept the configuration.
 func Check(cfg *view.Config) error {
 	config, err := Config(cfg)
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package args merges the command line that the system wants for a program with what the machine configuration
-// adds, under a policy by flag: most are overridden, some lists are added to, some are refused because the node
-// would not work with another value. The result is one that the program takes (package flags).
+// Package args merges the command line that the system sets for a program with the extra arguments of the machine configuration. A policy says
+// for each flag whether the configuration overrides it, adds to its list, or may not set it because the node depends on its value. The result
+// is checked against the flags of the program (package flags).
 package args
 
 import (
@@ -13,9 +13,10 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/flags"
+	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// Mode is what the configuration may do to a flag.
+// Mode is what the configuration may do with a flag.
 type Mode uint8
 
 // The modes. The zero one lets the configuration replace the value.
@@ -30,17 +31,24 @@ const (
 // Policy is the mode of each flag that is not Override.
 type Policy map[string]Mode
 
-// Set are the values of flags, by name without dashes; several values repeat the flag.
+// Set has the values of flags, by name without dashes; several values repeat the flag.
 type Set map[string][]string
 
-// Merge returns the command line --name=value, sorted by name, or an error that names the component and each flag that is
-// refused. The image tells the version of the program.
+// Of returns the extra arguments of a component as a Set.
+func Of(in k8s.Args) Set {
+	out := make(Set, len(in))
+	for name, v := range in {
+		out[name] = v.Values
+	}
+
+	return out
+}
+
+// Merge returns the command line --name=value, sorted by name, or an error that names the component and each refused flag. The version of the
+// program is that of the image.
 func Merge(component, image string, wanted, extra Set, policy Policy) ([]string, error) {
 	merged := make(Set, len(wanted)+len(extra))
-
-	for name, values := range wanted {
-		merged[name] = values
-	}
+	maps.Copy(merged, wanted)
 
 	var refused []error
 
@@ -66,16 +74,9 @@ func Merge(component, image string, wanted, extra Set, policy Policy) ([]string,
 		return nil, errors.Join(refused...)
 	}
 
-	names := make([]string, 0, len(merged))
-	for name := range merged {
-		names = append(names, name)
-	}
+	out := make([]string, 0, len(merged))
 
-	slices.Sort(names)
-
-	out := make([]string, 0, len(names))
-
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		for _, value := range merged[name] {
 			out = append(out, "--"+name+"="+value)
 		}
@@ -88,11 +89,11 @@ func Merge(component, image string, wanted, extra Set, policy Policy) ([]string,
 	return out, nil
 }
 
-// ends are the flags with which every program prints something and ends.
+// ends are the flags with which every program prints something and exits.
 var ends = []string{"help", "h", "version"}
 
-// allows tells why the configuration may not set a flag. Kubernetes' programs take an underscore for a dash, so a name has to
-// be spelled as in the policy to be found there.
+// allows returns why the configuration may not set a flag. Kubernetes' programs accept underscores for dashes, so other spellings than the
+// policy's are refused.
 func (p Policy) allows(name string, wanted []string) error {
 	switch {
 	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != "":
@@ -100,7 +101,7 @@ func (p Policy) allows(name string, wanted []string) error {
 	case strings.HasPrefix(name, "-"):
 		return errors.New("want the name of a flag without dashes before it")
 	case slices.Contains(ends, name):
-		return errors.New("the program would end at once")
+		return errors.New("the program would exit at once")
 	case p[name] == Denied && len(wanted) > 0:
 		return fmt.Errorf("the system sets it to %q", strings.Join(wanted, ","))
 	case p[name] == Denied:
@@ -114,12 +115,10 @@ func (p Policy) allows(name string, wanted []string) error {
 func union(lists ...[]string) string {
 	var out []string
 
-	for _, list := range lists {
-		for _, values := range list {
-			for v := range strings.SplitSeq(values, ",") {
-				if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
-					out = append(out, v)
-				}
+	for _, values := range slices.Concat(lists...) {
+		for v := range strings.SplitSeq(values, ",") {
+			if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
+				out = append(out, v)
 			}
 		}
 	}

@@ -45,15 +45,15 @@ func TestMerge(t *testing.T) {
 			extra:  args.Set{"etcd-servers": {"https://elsewhere:2379"}},
 			err:    `kube-apiserver: extra argument "etcd-servers" is not allowed`,
 		},
-		"refused with nothing of the system's": {
+		"refused, without a value of the system": {
 			extra: args.Set{"etcd-servers": {"https://elsewhere:2379"}},
 			err:   `extra argument "etcd-servers" is not allowed`,
 		},
-		"all that is refused is named": {
+		"the error names all refused flags": {
 			extra: args.Set{"etcd-servers": {"x"}, "version": {"true"}},
 			err:   "is not allowed: the system depends on it\nkube-apiserver: extra argument \"version\"",
 		},
-		"an underscore, which the programs take for a dash": {
+		"an underscore, which the programs accept for a dash": {
 			extra: args.Set{"etcd_servers": {"https://elsewhere:2379"}},
 			err:   `extra argument "etcd_servers" is not allowed: want the name of a flag`,
 		},
@@ -67,7 +67,7 @@ func TestMerge(t *testing.T) {
 		},
 		"help": {
 			extra: args.Set{"help": {"true"}},
-			err:   "the program would end at once",
+			err:   "the program would exit at once",
 		},
 		"a flag that the program does not have": {
 			extra: args.Set{"cloud-provider": {"external"}},

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flags knows the flags and feature gates of Kubernetes' programs and etcd, and tells whether one of them would take
-// a command line.
+// Package flags has the flags and feature gates of Kubernetes' programs and etcd, and checks whether a program accepts a command line.
 //
-// A program that is given a flag that it does not know ends at once, and with it the control plane. So a command line is
-// checked when it is made, which is before a configuration is accepted. The list is made from the programs' own flag sets
-// (build/flags) of the versions that are built; other minor versions have other flags, and are not checked. Values of
-// plain types and feature gates are checked too; what a program checks after it has read its command line is not.
+// A program exits at once when it gets an unknown flag, and the control plane stops with it. So each command line is checked when it is
+// rendered, which is before a configuration is accepted. The list is generated from the programs' own flag sets (build/flags), for the
+// versions that are built; other minor versions have other flags, and are not checked. Values of plain types and feature gates are checked
+// too. What a program checks after it has parsed its command line is not.
 package flags
 
 import (
@@ -22,7 +21,7 @@ import (
 //go:embed flags.txt
 var list string
 
-// program is what one program takes.
+// program has the flags and feature gates of a program.
 type program struct {
 	// version is major.minor.
 	version string
@@ -30,7 +29,7 @@ type program struct {
 	gates   map[string]string
 }
 
-// kubernetesGates is the name under which the list has the feature gates that Kubernetes' programs share.
+// kubernetesGates is the name in the list of the feature gates that Kubernetes' programs share.
 const kubernetesGates = "kubernetes"
 
 var programs = sync.OnceValue(func() map[string]*program {
@@ -69,8 +68,8 @@ var programs = sync.OnceValue(func() map[string]*program {
 	return out
 })
 
-// Check tells whether the program of an image would take a command line of --name=value. It says nothing about a program or
-// a version that the list does not have.
+// Check returns why the program of an image does not accept a command line of --name=value. A program or version that is not in the list is
+// not checked.
 func Check(name, image string, line []string) error {
 	p := programs()[name]
 	if p == nil || !p.covers(image) {
@@ -93,26 +92,26 @@ func Check(name, image string, line []string) error {
 	return nil
 }
 
-// covers tells whether the list is that of the image's version. An image without a readable tag is taken for current.
+// covers reports whether the list is for the image's version. An image without a version in its tag counts as current.
 func (p *program) covers(image string) bool {
-	version := majorMinor(tag(image))
+	version := Version(image)
 
 	return version == "" || version == p.version
 }
 
-// tag is an image's tag, "" if it has none.
-func tag(image string) string {
+// Version returns the major and minor version in the tag of an image, such as 1.36; "" if there is none.
+func Version(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 
 	i := strings.LastIndexByte(name, ':')
-	if i < 0 || strings.Contains(name[i:], "/") {
+	if i < 0 {
 		return ""
 	}
 
-	return name[i+1:]
+	return majorMinor(name[i+1:])
 }
 
-// majorMinor is 1.36 of v1.36.3, "" of what is not a version.
+// majorMinor returns 1.36 for v1.36.3, "" for a text that is not a version.
 func majorMinor(version string) string {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	if len(parts) < 2 || strings.Trim(parts[0]+parts[1], "0123456789") != "" || parts[0] == "" || parts[1] == "" {
@@ -122,7 +121,7 @@ func majorMinor(version string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// suggest names the flag that was meant, if one is near.
+// suggest names a flag that differs only in its punctuation and case, if there is one.
 func (p *program) suggest(flag string) string {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
 

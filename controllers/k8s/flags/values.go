@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// checkValue tells whether a flag takes a value. Types that are not here are read by code of the program itself.
+// checkValue returns why a flag does not take a value. Types that are not listed here are parsed by the program's own code.
 func (p *program) checkValue(flag, kind, value string) (err error) {
-	// The kubelet fills in variables of the container.
+	// The kubelet expands variables of the container.
 	if strings.Contains(value, "$(") {
 		return nil
 	}
@@ -48,13 +48,13 @@ func (p *program) checkValue(flag, kind, value string) (err error) {
 	}
 
 	if err != nil {
-		return fmt.Errorf("%q is not its type: want %s", value, want)
+		return fmt.Errorf("%q is not valid: want %s", value, want)
 	}
 
 	return nil
 }
 
-// checkGates checks NAME=BOOL,…; a name may be that of one component: kube:NAME=BOOL.
+// checkGates checks NAME=BOOL,…; a name may be limited to one component: kube:NAME=BOOL.
 func (p *program) checkGates(value string) error {
 	for item := range strings.SplitSeq(value, ",") {
 		if item = strings.TrimSpace(item); item == "" {

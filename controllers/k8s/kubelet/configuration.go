@@ -15,8 +15,8 @@ import (
 
 type object = map[string]any
 
-// configuration is the KubeletConfiguration: defaults, over them what the machine configuration says, over that what
-// the node depends on.
+// configuration returns the KubeletConfiguration: the defaults, which the machine configuration overrides, which the settings that the node
+// depends on override.
 func configuration(cfg k8s.KubeletConfigSpec, node Node) (object, error) {
 	forced := alwaysSet(cfg)
 
@@ -29,11 +29,11 @@ func configuration(cfg k8s.KubeletConfigSpec, node Node) (object, error) {
 	return merge(merge(defaults(cfg, node), cfg.ExtraConfig), merge(forced, inPlace(node.Platform))), nil
 }
 
-// inPlace is what the kubelet must know of a place that is not all the machine's own.
+// inPlace returns the settings for a platform whose resources are not all the machine's own.
 func inPlace(p platform.Platform) object {
 	out := object{}
 
-	// It warns of cgroup v1 by not starting. Services of the system have no groups there that it could measure.
+	// The kubelet refuses to start on cgroup v1. The system's services have no cgroups there that it could measure.
 	if !p.Owns(platform.CgroupReservations) {
 		out["failCgroupV1"] = false
 		out["systemCgroups"], out["kubeletCgroups"] = "", ""
@@ -51,7 +51,7 @@ func inPlace(p platform.Platform) object {
 	return out
 }
 
-// alwaysSet is what nothing overrides.
+// alwaysSet returns the settings that nothing overrides.
 func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 	out := object{
 		"apiVersion":               "kubelet.config.k8s.io/v1beta1",
@@ -77,7 +77,7 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 		out["authorization"] = object{"mode": "AlwaysAllow"}
 	}
 
-	// The kubelet reads one folder. Ours are in both. A list over the network would be taken as a whole or not at all.
+	// The kubelet reads one folder; the system's pods are in both. It would accept a list from a URL as a whole or not at all.
 	out["staticPodURL"] = ""
 
 	if cfg.DisableManifestsDirectory {
@@ -92,24 +92,24 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 // podPidsLimit is a sixteenth of kernel.pid_max as the system sets it: more than a pod needs, and far less than a node has.
 const podPidsLimit = 16384
 
-// foreignDiskReserve is what has to stay free of a file system that is not the machine's.
+// foreignDiskReserve must stay free on a file system that is not the machine's.
 const foreignDiskReserve = "1Gi"
 
-// defaults is what the machine configuration may change.
+// defaults returns the settings that the machine configuration may change.
 func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	memory := 384
 	if node.ControlPlane {
 		memory = 512
 	}
 
-	// The kubelet takes all that the kernel shows for its own.
+	// The kubelet counts all memory that the kernel reports as the node's.
 	if !node.Platform.Owns(platform.Memory) {
 		memory += int(node.Platform.Limits.ForeignMemory >> 20)
 	}
 
 	out := object{
 		"address": "0.0.0.0",
-		// It watches the folder of static pods. Should it miss a change, this is how long it takes.
+		// The kubelet watches the folder of static pods. After this time it sees a change that it missed.
 		"fileCheckFrequency":  "5s",
 		"oomScoreAdj":         -450,
 		"clusterDomain":       cfg.ClusterDomain,
@@ -126,14 +126,14 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 		"tlsMinVersion":                   "VersionTLS13",
 	}
 
-	// The file system is another's, and however full that keeps it, it is not the kubelet's to make room there: a share of it,
-	// as by default, may never be free. Pods and images go when there is next to nothing left.
+	// The file system is the host's, which may keep it nearly full: the share that must be free by default may never be. Pods are evicted and
+	// images removed only when almost nothing is left.
 	if !node.Platform.Owns(platform.Disks) {
 		out["evictionHard"] = object{"memory.available": "100Mi", "nodefs.available": foreignDiskReserve, "imagefs.available": foreignDiskReserve}
 		out["imageGCHighThresholdPercent"] = 100 // never
 	}
 
-	// One pod does not take all that the node has.
+	// One pod must not use up the node's process ids.
 	if node.Platform.Owns(platform.CgroupReservations) {
 		out["podPidsLimit"] = podPidsLimit
 	}
@@ -159,7 +159,7 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	return out
 }
 
-// taints turns key → value:effect into objects.
+// taints converts key → value:effect to objects.
 func taints(in map[string]string) []any {
 	out := make([]any, 0, len(in))
 
@@ -180,7 +180,7 @@ func taints(in map[string]string) []any {
 	return out
 }
 
-// merge lays one object over another, recursively; lists and scalars are replaced.
+// merge overrides one object with another, recursively; lists and scalars are replaced.
 func merge(under, over object) object {
 	out := maps.Clone(under)
 

@@ -15,7 +15,7 @@ const (
 	BootstrapKubeconfigFile = "/etc/kubernetes/bootstrap-kubeconfig"
 	KubeconfigFile          = "/etc/kubernetes/kubeconfig-kubelet"
 	CAFile                  = "/etc/kubernetes/pki/ca.crt"
-	// StaticPodsDir has the system's static pods, and ManifestsDir these and those of others.
+	// StaticPodsDir has the system's static pods, ManifestsDir these and those of users.
 	StaticPodsDir = "/etc/kubernetes/static-pods"
 	ManifestsDir  = "/etc/kubernetes/manifests"
 	PKIDir        = layout.KubeletPKIDir
@@ -24,7 +24,7 @@ const (
 	ResolvConf    = layout.ResolvConf
 
 	credentialProviderConfig = "/etc/kubernetes/credentialprovider.yaml"
-	// CredentialProviderDir is where the kubelet looks for programs that give credentials of registries.
+	// CredentialProviderDir is where the kubelet looks for programs that provide credentials for registries.
 	CredentialProviderDir = "/usr/local/lib/kubelet/credentialproviders"
 
 	// Port of the kubelet's API, and of its health on loopback.
@@ -32,7 +32,7 @@ const (
 	HealthzPort = 10248
 )
 
-// Cgroups, as the tree of the machine has them.
+// Cgroups of the machine.
 const (
 	systemCgroups  = "/system"
 	kubeletCgroups = "/podruntime/kubelet"

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Files are those that the kubelet reads, by path. All belong to root and are private.
+// Files returns the files that the kubelet reads, by path. All belong to root and are private.
 func Files(spec k8s.KubeletSpecSpec, join secrets.KubeletSpec) (map[string][]byte, error) {
 	config, err := yaml.Marshal(spec.Config)
 	if err != nil {
@@ -26,7 +26,7 @@ func Files(spec k8s.KubeletSpecSpec, join secrets.KubeletSpec) (map[string][]byt
 		Token: join.BootstrapTokenID + "." + join.BootstrapTokenSecret,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("kubelet: first contact: %w", err)
+		return nil, fmt.Errorf("kubelet: bootstrap kubeconfig: %w", err)
 	}
 
 	out := map[string][]byte{

@@ -14,15 +14,15 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// currentCert is the kubelet's own certificate and key, which it keeps renewing.
-const currentCert = "kubelet-client-current.pem"
+// CurrentCert in PKIDir is the kubelet's client certificate and key, which it renews.
+const CurrentCert = "kubelet-client-current.pem"
 
-// nodePrefix begins the name of a Node's user.
+// nodePrefix is the prefix of the name of a Node's user.
 const nodePrefix = "system:node:"
 
-// StaleIdentity tells why the kubelet must not use its certificate of an earlier run and has to join anew: the node is
-// called otherwise, or the cluster has another authority. It is empty when the certificate may be kept, or there is
-// none. dir is PKIDir. That the certificate may have expired is the kubelet's own business.
+// StaleIdentity returns why the kubelet cannot use its certificate of an earlier run and must join again: the node has another name, or the
+// cluster another authority. It is empty when the certificate can be used, or there is none. dir is PKIDir. The kubelet itself handles a
+// certificate that has expired.
 func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string {
 	cert, stale := currentIdentity(dir, join)
 
@@ -36,8 +36,7 @@ func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string 
 	}
 }
 
-// RegisteredName is the name under which a kubelet of an earlier run belonged to this cluster; empty when there was none. dir is
-// PKIDir.
+// RegisteredName returns the name of this machine's Node in this cluster in an earlier run; empty when there was none. dir is PKIDir.
 func RegisteredName(dir fs.FS, join secrets.KubeletSpec) string {
 	cert, stale := currentIdentity(dir, join)
 	if stale != "" || cert == nil {
@@ -49,9 +48,9 @@ func RegisteredName(dir fs.FS, join secrets.KubeletSpec) string {
 	return name
 }
 
-// currentIdentity returns the kubelet's certificate, or why it is of no use in this cluster; neither when there is none.
+// currentIdentity returns the kubelet's certificate, or why it is not valid in this cluster; neither when there is none.
 func currentIdentity(dir fs.FS, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
-	return currentCertificate(dir, currentCert, x509.ExtKeyUsageClientAuth, join)
+	return currentCertificate(dir, CurrentCert, x509.ExtKeyUsageClientAuth, join)
 }
 
 func currentCertificate(dir fs.FS, file string, usage x509.ExtKeyUsage, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
@@ -78,23 +77,23 @@ func currentCertificate(dir fs.FS, file string, usage x509.ExtKeyUsage, join sec
 	if _, err := cert.Verify(x509.VerifyOptions{
 		Roots: pool, CurrentTime: within, KeyUsages: []x509.ExtKeyUsage{usage},
 	}); err != nil {
-		return nil, fmt.Sprintf("the certificate is not of an accepted authority: %v", err)
+		return nil, fmt.Sprintf("the certificate is not signed by an accepted authority: %v", err)
 	}
 
 	return cert, ""
 }
 
-// identityLifetime is that of certificates which the controller manager signs; the kubelet renews it there in time.
+// identityLifetime is the lifetime of certificates that the controller manager signs. The kubelet renews its certificate there in time.
 const identityLifetime = 365 * 24 * time.Hour
 
-// NewIdentity signs the first certificate of a kubelet on a node that holds the cluster's authority, as the controller
-// manager would: so the first control plane registers as soon as its API server answers, and does not wait for the
-// controller manager, whose pod it has to run, to sign and approve for it. The result is certificate and key.
+// NewIdentity signs the first certificate of a kubelet on a node with the key of the cluster's authority, as the controller manager would. So
+// the first control plane registers as soon as its API server answers: the controller manager cannot sign before this kubelet runs its pod.
+// The result is certificate and key.
 func NewIdentity(root secrets.KubernetesRootSpec, nodename string) ([]byte, error) {
 	return signFor(root, nodename, pki.LeafOptions{Client: true})
 }
 
-// signFor signs a certificate in the name of a Node's user. The result is certificate and key.
+// signFor signs a certificate of a Node's user. The result is certificate and key.
 func signFor(root secrets.KubernetesRootSpec, nodename string, want pki.LeafOptions) ([]byte, error) {
 	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
 	if err != nil {
@@ -112,10 +111,7 @@ func signFor(root secrets.KubernetesRootSpec, nodename string, want pki.LeafOpti
 	return append(pair.Crt, pair.Key...), nil
 }
 
-// stampFormat is how the kubelet names the files of its certificates by the time.
-const stampFormat = "2006-01-02-15-04-05"
-
-// IdentityFiles are the name of a new certificate's file and of the link to it, in PKIDir, as the kubelet has them.
-func IdentityFiles(now time.Time) (file, link string) {
-	return "kubelet-client-" + now.UTC().Format(stampFormat) + ".pem", currentCert
+// CertificateFile returns the kubelet's name for the file of a new certificate, to which a link such as CurrentCert leads.
+func CertificateFile(link string, now time.Time) string {
+	return strings.Replace(link, "current", now.UTC().Format("2006-01-02-15-04-05"), 1)
 }

@@ -44,7 +44,7 @@ func settings(change func(*k8s.KubeletConfigSpec)) k8s.KubeletConfigSpec {
 
 var node = kubelet.Node{Name: "cp1", IPs: []netip.Addr{netip.MustParseAddr("172.20.0.2")}, ControlPlane: true}
 
-// TestGolden holds the kubelet of a default control plane, and that its own type takes the configuration.
+// TestGolden checks the kubelet of a default control plane, and that the kubelet's own type decodes the configuration.
 func TestGolden(t *testing.T) {
 	spec, err := kubelet.Spec(settings(func(cfg *k8s.KubeletConfigSpec) {
 		cfg.RegisterWithTaints = map[string]string{"node-role.kubernetes.io/control-plane": ":NoSchedule", "other": "x:NoExecute"}
@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 
 	var typed kubeletv1beta1.KubeletConfiguration
 	if err := decoder.Decode(&typed); err != nil {
-		t.Fatalf("the kubelet's own type does not take it: %v", err)
+		t.Fatalf("the kubelet's own type does not decode it: %v", err)
 	}
 
 	got, err := yaml.Marshal(spec)
@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("spec (-want +got), -rewrite takes it:\n%s", diff)
+		t.Errorf("spec (-want +got), -rewrite accepts it:\n%s", diff)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestSpec(t *testing.T) {
 		want   any
 		err    string
 	}{
-		"extra configuration goes over defaults, deeply": {
+		"extra configuration overrides defaults, recursively": {
 			change: func(c *k8s.KubeletConfigSpec) {
 				c.ExtraConfig = map[string]any{"systemReserved": map[string]any{"cpu": "1"}, "maxPods": 50}
 			},
@@ -113,12 +113,12 @@ func TestSpec(t *testing.T) {
 			change: func(c *k8s.KubeletConfigSpec) { c.ExtraArgs = k8s.Args{"kubeconfig": {Values: []string{"/x"}}} },
 			err:    `machine.kubelet.extraArgs: kubelet: extra argument "kubeconfig" is not allowed`,
 		},
-		"a name of one's own is not checked": {
+		"an image with a custom name is not checked": {
 			change: func(c *k8s.KubeletConfigSpec) { c.ExtraArgs = k8s.Args{"hostname-override": {Values: []string{"x"}}} },
 			check:  func(s k8s.KubeletSpecSpec) any { return s.ExpectedNodename },
 			want:   "",
 		},
-		"without a node there is no cluster to ask": {
+		"without a Node there is no cluster": {
 			change: func(c *k8s.KubeletConfigSpec) { c.SkipNodeRegistration = true },
 			check: func(s k8s.KubeletSpecSpec) any {
 				return []any{s.Config["registerNode"], s.Config["authorization"], strings.Contains(strings.Join(s.Args, " "), "kubeconfig")}
@@ -152,7 +152,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestStaleIdentity holds when a kubelet has to join anew.
+// TestStaleIdentity checks when a kubelet must join again.
 func TestStaleIdentity(t *testing.T) {
 	newCA := func() *pki.CA {
 		ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"kubernetes"}})
@@ -191,7 +191,7 @@ func TestStaleIdentity(t *testing.T) {
 		"none":                    {dir: fstest.MapFS{}},
 		"its own":                 {dir: held(ours, "cp1"), registered: "cp1"},
 		"of another name":         {dir: held(ours, "old"), registered: "old", want: "the certificate is that of system:node:old, not system:node:cp1"},
-		"of another cluster":      {dir: held(theirs, "cp1"), want: "not of an accepted authority"},
+		"of another cluster":      {dir: held(theirs, "cp1"), want: "not signed by an accepted authority"},
 		"made on a control plane": {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: own}}, registered: "cp1"},
 		"broken":                  {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: []byte("x")}}, want: "cannot be read"},
 	} {

@@ -27,10 +27,10 @@ func TestConfigurationInPlace(t *testing.T) {
 		name  string
 		place platform.Platform
 		extra object
-		want  object // what differs
+		want  object // the differences
 	}{
-		{"a computer of its own", platform.Platform{}, nil, object{}},
-		{"a container with all rights", container(platform.Limits{}), nil, object{}},
+		{"a machine with its own kernel", platform.Platform{}, nil, object{}},
+		{"a privileged container", container(platform.Limits{}), nil, object{}},
 		{"cgroup v1", container(platform.Limits{CgroupV1: true}), nil, object{"failCgroupV1": false, "systemCgroups": "", "kubeletCgroups": ""}},
 		{"a limit of the memory", container(platform.Limits{ForeignMemory: 20 << 30}), nil, object{"memory": "20864Mi"}},
 		{"no lower scores", container(platform.Limits{NoResource: true}), object{"oomScoreAdj": -1}, object{"oomScoreAdj": 0}},
@@ -67,7 +67,7 @@ func TestConfigurationInPlace(t *testing.T) {
 	}
 }
 
-// TestForeignDisk holds that a host whose disk is nearly full does not keep pods away, unless the configuration wants it.
+// TestForeignDisk checks that a nearly full disk of the host does not evict pods, unless the configuration says so.
 func TestForeignDisk(t *testing.T) {
 	foreign := object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"}
 
@@ -77,7 +77,7 @@ func TestForeignDisk(t *testing.T) {
 		extra object
 		want  any
 	}{
-		{"a computer of its own", platform.Platform{}.Mode, nil, nil},
+		{"a machine with its own kernel", platform.Platform{}.Mode, nil, nil},
 		{"a container", platform.Container, nil, foreign},
 		{
 			"a container whose configuration says more", platform.Container, object{"evictionHard": object{"nodefs.available": "5%"}},
@@ -94,12 +94,12 @@ func TestForeignDisk(t *testing.T) {
 		}
 
 		if _, ok := got["imageGCHighThresholdPercent"]; ok != (tt.want != nil) {
-			t.Errorf("%s: images go when the disk is full: got %t, want %t", tt.name, !ok, tt.want == nil)
+			t.Errorf("%s: images are removed when the disk is full: got %t, want %t", tt.name, !ok, tt.want == nil)
 		}
 	}
 }
 
-// TestPodPids holds that a pod cannot take all processes of a node, and that the configuration may say how many it can.
+// TestPodPids checks that a pod cannot use up the process ids of a node, and that the configuration can change the limit.
 func TestPodPids(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -19,18 +19,19 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// The kubelet asks the cluster for the certificate that it serves with, and keeps renewing it, unless the machine configuration
-// gives it one or lets it sign its own.
+// The kubelet requests its serving certificate from the cluster and renews it, unless the machine configuration sets a certificate or lets the
+// kubelet sign its own.
 const (
-	currentServingCert = "kubelet-server-current.pem"
-	// SelfSignedCert in PKIDir is what it serves with when it signs its own.
+	// CurrentServingCert in PKIDir is its serving certificate from the cluster, with the key.
+	CurrentServingCert = "kubelet-server-current.pem"
+	// SelfSignedCert in PKIDir is its serving certificate when it signs its own.
 	SelfSignedCert = "kubelet.crt"
 
 	rotationGate = "RotateKubeletServerCertificate"
 )
 
-// asksToServe reports whether the system has the kubelet ask for its serving certificate: not without a cluster, and not when the
-// configuration gives it one, or turns off the feature by which it asks.
+// asksToServe reports whether the kubelet requests its serving certificate: not without a cluster, and not when the configuration sets one or
+// turns off the feature gate.
 func asksToServe(cfg k8s.KubeletConfigSpec) bool {
 	given := func(field, flag string) bool {
 		value, _ := cfg.ExtraConfig[field].(string)
@@ -53,7 +54,7 @@ func asksToServe(cfg k8s.KubeletConfigSpec) bool {
 	return !cfg.SkipNodeRegistration && !off && !given("tlsCertFile", "tls-cert-file") && !given("tlsPrivateKeyFile", "tls-private-key-file")
 }
 
-// ServesByCluster reports whether a kubelet of this specification serves with a certificate of the cluster. A flag goes before the
+// ServesByCluster reports whether a kubelet with this specification serves with a certificate of the cluster. A flag overrides the
 // KubeletConfiguration.
 func ServesByCluster(spec k8s.KubeletSpecSpec) bool {
 	const flag = "--rotate-server-certificates="
@@ -69,7 +70,7 @@ func ServesByCluster(spec k8s.KubeletSpecSpec) bool {
 	return spec.Config["serverTLSBootstrap"] == true
 }
 
-// NodeIPs are the addresses that the kubelet is told to have.
+// NodeIPs returns the addresses in the kubelet's command line.
 func NodeIPs(spec k8s.KubeletSpecSpec) []netip.Addr {
 	var out []netip.Addr
 
@@ -89,17 +90,17 @@ func NodeIPs(spec k8s.KubeletSpecSpec) []netip.Addr {
 	return out
 }
 
-// Serving says whether the certificate on disk is one to serve with. dir is PKIDir. The name is not looked at when it is empty.
+// Serving returns whether the serving certificate on disk is valid. dir is PKIDir. An empty name is not checked.
 func Serving(dir fs.FS, nodename string, ips []netip.Addr, join secrets.KubeletSpec, now time.Time) k8s.KubeletServingStatusSpec {
 	not := func(reason string) k8s.KubeletServingStatusSpec { return k8s.KubeletServingStatusSpec{Reason: reason} }
 
-	cert, stale := currentCertificate(dir, currentServingCert, x509.ExtKeyUsageServerAuth, join)
+	cert, stale := currentCertificate(dir, CurrentServingCert, x509.ExtKeyUsageServerAuth, join)
 
 	switch {
 	case stale != "":
 		return not(stale)
 	case cert == nil:
-		return not("the kubelet has asked for no certificate yet, or its request is not approved")
+		return not("the kubelet has not requested a certificate yet, or its request is not approved")
 	case now.After(cert.NotAfter):
 		return not(fmt.Sprintf("the certificate expired at %s, and the request for the next is not approved", cert.NotAfter.UTC().Format(time.RFC3339)))
 	case nodename != "" && cert.Subject.CommonName != nodePrefix+nodename:
@@ -108,17 +109,17 @@ func Serving(dir fs.FS, nodename string, ips []netip.Addr, join secrets.KubeletS
 
 	for _, ip := range ips {
 		if cert.VerifyHostname(ip.String()) != nil {
-			return not(fmt.Sprintf("the certificate is not for the address %s, and the request for one that is is not approved", ip))
+			return not(fmt.Sprintf("the certificate is not valid for the address %s, and the request for another one is not approved", ip))
 		}
 	}
 
 	return k8s.KubeletServingStatusSpec{Ready: true}
 }
 
-// StaleServing says why the certificate on disk must go before the kubelet starts, which would not start with one that is broken and
-// could not renew one of another name or authority; empty when it may be kept or there is none. dir is PKIDir.
+// StaleServing returns why the certificate on disk must be removed before the kubelet starts: the kubelet does not start with a broken one, and
+// cannot renew one of another name or authority. It is empty when the certificate can be used, or there is none. dir is PKIDir.
 func StaleServing(dir fs.FS, nodename string, join secrets.KubeletSpec, now time.Time) string {
-	text, err := fs.ReadFile(dir, currentServingCert)
+	text, err := fs.ReadFile(dir, CurrentServingCert)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
@@ -134,8 +135,8 @@ func StaleServing(dir fs.FS, nodename string, join secrets.KubeletSpec, now time
 	return Serving(dir, nodename, nil, join, now).Reason
 }
 
-// NewServingIdentity signs what a kubelet of a control plane serves with, as the controller manager would: the state of its static
-// pods can be asked for also while the controller manager, which is one of them, does not run. The kubelet renews it there. The result is
+// NewServingIdentity signs the serving certificate of a kubelet of a control plane, as the controller manager would. So the state of the static
+// pods can be read even while the controller manager, which is one of them, does not run. The kubelet renews it there. The result is
 // certificate and key.
 func NewServingIdentity(root secrets.KubernetesRootSpec, nodename string, ips []netip.Addr) ([]byte, error) {
 	want := pki.LeafOptions{IPs: ips, Server: true}
@@ -145,9 +146,4 @@ func NewServingIdentity(root secrets.KubernetesRootSpec, nodename string, ips []
 	}
 
 	return signFor(root, nodename, want)
-}
-
-// ServingFiles are the name of a new serving certificate's file and of the link to it, in PKIDir, as the kubelet has them.
-func ServingFiles(now time.Time) (file, link string) {
-	return "kubelet-server-" + now.UTC().Format(stampFormat) + ".pem", currentServingCert
 }

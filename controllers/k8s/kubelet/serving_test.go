@@ -17,8 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// TestServesByCluster holds that the kubelet asks the cluster for its serving certificate, and that the configuration's own settings
-// go before.
+// TestServesByCluster checks that the kubelet requests its serving certificate from the cluster, unless the configuration says otherwise.
 func TestServesByCluster(t *testing.T) {
 	t.Parallel()
 
@@ -32,21 +31,21 @@ func TestServesByCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*k8s.KubeletConfigSpec)
 		want   bool
-		// asks is whether the KubeletConfiguration says so.
+		// asks is serverTLSBootstrap in the KubeletConfiguration.
 		asks any
 	}{
 		"by default":                   {want: true, asks: true},
 		"turned off":                   {change: field("serverTLSBootstrap", false), asks: false},
-		"asked for":                    {change: field("serverTLSBootstrap", true), want: true, asks: true},
+		"enabled":                      {change: field("serverTLSBootstrap", true), want: true, asks: true},
 		"turned off by argument":       {change: arg("rotate-server-certificates", "false"), asks: true},
-		"asked for by argument":        {change: arg("rotate-server-certificates", "1"), want: true, asks: true},
-		"a certificate of its own":     {change: field("tlsCertFile", "/var/x.crt")},
+		"enabled by argument":          {change: arg("rotate-server-certificates", "1"), want: true, asks: true},
+		"its own certificate":          {change: field("tlsCertFile", "/var/x.crt")},
 		"a key of its own":             {change: field("tlsPrivateKeyFile", "/var/x.key")},
-		"a certificate by argument":    {change: arg("tls-cert-file", "/var/x.crt")},
+		"a certificate as an argument": {change: arg("tls-cert-file", "/var/x.crt")},
 		"without the feature":          {change: field("featureGates", map[string]any{"RotateKubeletServerCertificate": false})},
 		"without it by argument":       {change: arg("feature-gates", "UserNamespacesSupport=true, RotateKubeletServerCertificate=False")},
 		"with another feature":         {change: field("featureGates", map[string]any{"X": false}), want: true, asks: true},
-		"without a cluster to ask":     {change: func(c *k8s.KubeletConfigSpec) { c.SkipNodeRegistration = true }},
+		"without a cluster":            {change: func(c *k8s.KubeletConfigSpec) { c.SkipNodeRegistration = true }},
 		"an empty certificate's field": {change: field("tlsCertFile", ""), want: true, asks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +77,7 @@ func TestNodeIPs(t *testing.T) {
 	}
 }
 
-// TestServing holds what a kubelet can serve with, and what must go before it starts.
+// TestServing checks which serving certificates are valid, and which must be removed before the kubelet starts.
 func TestServing(t *testing.T) {
 	t.Parallel()
 
@@ -110,7 +109,7 @@ func TestServing(t *testing.T) {
 	right := held(ours, "cp1", v4)
 	half := right["kubelet-server-current.pem"].Data
 
-	// A client's certificate in the place of the server's.
+	// A client certificate instead of a serving certificate.
 	client, err := kubelet.NewIdentity(ours, "cp1")
 	if err != nil {
 		t.Fatal(err)
@@ -120,17 +119,17 @@ func TestServing(t *testing.T) {
 		dir fstest.MapFS
 		ips []netip.Addr
 		in  time.Duration
-		// want is why it cannot be served with, and stale why it must go.
+		// want is why the certificate is not valid, stale why it must be removed.
 		want, stale string
 	}{
 		"right":                    {dir: right, ips: []netip.Addr{v4}},
-		"none":                     {dir: fstest.MapFS{}, want: "asked for no certificate yet"},
+		"none":                     {dir: fstest.MapFS{}, want: "not requested a certificate yet"},
 		"of two families":          {dir: held(ours, "cp1", v4, v6), ips: []netip.Addr{v4, v6}},
 		"a name that is an IP":     {dir: held(ours, "172.20.0.2", v4), ips: []netip.Addr{v4}, want: "is that of system:node:172.20.0.2", stale: "is that of"},
-		"an address more":          {dir: right, ips: []netip.Addr{v4, v6}, want: "not for the address fd00::2"},
+		"another address":          {dir: right, ips: []netip.Addr{v4, v6}, want: "not valid for the address fd00::2"},
 		"of another name":          {dir: held(ours, "old", v4), want: "is that of system:node:old, not system:node:cp1", stale: "is that of system:node:old"},
-		"of another cluster":       {dir: held(theirs, "cp1", v4), want: "not of an accepted authority", stale: "not of an accepted authority"},
-		"of another use":           {dir: fstest.MapFS{"kubelet-server-current.pem": {Data: client}}, want: "not of an accepted authority", stale: "not of an accepted authority"},
+		"of another cluster":       {dir: held(theirs, "cp1", v4), want: "not signed by an accepted authority", stale: "not signed by an accepted authority"},
+		"of another use":           {dir: fstest.MapFS{"kubelet-server-current.pem": {Data: client}}, want: "not signed by an accepted authority", stale: "not signed by an accepted authority"},
 		"expired":                  {dir: right, in: 366 * 24 * time.Hour, want: "expired at", stale: "expired at"},
 		"broken":                   {dir: fstest.MapFS{"kubelet-server-current.pem": {Data: []byte("x")}}, want: "cannot be read", stale: "cannot be read"},
 		"empty, after a power cut": {dir: fstest.MapFS{"kubelet-server-current.pem": {}}, want: "cannot be read", stale: "cannot be read"},

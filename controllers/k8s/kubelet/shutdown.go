@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ShutdownGracePeriod is the longest that a kubelet of this KubeletConfiguration gives its pods when the machine goes down: by
-// one period for all, or by one for each priority, one after the other. It is zero when the kubelet ends none.
+// ShutdownGracePeriod returns the longest time that a kubelet with this KubeletConfiguration gives its pods when the machine goes down: one
+// period for all pods, or one period for each priority, one after the other. It is zero when the kubelet does not end pods.
 func ShutdownGracePeriod(config map[string]any) time.Duration {
 	var wanted struct {
 		ShutdownGracePeriod              string
@@ -17,7 +17,7 @@ func ShutdownGracePeriod(config map[string]any) time.Duration {
 
 	raw, err := json.Marshal(config)
 	if err != nil || json.Unmarshal(raw, &wanted) != nil {
-		return 0 // what the kubelet refuses, too
+		return 0 // the kubelet refuses it too
 	}
 
 	sum, err := time.ParseDuration(wanted.ShutdownGracePeriod)

@@ -5,7 +5,6 @@ package kubelet
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
@@ -13,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// policy of extra arguments: the node owns how the kubelet reaches the cluster and the runtime.
+// policy of extra arguments: the system sets how the kubelet connects to the cluster and the runtime.
 var policy = args.Policy{
 	"bootstrap-kubeconfig":       args.Denied,
 	"kubeconfig":                 args.Denied,
@@ -25,7 +24,7 @@ var policy = args.Policy{
 	"feature-gates":              args.Additive,
 }
 
-// Node is what the kubelet must know of the node.
+// Node is what the kubelet needs to know about the node.
 type Node struct {
 	Name         string
 	IPs          []netip.Addr
@@ -34,7 +33,7 @@ type Node struct {
 	Platform platform.Platform
 }
 
-// Spec is the kubelet as it is to run.
+// Spec returns how the kubelet runs.
 func Spec(cfg k8s.KubeletConfigSpec, node Node) (k8s.KubeletSpecSpec, error) {
 	command, err := commandLine(cfg, node)
 	if err != nil {
@@ -54,7 +53,7 @@ func Spec(cfg k8s.KubeletConfigSpec, node Node) (k8s.KubeletSpecSpec, error) {
 		CredentialProviderConfig: cfg.CredentialProviderConfig,
 	}
 
-	// A name that the configuration forces is that of the Node, whatever the host is called.
+	// A name in the configuration overrides the Node's name.
 	if _, forced := cfg.ExtraArgs["hostname-override"]; !forced {
 		spec.ExpectedNodename = node.Name
 	}
@@ -92,12 +91,7 @@ func commandLine(cfg k8s.KubeletConfigSpec, node Node) ([]string, error) {
 		wanted["image-credential-provider-config"] = []string{credentialProviderConfig}
 	}
 
-	extra := make(args.Set, len(cfg.ExtraArgs))
-	for name, values := range cfg.ExtraArgs {
-		extra[name] = slices.Clone(values.Values)
-	}
-
-	merged, err := args.Merge("kubelet", cfg.Image, wanted, extra, policy)
+	merged, err := args.Merge("kubelet", cfg.Image, wanted, args.Of(cfg.ExtraArgs), policy)
 	if err != nil {
 		return nil, fmt.Errorf("machine.kubelet.extraArgs: %w", err)
 	}

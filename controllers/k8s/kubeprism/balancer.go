@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeprism is a TCP load balancer to the cluster's API servers on every node's loopback, so that nothing on a
-// node depends on a load balancer outside.
+// Package kubeprism is a TCP load balancer to the cluster's API servers on every node's loopback, so that no program on a node depends on an
+// external load balancer.
 //
-// On a control plane the API server beside it comes first, so that a node keeps working by itself. Of the
-// others the one with the fewest connections from here does, and one at random of several: so the nodes of a cluster do not all
-// use the same API server. A connection that cannot be made goes on to the next upstream, and what has failed comes last until a
-// check finds it well again. An API server that takes connections and says that it is not ready, for one because its etcd has no
-// quorum, comes after those that are, and its connections are closed if there is such a one: clients keep theirs as long as they can.
+// On a control plane the local API server comes first, so that the node works on its own. Of the others the one with the fewest connections
+// from this node comes first, in random order if there are several, so that the nodes of a cluster do not all use the same API server. When a
+// connection fails the next upstream is tried, and the failed one comes last until a probe succeeds. An API server that accepts connections
+// but reports that it is not ready, for example because its etcd has no quorum, comes after those that are ready. Its connections are closed
+// when another one is ready: clients would keep them as long as they can.
 //
-// While no upstream answers nobody listens: the connection is refused, and the client asks again at once. One that is taken and closed
-// again looks like a failure on the way, which clients of Kubernetes try to get past for 10 s before they say that they failed. An upstream
-// answers when it ends a TLS handshake with a certificate of the cluster: an outer load balancer takes connections also when there is nothing
-// behind it.
+// While no upstream answers, the port is closed: connections are refused, and clients try again at once. A connection that is accepted and
+// then closed looks like a failure of the network, and clients of Kubernetes try for 10 s before they report it. An upstream answers when it
+// completes a TLS handshake with a certificate of the cluster: an external load balancer accepts connections even without a server behind it.
 //
-// The API server beside it is an exception: one that starts takes connections seconds before it answers them, and the port is open from then
-// on, as that server's own is. Clients wait up to 10 s for a handshake; those that are refused wait longer each time, up to 30 s.
+// The local API server is an exception. While it starts it accepts connections seconds before it answers them, and the port is open from then
+// on, as that server's own port is. Clients wait up to 10 s for a handshake; after a refused connection they wait longer each time, up to 30 s.
 package kubeprism
 
 import (
@@ -37,9 +36,9 @@ type Upstream struct {
 type state int
 
 const (
-	silent  state = iota // does not answer, or was not asked yet
-	pending              // takes connections, on this node, and does not answer yet
-	unready              // answers, and does not serve
+	silent  state = iota // does not answer, or was not probed yet
+	pending              // on this node, accepts connections and does not answer yet
+	unready              // answers that it is not ready
 	ready
 )
 
@@ -48,18 +47,18 @@ type Balancer struct {
 	mu        sync.Mutex
 	upstreams []Upstream
 	states    map[string]state
-	// open are the connections to each upstream, and how each is cut.
+	// open has the connections to each upstream.
 	open  map[string]map[*link]bool
 	links int
-	// kicks wake those who check an upstream.
+	// kicks trigger a probe of an upstream.
 	kicks map[string]chan struct{}
 	// replaced is closed when the upstreams are.
 	replaced chan struct{}
-	// takes is open while some upstream takes connections, answers while some answers.
-	takes, answers gate
+	// accepts is open while an upstream accepts connections, answers while an upstream answers.
+	accepts, answers gate
 
-	// Probe asks an upstream whether it is ready, as a Prober's Readyz. It calls answered as soon as it knows that somebody is there. It is
-	// set before Check is called.
+	// Probe asks an upstream whether it is ready, as Prober.Readyz does. It calls answered as soon as the upstream has answered. It is set before
+	// Check is called.
 	Probe func(ctx context.Context, address string, answered func()) error
 }
 
@@ -69,7 +68,7 @@ type gate struct {
 	turned chan struct{}
 }
 
-// set opens or closes the gate, and reports whether it was the other before.
+// set opens or closes the gate, and reports whether that changed it.
 func (g *gate) set(open bool) bool {
 	if g.open == open {
 		return false
@@ -88,7 +87,7 @@ func (g *gate) set(open bool) bool {
 // link is one forwarded connection.
 type link struct{ cut func() }
 
-// SetUpstreams replaces the upstreams. Connections that are open stay.
+// SetUpstreams replaces the upstreams. Open connections stay.
 func (b *Balancer) SetUpstreams(upstreams []Upstream) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +112,7 @@ func (b *Balancer) SetUpstreams(upstreams []Upstream) {
 	b.turn()
 }
 
-// current returns the upstreams, and a channel that is closed when they are others.
+// current returns the upstreams, and a channel that is closed when they are replaced.
 func (b *Balancer) current() ([]Upstream, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,14 +124,14 @@ func (b *Balancer) current() ([]Upstream, <-chan struct{}) {
 	return slices.Clone(b.upstreams), b.replaced
 }
 
-// Healthy reports whether some upstream answers.
+// Healthy reports whether an upstream answers.
 func (b *Balancer) Healthy() bool {
 	healthy, _ := b.look(&b.answers)
 
 	return healthy
 }
 
-// look returns whether a gate is open, and a channel that is closed when it turns.
+// look returns whether a gate is open, and a channel that is closed when that changes.
 func (b *Balancer) look(g *gate) (open bool, turned <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,13 +143,13 @@ func (b *Balancer) look(g *gate) (open bool, turned <-chan struct{}) {
 	return g.open, g.turned
 }
 
-// note notes the state of an upstream.
-func (b *Balancer) note(address string, s state) {
+// record records the state of an upstream.
+func (b *Balancer) record(address string, s state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	if !slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return u.Address == address }) {
-		return // it was asked before the upstreams were replaced
+		return // the upstreams were replaced during the probe
 	}
 
 	if b.states == nil {
@@ -161,10 +160,10 @@ func (b *Balancer) note(address string, s state) {
 	b.turn()
 }
 
-// turn turns the gates by the best state of all. When no upstream answers any more all are asked at once.
+// turn sets the gates by the best state of all. When no upstream answers any more, all are probed at once.
 func (b *Balancer) turn() {
 	best := b.best()
-	b.takes.set(best >= pending)
+	b.accepts.set(best >= pending)
 
 	if b.answers.set(best >= unready) && !b.answers.open {
 		for address := range b.kicks {
@@ -173,7 +172,7 @@ func (b *Balancer) turn() {
 	}
 }
 
-// best is the best state of all upstreams.
+// best returns the best state of all upstreams.
 func (b *Balancer) best() (best state) {
 	for _, u := range b.upstreams {
 		best = max(best, b.states[u.Address])
@@ -190,7 +189,7 @@ func (b *Balancer) state(address string) (own, best state) {
 	return b.states[address], b.best()
 }
 
-// candidates are all upstreams in the order in which they are tried: by their states, the best first.
+// candidates returns all upstreams in the order in which they are tried: the best state first.
 func (b *Balancer) candidates() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,10 +198,7 @@ func (b *Balancer) candidates() []string {
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 
 	slices.SortStableFunc(out, func(x, y Upstream) int {
-		return cmp.Or(
-			cmp.Compare(b.states[y.Address], b.states[x.Address]),
-			falseFirst(!x.Local, !y.Local), cmp.Compare(len(b.open[x.Address]), len(b.open[y.Address])),
-		)
+		return cmp.Or(b.rank(y)-b.rank(x), len(b.open[x.Address])-len(b.open[y.Address]))
 	})
 
 	addresses := make([]string, len(out))
@@ -213,13 +209,12 @@ func (b *Balancer) candidates() []string {
 	return addresses
 }
 
-func falseFirst(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case y:
-		return -1
-	default:
-		return 1
+// rank is higher for an upstream in a better state and, in the same state, for the one on this node.
+func (b *Balancer) rank(u Upstream) int {
+	rank := 2 * int(b.states[u.Address])
+	if u.Local {
+		rank++
 	}
+
+	return rank
 }

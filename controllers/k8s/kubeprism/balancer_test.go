@@ -23,7 +23,7 @@ func TestBalancer(t *testing.T) {
 	within(t, 5*time.Second, "both answer", func() bool { return balancer.Ready() == 2 && !refused(address) })
 
 	if _, got := connect(t, address, 5); got != "first" {
-		t.Errorf("both well: got %q, want the one on the node", got)
+		t.Errorf("both ready: got %q, want the one on the node", got)
 	}
 
 	first.stop()
@@ -35,11 +35,11 @@ func TestBalancer(t *testing.T) {
 	}
 
 	if !balancer.Healthy() {
-		t.Error("healthy: got false with one upstream well, want true")
+		t.Error("healthy: got false with one upstream ready, want true")
 	}
 }
 
-// TestBalance: the connections of one node, and the only ones of many nodes, are spread over the API servers.
+// TestBalance checks that the connections of one node, and the single connections of many nodes, are spread over the API servers.
 func TestBalance(t *testing.T) {
 	const each, servers = 20, 3
 

@@ -12,22 +12,21 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// How often upstreams are asked.
+// How often upstreams are probed.
 const (
-	// A machine's own API server is waited for by all that the machine does when it boots, and asking costs no more than a
-	// connection that is refused.
+	// Everything on a machine that boots waits for its own API server, and a probe costs no more than a refused connection.
 	localInterval = 100 * time.Millisecond
-	// One that is not ready while no other is, and the machine's own.
+	// For an upstream that is not ready while no other is ready, and for the machine's own.
 	retryInterval = 2 * time.Second
 	checkInterval = 20 * time.Second
-	// An upstream that closes a connection is asked at once, but not more often than this.
+	// An upstream that closes a connection is probed at once, but not more often than this.
 	kickInterval = 100 * time.Millisecond
-	// The machine's own API server has taken the connection when it has not refused it for so long. One that shows another certificate
-	// does that sooner.
+	// A connection that the machine's own API server has not refused for this long counts as accepted. A program with another certificate on
+	// that port is noticed sooner.
 	pendingAfter = 500 * time.Millisecond
 )
 
-// Check asks each upstream from time to time until ctx is done. changed is called when it has changed whether some upstream answers.
+// Check probes the upstreams until ctx is done. It calls changed when the first upstream answers, and when the last one stops.
 func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -38,14 +37,14 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 		all.Go(func() error {
 			err := guard.Call(func() error { f(); return nil })
 			if err != nil {
-				cancel() // what nobody asks would stay as it was
+				cancel() // the state of an upstream that is not probed would never change
 			}
 
 			return err
 		})
 	}
 
-	run(func() { b.tell(ctx, changed) })
+	run(func() { b.notify(ctx, changed) })
 
 	asked := map[Upstream]context.CancelFunc{}
 
@@ -85,8 +84,8 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 	return all.Wait()
 }
 
-// tell calls changed each time when it has changed whether some upstream answers.
-func (b *Balancer) tell(ctx context.Context, changed func()) {
+// notify calls changed when the first upstream answers, and when the last one stops.
+func (b *Balancer) notify(ctx context.Context, changed func()) {
 	before := false
 
 	for {
@@ -105,33 +104,33 @@ func (b *Balancer) tell(ctx context.Context, changed func()) {
 	}
 }
 
-// follow asks one upstream until ctx is done.
+// follow probes one upstream until ctx is done.
 func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 	kick, forget := b.kicked(u.Address)
 	defer forget()
 
-	told := ready // what it is at first needs no word when all is well
+	logged := ready // an upstream that is ready at first is not logged
 
 	for {
 		asked := time.Now()
 
-		err := b.ask(ctx, u)
+		err := b.probe(ctx, u)
 		if ctx.Err() != nil {
 			return
 		}
 
 		own, best := b.state(u.Address)
 
-		// What the others were when they were asked last is not enough to leave one for them: all may be unready for the same reason.
+		// The last known states of the others are no reason to leave this one: all may be unready for the same reason.
 		switch {
 		case own == ready:
-			b.leaveUnready()
-		case told == ready:
+			b.closeUnready()
+		case logged == ready:
 			b.kickReady()
 		}
 
 		// A wrong endpoint of the cluster shows nowhere else while another API server answers: explain reads this.
-		if (own == ready) != (told == ready) {
+		if (own == ready) != (logged == ready) {
 			if own == ready {
 				log.InfoContext(ctx, "an API server answers", "address", u.Address)
 			} else {
@@ -139,7 +138,7 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 			}
 		}
 
-		told = own
+		logged = own
 
 		select {
 		case <-ctx.Done():
@@ -155,7 +154,7 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 	}
 }
 
-// interval until an upstream is asked again.
+// interval returns the time until the next probe of an upstream.
 func interval(u Upstream, own, best state) time.Duration {
 	switch {
 	case own == ready:
@@ -169,14 +168,14 @@ func interval(u Upstream, own, best state) time.Duration {
 	}
 }
 
-// ask asks an upstream once and notes what it is.
-func (b *Balancer) ask(ctx context.Context, u Upstream) error {
+// probe probes an upstream once and records its state.
+func (b *Balancer) probe(ctx context.Context, u Upstream) error {
 	answered := false
 
-	// reaches notes that it is at least in a state.
+	// reaches records that its state is at least s.
 	reaches := func(s state) {
 		if own, _ := b.state(u.Address); own < s {
-			b.note(u.Address, s)
+			b.record(u.Address, s)
 		}
 	}
 
@@ -198,19 +197,19 @@ func (b *Balancer) ask(ctx context.Context, u Upstream) error {
 
 	switch {
 	case err == nil:
-		b.note(u.Address, ready)
+		b.record(u.Address, ready)
 	case answered:
-		b.note(u.Address, unready)
+		b.record(u.Address, unready)
 	case own > silent && isBusy(err):
-		b.note(u.Address, min(own, unready))
+		b.record(u.Address, min(own, unready))
 	default:
-		b.note(u.Address, silent)
+		b.record(u.Address, silent)
 	}
 
 	return err
 }
 
-// isBusy reports whether an upstream took the connection and took too long for the rest: it is not gone.
+// isBusy reports whether an upstream accepted the connection and timed out after that: it still runs.
 func isBusy(err error) bool {
 	var (
 		timeout net.Error
@@ -220,7 +219,7 @@ func isBusy(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout() && !(errors.As(err, &op) && op.Op == "dial")
 }
 
-// kicked returns the channel by which an upstream is asked before its time.
+// kicked returns the channel that triggers a probe of an upstream at once.
 func (b *Balancer) kicked(address string) (kick <-chan struct{}, forget func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,7 +241,7 @@ func (b *Balancer) kicked(address string) (kick <-chan struct{}, forget func()) 
 	}
 }
 
-// kick has an upstream asked now.
+// kick triggers a probe of an upstream.
 func (b *Balancer) kick(address string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -250,7 +249,7 @@ func (b *Balancer) kick(address string) {
 	b.kickLocked(address)
 }
 
-// kickReady has those asked that were ready last.
+// kickReady triggers a probe of the upstreams that were ready at their last probe.
 func (b *Balancer) kickReady() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -265,6 +264,6 @@ func (b *Balancer) kickReady() {
 func (b *Balancer) kickLocked(address string) {
 	select {
 	case b.kicks[address] <- struct{}{}:
-	default: // it is about to be asked, or nobody asks it
+	default: // a probe is pending, or the upstream is not probed
 	}
 }

@@ -2,7 +2,7 @@
 
 package kubeprism
 
-// Ready returns how many upstreams are ready.
+// Ready returns the number of upstreams that are ready.
 func (b *Balancer) Ready() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -18,5 +18,5 @@ func (b *Balancer) Ready() int {
 	return n
 }
 
-// Kick has an upstream asked now.
+// Kick triggers a probe of an upstream.
 func (b *Balancer) Kick(address string) { b.kick(address) }

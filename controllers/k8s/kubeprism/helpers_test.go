@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
-// server is an API server that says its name on each connection, and keeps it until the client or the server ends.
+// server is an API server that sends its name on each connection, and keeps the connection until the client or the server closes it.
 type server struct {
 	address, name string
 
@@ -28,7 +28,7 @@ type server struct {
 	conns    []net.Conn
 }
 
-// serve starts a server, which ends with the test.
+// serve starts a server, which stops with the test.
 func serve(t *testing.T, name string) *server {
 	t.Helper()
 
@@ -83,7 +83,7 @@ func (s *server) start(t *testing.T) {
 	}()
 }
 
-// stop ends the server as a process ends: the port and all connections at once.
+// stop closes the port and all connections, as when a process exits.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *server) stop() {
 	s.conns = nil
 }
 
-// connects is a probe for servers that speak no TLS.
+// connects is a probe for servers without TLS.
 func connects(ctx context.Context, address string, answered func()) error {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -110,7 +110,7 @@ func connects(ctx context.Context, address string, answered func()) error {
 	return conn.Close()
 }
 
-// start has a balancer serve until the test ends.
+// start runs a balancer until the test ends.
 func start(t *testing.T, balancer *kubeprism.Balancer) (address string) {
 	t.Helper()
 
@@ -146,7 +146,7 @@ func start(t *testing.T, balancer *kubeprism.Balancer) (address string) {
 	return address
 }
 
-// connect opens a connection up to a server, and returns the server's name, which has as many letters as told.
+// connect opens a connection to a server, and returns the server's name, which has the given length.
 func connect(t *testing.T, address string, letters int) (net.Conn, string) {
 	t.Helper()
 
@@ -177,7 +177,7 @@ func refused(address string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// closed reports whether the other end closes a connection within a time.
+// closed reports whether the server closes a connection within a time.
 func closed(conn net.Conn, within time.Duration) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(within))
 	_, err := conn.Read(make([]byte, 1))
@@ -187,7 +187,7 @@ func closed(conn net.Conn, within time.Duration) bool {
 	return err != nil && !(errors.As(err, &netErr) && netErr.Timeout())
 }
 
-// within waits until something is so and returns how long that took.
+// within waits until a condition is true, and returns how long that took.
 func within(t *testing.T, limit time.Duration, what string, is func() bool) time.Duration {
 	t.Helper()
 

@@ -16,33 +16,27 @@ import (
 	"time"
 )
 
-// dialTimeout of a connection, and of its handshake.
+// dialTimeout is the timeout of a connection, and of its handshake.
 const dialTimeout = 5 * time.Second
 
-// Prober asks API servers over connections of its own. The zero value takes every server for one.
+// Prober probes API servers over its own connections. The zero value accepts every server.
 //
-// Those who connect through the balancer look at certificates for themselves. Here they show who is none of the cluster's API servers: on the
-// host's network anybody may take the port of the node's own one while it is away, and would be asked first.
+// Clients of the balancer verify certificates themselves. The prober verifies them to find servers that do not belong to the cluster: while the
+// node's own API server does not run, any program on the host's network can listen on its port, and would be the first upstream.
 type Prober struct{ cas atomic.Pointer[x509.CertPool] }
 
-// Trust says which authorities sign API servers; none is all.
-func (p *Prober) Trust(authorities [][]byte) {
+// Trust sets the authorities (PEM) that sign API servers; without any, all servers are accepted.
+func (p *Prober) Trust(authorities []byte) {
 	pool := x509.NewCertPool()
-	some := false
-
-	for _, pem := range authorities {
-		some = pool.AppendCertsFromPEM(pem) || some
-	}
-
-	if !some {
+	if !pool.AppendCertsFromPEM(authorities) {
 		pool = nil
 	}
 
 	p.cas.Store(pool)
 }
 
-// Readyz asks an API server whether it is ready, and calls answered after the handshake: what makes it ready may take longer. One that
-// answers only those whom it knows counts as ready.
+// Readyz asks an API server whether it is ready. It calls answered after the handshake, since the answer may take longer. A server that refuses
+// unauthenticated clients counts as ready.
 func (p *Prober) Readyz(ctx context.Context, address string, answered func()) error {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 		if err == nil {
@@ -72,13 +66,13 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 	response, err := client.Do(request)
 	if err != nil {
 		if own := (*url.Error)(nil); errors.As(err, &own) && !own.Timeout() {
-			return own.Err // who reads it knows what was asked
+			return own.Err // without the URL, which the reader knows
 		}
 
 		return err
 	}
 
-	response.Body.Close() // nothing of it is read
+	response.Body.Close() // the body is not read
 
 	if response.StatusCode >= http.StatusInternalServerError {
 		return fmt.Errorf("the API server is not ready: status %s", response.Status)
@@ -87,7 +81,7 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 	return nil
 }
 
-// verify looks only at who signed: names are as many as ways to an API server, and a clock that is wrong does not make it another's.
+// verify checks only the authority: an API server has many names, and a wrong clock does not make its certificate another cluster's.
 func (p *Prober) verify(state tls.ConnectionState) error {
 	cas := p.cas.Load()
 	if cas == nil {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,13 +41,13 @@ func TestReadyz(t *testing.T) {
 		server.Close()
 	}
 
-	err := new(kubeprism.Prober).Readyz(t.Context(), freeAddress(t), func() { t.Error("nobody listens: got an answer") })
+	err := new(kubeprism.Prober).Readyz(t.Context(), freeAddress(t), func() { t.Error("no listener: got an answer") })
 	if op, ok := err.(*net.OpError); !ok || op.Op != "dial" {
-		t.Errorf("nobody listens: got %v, want what the dial said", err)
+		t.Errorf("no listener: got %v, want the error of the dial", err)
 	}
 }
 
-// TestTrust holds that who has no certificate of the cluster does not count as an API server, whatever he answers.
+// TestTrust checks that a server without a certificate of the cluster does not count as an API server.
 func TestTrust(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -64,14 +65,14 @@ func TestTrust(t *testing.T) {
 		trusted [][]byte
 		want    bool
 	}{
-		"an authority that signed it":    {[][]byte{other.PEM.Crt, own}, true},
-		"another authority":              {[][]byte{other.PEM.Crt}, false},
-		"no authority is known":          {nil, true},
-		"what is none counts as unknown": {[][]byte{[]byte("garbage")}, true},
+		"an authority that signed it":      {[][]byte{other.PEM.Crt, own}, true},
+		"another authority":                {[][]byte{other.PEM.Crt}, false},
+		"no authority is known":            {nil, true},
+		"a text that is not a certificate": {[][]byte{[]byte("garbage")}, true},
 	} {
 		var prober kubeprism.Prober
 
-		prober.Trust(test.trusted)
+		prober.Trust(slices.Concat(test.trusted...))
 
 		answered := false
 
@@ -82,8 +83,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestLeavesUnready holds that an API server that takes connections and is not ready is left, also by those who are connected, but
-// only for one that is.
+// TestLeavesUnready checks that connections to an API server that is not ready are closed, and new ones go to another, but only if the other is
+// ready.
 func TestLeavesUnready(t *testing.T) {
 	local, other := serve(t, "local"), serve(t, "other")
 
@@ -102,9 +103,9 @@ func TestLeavesUnready(t *testing.T) {
 	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local.address, Local: true}, {Address: other.address}})
 	address := start(t, &balancer)
 
-	// ask has all upstreams asked, until so many are ready.
+	// ask triggers probes of all upstreams, until so many are ready.
 	ask := func(ready int) {
-		within(t, 5*time.Second, "the upstreams are asked", func() bool {
+		within(t, 5*time.Second, "the upstreams are probed", func() bool {
 			balancer.Kick(local.address)
 			balancer.Kick(other.address)
 
@@ -143,6 +144,6 @@ func TestLeavesUnready(t *testing.T) {
 	ask(2)
 
 	if _, name = connect(t, address, 5); name != "local" {
-		t.Errorf("the local one is ready again: got %q, want it", name)
+		t.Errorf("the local one is ready again: got %q, want this one", name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 )
 
 const (
-	// maxLinks bounds what a client may take of process 1.
+	// maxLinks bounds the resources of process 1 that clients can use.
 	maxLinks = 1000
-	// acceptWait after a connection that could not be taken for lack of something.
+	// acceptWait after a connection that could not be accepted for lack of a resource.
 	acceptWait = 50 * time.Millisecond
 )
 
@@ -27,13 +28,13 @@ type Port interface {
 	Listen() (net.Listener, error)
 }
 
-// Serve forwards the connections to the port until ctx is done; then it closes all and returns. The port is open while some upstream
-// takes connections; all are cut when none does any more.
+// Serve forwards the connections to the port until ctx is done; then it closes them and returns. The port is open while some upstream
+// accepts connections; when none does, all connections are closed.
 func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error {
 	for {
-		takes, turned := b.look(&b.takes)
+		accepts, turned := b.look(&b.accepts)
 
-		if takes {
+		if accepts {
 			if err := b.listen(ctx, port, turned, log); err != nil {
 				return fmt.Errorf("KubePrism: %w", err)
 			}
@@ -47,7 +48,7 @@ func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error
 	}
 }
 
-// listen forwards connections until ctx is done or the channel is closed.
+// listen forwards connections until ctx is done or until is closed.
 func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{}, log *slog.Logger) error {
 	listener, err := port.Listen()
 	if err != nil {
@@ -78,12 +79,12 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 		switch {
 		case ctx.Err() != nil, isClosed(until):
 			if err == nil {
-				conn.Close() // it came too late
+				conn.Close() // accepted too late
 			}
 
 			return nil
-		case passes(err):
-			log.WarnContext(ctx, "KubePrism: a connection cannot be taken", "error", err)
+		case isTemporary(err):
+			log.WarnContext(ctx, "KubePrism: accept connection", "error", err)
 
 			select {
 			case <-ctx.Done():
@@ -116,28 +117,24 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// passes reports whether an error of Accept does not last.
-func passes(err error) bool {
-	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
-		if errors.Is(err, lack) {
-			return true
-		}
-	}
+// isTemporary reports whether an error of Accept is temporary.
+func isTemporary(err error) bool {
+	temporary := []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
 
-	return false
+	return slices.ContainsFunc(temporary, func(t error) bool { return errors.Is(err, t) })
 }
 
 // forward forwards one connection.
 func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logger) error {
 	upstream, address, err := b.dial(ctx)
 	if err != nil {
-		log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
+		log.DebugContext(ctx, "KubePrism: no API server accepts the connection", "error", err)
 
 		return nil
 	}
 	defer upstream.Close()
 
-	cut := func() { client.Close(); upstream.Close() } // the end of both
+	cut := func() { client.Close(); upstream.Close() } // ends both
 
 	release, ok := b.hold(address, &link{cut: cut})
 	if !ok {
@@ -149,7 +146,7 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 
 	defer context.AfterFunc(ctx, cut)()
 
-	first := make(chan bool, 2) // whether the upstream ended it
+	first := make(chan bool, 2) // whether the upstream closed first
 
 	var both guard.Group
 
@@ -176,7 +173,7 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 	return both.Wait()
 }
 
-// dial connects to the best upstream that takes the connection.
+// dial connects to the best upstream that accepts the connection.
 func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err error) {
 	var errs []error
 
@@ -190,7 +187,7 @@ func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err
 			return nil, "", err
 		}
 
-		b.note(address, silent)
+		b.record(address, silent)
 		b.kick(address)
 
 		errs = append(errs, err)
@@ -203,7 +200,7 @@ func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err
 	return nil, "", errors.Join(errs...)
 }
 
-// hold notes that a connection is open; the function that it returns, that it is not any more. There are no more than maxLinks.
+// hold counts an open connection until release is called. It reports false when there are maxLinks already.
 func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -236,8 +233,8 @@ func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
 	}, true
 }
 
-// leaveUnready closes the connections to upstreams that are not ready. It is called when another is.
-func (b *Balancer) leaveUnready() {
+// closeUnready closes the connections to upstreams that are not ready. It is called when another one is ready.
+func (b *Balancer) closeUnready() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 

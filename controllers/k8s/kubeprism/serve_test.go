@@ -19,12 +19,12 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
 )
 
-// TestRefuses holds that the port is closed while no upstream takes connections: it opens soon after the first answer of
-// the node's own API server, and refuses, with all connections cut, as soon as the last one has gone.
+// TestRefuses checks that the port is closed while no upstream accepts connections: it opens soon after the first answer of the node's own API
+// server. When the last upstream stops, it refuses connections, and the open ones are closed.
 func TestRefuses(t *testing.T) {
 	const noticed = 250 * time.Millisecond
 
-	opened, shut := time.Hour, time.Hour // the best of all rounds: the computer may be busy
+	opened, shut := time.Hour, time.Hour // the best of all rounds, since the computer may be busy
 
 	local := serve(t, "local")
 	local.stop()
@@ -34,7 +34,7 @@ func TestRefuses(t *testing.T) {
 	address := start(t, &balancer)
 
 	if !refused(address) {
-		t.Error("no upstream is known: connections are taken, want them refused")
+		t.Error("no upstream is known: connections are accepted, want them refused")
 	}
 
 	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local.address, Local: true}, {Address: freeAddress(t)}})
@@ -43,7 +43,7 @@ func TestRefuses(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 
 		if !refused(address) {
-			t.Fatalf("round %d: no upstream answers: connections are taken, want them refused", round)
+			t.Fatalf("round %d: no upstream answers: connections are accepted, want them refused", round)
 		}
 
 		if balancer.Healthy() {
@@ -60,7 +60,7 @@ func TestRefuses(t *testing.T) {
 		local.stop()
 
 		if !closed(conn, 5*time.Second) {
-			t.Errorf("round %d: the connection to the upstream that has gone is open", round)
+			t.Errorf("round %d: the connection to the upstream that has stopped is open", round)
 		}
 
 		took = within(t, 5*time.Second, "the port refuses", func() bool { return refused(address) })
@@ -74,8 +74,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestRefusesWithoutHandshake holds that an outer load balancer with nothing behind it, which takes connections and closes them, does
-// not open the port; nor one that takes them and says nothing. An API server that answers opens it, ready or not.
+// TestRefusesWithoutHandshake checks that an external load balancer without servers does not open the port, whether it closes connections or
+// keeps them without an answer. An API server that answers opens the port, ready or not.
 func TestRefusesWithoutHandshake(t *testing.T) {
 	closes, mute := listen(t, func(conn net.Conn) { _ = conn.Close() }), listen(t, func(net.Conn) {})
 
@@ -94,7 +94,7 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 
 	for begin := time.Now(); time.Since(begin) < time.Second; time.Sleep(10 * time.Millisecond) {
 		if !refused(address) {
-			t.Fatal("nothing answers behind the load balancer: connections are taken, want them refused")
+			t.Fatal("nothing answers behind the load balancer: connections are accepted, want them refused")
 		}
 	}
 
@@ -106,11 +106,11 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 	}
 }
 
-// TestOpensForOneThatStarts holds that clients are not refused once the node's own API server takes connections: it answers those that
-// it has, when it can.
+// TestOpensForOneThatStarts checks that clients are not refused once the node's own API server accepts connections: it answers them when it
+// can.
 func TestOpensForOneThatStarts(t *testing.T) {
 	api := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(api.Close) // its socket listens, and no one takes what comes
+	t.Cleanup(api.Close) // its socket listens, and no connection is accepted
 
 	balancer := kubeprism.Balancer{Probe: new(kubeprism.Prober).Readyz}
 	balancer.SetUpstreams([]kubeprism.Upstream{{Address: api.Listener.Addr().String(), Local: true}})
@@ -120,7 +120,7 @@ func TestOpensForOneThatStarts(t *testing.T) {
 	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
 
 	if balancer.Healthy() {
-		t.Error("the API server takes connections and does not answer: got healthy")
+		t.Error("the API server accepts connections and does not answer: got healthy")
 	}
 
 	asked := make(chan error, 1)
@@ -151,7 +151,7 @@ func TestOpensForOneThatStarts(t *testing.T) {
 	within(t, 5*time.Second, "it is ready", balancer.Healthy)
 }
 
-// listen takes connections until the test ends.
+// listen accepts connections until the test ends.
 func listen(t *testing.T, each func(net.Conn)) string {
 	t.Helper()
 
@@ -177,7 +177,7 @@ func listen(t *testing.T, each func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// TestKeepsBusy holds that an API server that answers too late is not taken for gone: its connections stay.
+// TestKeepsBusy checks that an API server that answers too late keeps its connections.
 func TestKeepsBusy(t *testing.T) {
 	var slow atomic.Bool
 
@@ -206,7 +206,7 @@ func TestKeepsBusy(t *testing.T) {
 		<-asked
 	}
 
-	// A connection that the server ends has it asked again.
+	// A connection that the server closes triggers a probe.
 	ended, _ := connect(t, address, 5)
 
 	local.mu.Lock()
@@ -220,18 +220,18 @@ func TestKeepsBusy(t *testing.T) {
 	}
 
 	<-asked
-	<-asked // the one before is noted
+	<-asked // the state of the probe before is recorded
 
 	if closed(held, 300*time.Millisecond) {
 		t.Error("the connection is closed, want it kept")
 	}
 
 	if refused(address) {
-		t.Error("connections are refused, want them taken")
+		t.Error("connections are refused, want them accepted")
 	}
 }
 
-// TestHalfClosed holds that one side may end what it sends and still hear the other.
+// TestHalfClosed checks that one side can close its half of a connection and still read from the other.
 func TestHalfClosed(t *testing.T) {
 	echo := listen(t, func(conn net.Conn) {
 		go func() {

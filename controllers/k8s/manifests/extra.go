@@ -4,12 +4,13 @@ package manifests
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// Extra makes a manifest of one that the machine configuration brings, with its text.
+// Extra decodes the text of a manifest of the machine configuration.
 func Extra(extra k8s.ExtraManifest, text []byte) (Manifest, error) {
 	objects, err := render.Parse(text)
 	if err != nil {
@@ -27,7 +28,7 @@ func flatten(objects []render.Object) []render.Object {
 
 	for _, object := range objects {
 		items, isList := object["items"].([]any)
-		if kind, _ := object["kind"].(string); !isList || len(kind) < 4 || kind[len(kind)-4:] != "List" {
+		if kind, _ := object["kind"].(string); !isList || !strings.HasSuffix(kind, "List") {
 			out = append(out, object)
 
 			continue
@@ -43,8 +44,8 @@ func flatten(objects []render.Object) []render.Object {
 	return out
 }
 
-// Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources
-// first, since others need them, and otherwise as they come.
+// Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources first, since others need
+// them, and the rest in their present order.
 func Ordered(all []Manifest) []render.Object {
 	var first, rest []render.Object
 

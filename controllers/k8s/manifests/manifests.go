@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests renders what a new cluster gets: the token and roles by which kubelets join, the pod network,
-// kube-proxy and DNS. The objects are in templates/, one file a manifest, in the order in which they are applied. It is
+// Package manifests renders the objects of a new cluster: the token and roles with which kubelets join, the pod network,
+// kube-proxy and DNS. The templates are in templates/, one file for each manifest; their names sort in the order of application. It is
 // pure.
 package manifests
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,7 @@ import (
 //go:embed templates/*.yaml
 var templates embed.FS
 
-// ServingApprover is the user as whom control planes approve the serving certificates of kubelets.
+// ServingApprover is the user with which control planes approve the serving certificates of kubelets.
 const ServingApprover = "talos:kubelet-serving-approver"
 
 // Manifest is a named list of objects. Names sort in the order of application.
@@ -29,47 +30,37 @@ type Manifest struct {
 	Objects []render.Object
 }
 
-// builtin is one manifest that a template makes.
+// builtin is a manifest that is rendered from a template.
 type builtin struct {
 	name   string
-	values func() (render.Values, error)
-	skip   bool
+	wanted bool
+	values render.Values
 }
 
 func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSpec) []builtin {
 	return []builtin{
-		{name: "00-kubelet-bootstrapping-token", values: func() (render.Values, error) {
-			return render.Values{"tokenID": root.BootstrapTokenID, "tokenSecret": root.BootstrapTokenSecret}, nil
-		}},
-		{name: "01-csr-approver-role-binding"},
-		{name: "01-csr-node-bootstrap"},
-		{name: "01-csr-renewal-role-binding"},
-		{name: "01-csr-serving-approver", values: func() (render.Values, error) {
-			return render.Values{"user": ServingApprover}, nil
-		}},
-		{name: "01-kubelet-api-admin-role-binding", values: func() (render.Values, error) {
-			return render.Values{"group": secrets.KubeletClientGroup}, nil
-		}},
-		{name: "05-flannel", skip: !cfg.FlannelEnabled, values: func() (render.Values, error) { return flannel(cfg) }},
-		{name: "10-kube-proxy", skip: !cfg.ProxyEnabled, values: func() (render.Values, error) { return proxy(cfg), nil }},
-		{name: "11-core-dns", skip: !cfg.CoreDNSEnabled, values: func() (render.Values, error) {
-			return render.Values{"domain": cfg.ClusterDomain, "image": cfg.CoreDNSImage}, nil
-		}},
-		{name: "11-core-dns-svc", skip: !cfg.CoreDNSEnabled, values: func() (render.Values, error) { return dnsService(cfg) }},
-		{name: "11-kube-config-in-cluster", values: func() (render.Values, error) {
-			return render.Values{"server": cfg.Server}, nil
-		}},
-		{name: "11-talos-node-rbac-template"},
-		{name: "12-talos-health"},
+		{"00-kubelet-bootstrapping-token", true, render.Values{"tokenID": root.BootstrapTokenID, "tokenSecret": root.BootstrapTokenSecret}},
+		{"01-csr-approver-role-binding", true, nil},
+		{"01-csr-node-bootstrap", true, nil},
+		{"01-csr-renewal-role-binding", true, nil},
+		{"01-csr-serving-approver", true, render.Values{"user": ServingApprover}},
+		{"01-kubelet-api-admin-role-binding", true, render.Values{"group": secrets.KubeletClientGroup}},
+		{"05-flannel", cfg.FlannelEnabled, flannel(cfg)},
+		{"10-kube-proxy", cfg.ProxyEnabled, proxy(cfg)},
+		{"11-core-dns", cfg.CoreDNSEnabled, render.Values{"domain": cfg.ClusterDomain, "image": cfg.CoreDNSImage}},
+		{"11-core-dns-svc", cfg.CoreDNSEnabled, dnsService(cfg)},
+		{"11-kube-config-in-cluster", true, render.Values{"server": cfg.Server}},
+		{"11-talos-node-rbac-template", true, nil},
+		{"12-talos-health", true, nil},
 	}
 }
 
-// Names returns the names of all manifests that the settings ask for.
+// Names returns the names of all manifests of the settings.
 func Names(cfg k8s.BootstrapManifestsConfigSpec, extra k8s.ExtraManifestsConfigSpec) []string {
 	var out []string
 
 	for _, m := range builtins(cfg, secrets.KubernetesRootSpec{}) {
-		if !m.skip {
+		if m.wanted {
 			out = append(out, m.name)
 		}
 	}
@@ -81,23 +72,17 @@ func Names(cfg k8s.BootstrapManifestsConfigSpec, extra k8s.ExtraManifestsConfigS
 	return out
 }
 
-// Builtin renders the manifests that the settings ask for.
+// Builtin renders the built-in manifests of the settings.
 func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSpec) ([]Manifest, error) {
+	if cfg.CoreDNSEnabled && cfg.DNSServiceIP == "" && cfg.DNSServiceIPv6 == "" {
+		return nil, errors.New("manifest 11-core-dns-svc: the service subnets have no address for DNS")
+	}
+
 	var out []Manifest
 
 	for _, m := range builtins(cfg, root) {
-		if m.skip {
+		if !m.wanted {
 			continue
-		}
-
-		var values render.Values
-
-		if m.values != nil {
-			var err error
-
-			if values, err = m.values(); err != nil {
-				return nil, fmt.Errorf("manifest %s: %w", m.name, err)
-			}
 		}
 
 		template, err := templates.ReadFile("templates/" + m.name + ".yaml")
@@ -105,7 +90,7 @@ func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSp
 			return nil, fmt.Errorf("manifest %s: %w", m.name, err)
 		}
 
-		objects, err := render.Objects(template, values)
+		objects, err := render.Objects(template, m.values)
 		if err != nil {
 			return nil, fmt.Errorf("manifest %s: %w", m.name, err)
 		}
@@ -116,11 +101,11 @@ func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSp
 	return out, nil
 }
 
-func flannel(cfg k8s.BootstrapManifestsConfigSpec) (render.Values, error) {
+func flannel(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 	network := render.Object{
-		// nftables is what the image has programs for, and what kube-proxy uses.
+		// The image has the programs for nftables, and kube-proxy uses it.
 		"EnableNFTables": true,
-		"Backend":        backend(cfg),
+		"Backend":        render.Object{"Type": cfg.FlannelBackendType, "Port": cfg.FlannelBackendPort},
 	}
 
 	for _, cidr := range cfg.PodCIDRs {
@@ -135,54 +120,34 @@ func flannel(cfg k8s.BootstrapManifestsConfigSpec) (render.Values, error) {
 		network["EnableIPv4"] = false
 	}
 
-	netConf, err := json.MarshalIndent(network, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-
-	cniConf, err := json.MarshalIndent(render.Object{
-		"name":       "cbr0",
-		"cniVersion": "0.4.0",
-		"plugins": []any{
-			render.Object{"type": "flannel", "delegate": render.Object{"hairpinMode": true, "isDefaultGateway": true}},
-			render.Object{"type": "portmap", "capabilities": render.Object{"portMappings": true}},
-		},
-	}, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-
 	args := []any{"--ip-masq", "--kube-subnet-mgr"}
 	for _, arg := range cfg.FlannelExtraArgs {
 		args = append(args, arg)
 	}
 
 	return render.Values{
-		"image": cfg.FlannelImage, "args": args, "netConf": string(netConf) + "\n", "cniConf": string(cniConf) + "\n",
-		"resources":   resources(cfg.FlannelResources, render.Object{"cpu": "100m", "memory": "50Mi"}),
+		"image": cfg.FlannelImage, "args": args, "netConf": indented(network),
+		"cniConf": indented(render.Object{
+			"name":       "cbr0",
+			"cniVersion": "0.4.0",
+			"plugins": []any{
+				render.Object{"type": "flannel", "delegate": render.Object{"hairpinMode": true, "isDefaultGateway": true}},
+				render.Object{"type": "portmap", "capabilities": render.Object{"portMappings": true}},
+			},
+		}),
+		"resources":   render.Object{"requests": render.Object{"cpu": "100m", "memory": "50Mi"}},
 		"serviceHost": variable("KUBERNETES_SERVICE_HOST", cfg.FlannelKubeServiceHost),
 		"servicePort": variable("KUBERNETES_SERVICE_PORT", cfg.FlannelKubeServicePort),
-	}, nil
+	}
 }
 
-func backend(cfg k8s.BootstrapManifestsConfigSpec) render.Object {
-	out := render.Object{}
-
-	for key, value := range cfg.FlannelBackendExtraConfig {
-		out[key] = value
+func indented(object render.Object) string {
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err != nil {
+		panic(err) // texts and numbers can always be encoded
 	}
 
-	out["Type"] = cfg.FlannelBackendType
-
-	if cfg.FlannelBackendPort != 0 {
-		out["Port"] = cfg.FlannelBackendPort
-	}
-
-	if cfg.FlannelBackendMTU != 0 {
-		out["MTU"] = cfg.FlannelBackendMTU
-	}
-
-	return out
+	return string(text) + "\n"
 }
 
 func variable(name, value string) any {
@@ -199,10 +164,10 @@ func proxy(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 		command = append(command, arg)
 	}
 
-	return render.Values{"image": cfg.ProxyImage, "command": command, "resources": resources(cfg.ProxyResources, render.Object{})}
+	return render.Values{"image": cfg.ProxyImage, "command": command, "resources": render.Object{}}
 }
 
-func dnsService(cfg k8s.BootstrapManifestsConfigSpec) (render.Values, error) {
+func dnsService(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 	var ips, families []any
 
 	for _, family := range []struct{ name, ip string }{{"IPv4", cfg.DNSServiceIP}, {"IPv6", cfg.DNSServiceIPv6}} {
@@ -211,37 +176,10 @@ func dnsService(cfg k8s.BootstrapManifestsConfigSpec) (render.Values, error) {
 		}
 	}
 
-	if len(ips) == 0 {
-		return nil, errors.New("the service subnets have no address for DNS")
-	}
-
 	policy := "SingleStack"
 	if len(ips) > 1 {
 		policy = "RequireDualStack"
 	}
 
-	return render.Values{"clusterIP": ips[0], "clusterIPs": ips, "ipFamilies": families, "ipFamilyPolicy": policy}, nil
-}
-
-func resources(in k8s.Resources, requests render.Object) render.Object {
-	out := render.Object{}
-
-	for name, quantity := range in.Requests {
-		requests[name] = quantity
-	}
-
-	if len(requests) > 0 {
-		out["requests"] = requests
-	}
-
-	if len(in.Limits) > 0 {
-		limits := render.Object{}
-		for name, quantity := range in.Limits {
-			limits[name] = quantity
-		}
-
-		out["limits"] = limits
-	}
-
-	return out
+	return render.Values{"clusterIP": cmp.Or(cfg.DNSServiceIP, cfg.DNSServiceIPv6), "clusterIPs": ips, "ipFamilies": families, "ipFamilyPolicy": policy}
 }

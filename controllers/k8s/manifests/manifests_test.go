@@ -38,7 +38,7 @@ var (
 	root = secrets.KubernetesRootSpec{BootstrapTokenID: "abcdef", BootstrapTokenSecret: "0123456789abcdef"}
 )
 
-// TestBuiltin holds the manifests of a default cluster, and that Kubernetes' own types take each object.
+// TestBuiltin checks the manifests of a default cluster, and that Kubernetes' own types decode each object.
 func TestBuiltin(t *testing.T) {
 	rendered, err := manifests.Builtin(settings, root)
 	if err != nil {
@@ -84,11 +84,11 @@ func TestBuiltin(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(string(want), text.String()); diff != "" {
-		t.Errorf("manifests (-want +got), -rewrite takes them:\n%s", diff)
+		t.Errorf("manifests (-want +got), -rewrite accepts them:\n%s", diff)
 	}
 }
 
-// TestImages holds that whatever the manifests run is in the image cache.
+// TestImages checks that the images of the manifests are in the image cache.
 func TestImages(t *testing.T) {
 	rendered, err := manifests.Builtin(settings, root)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff holds that each part can be left out, and that two families of addresses are served.
+// TestSwitchedOff checks that each part can be left out, and that both address families work.
 func TestSwitchedOff(t *testing.T) {
 	cfg := settings
 	cfg.FlannelEnabled, cfg.ProxyEnabled, cfg.CoreDNSEnabled = false, false, false
@@ -206,7 +206,7 @@ func decodeStrictly(t *testing.T, name string, object render.Object) {
 	decoder.DisallowUnknownFields()
 
 	if err := decoder.Decode(into); err != nil {
-		t.Errorf("%s: %v: Kubernetes' own type does not take it: %v", name, object["kind"], err)
+		t.Errorf("%s: %v: Kubernetes' own type does not decode it: %v", name, object["kind"], err)
 	}
 }
 

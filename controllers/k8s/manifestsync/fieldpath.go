@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// remove removes the field of an object that a path names, as the API server writes paths of fields in conflicts:
-// .spec.containers[name="a"].image, .metadata.finalizers["b"], .args[0]. It reports whether there was such a field. The
-// names of fields are not quoted, so one with a dot is found by what the object has.
+// remove removes the field of an object at a path, as the API server writes paths in conflicts: .spec.containers[name="a"].image,
+// .metadata.finalizers["b"], .args[0]. It reports whether there was such a field. Names of fields are not quoted and may have dots, so the path
+// is matched with the object's own fields.
 func remove(object map[string]any, path string) bool {
 	rest, ok := strings.CutPrefix(path, ".")
 	if !ok {
@@ -48,7 +48,7 @@ func remove(object map[string]any, path string) bool {
 	return false
 }
 
-// removeItem removes what a path names from a list or from one of its items, and returns the list.
+// removeItem removes the item or field at a path from a list, and returns the list.
 func removeItem(list []any, path string) ([]any, bool) {
 	matches, after, ok := selector(path)
 	if !ok {
@@ -147,7 +147,7 @@ func hasKeys(item any, keys map[string]any) bool {
 	return true
 }
 
-// number makes all numbers of one type: YAML has others than JSON.
+// number converts all numbers to one type: YAML decodes them to other types than JSON.
 func number(value any) any {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -159,24 +159,12 @@ func number(value any) any {
 	}
 }
 
-// clone copies an object with all that is in it.
-func clone(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, inner := range v {
-			out[key] = clone(inner)
-		}
-
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = clone(inner)
-		}
-
-		return out
-	default:
-		return value
+// clone returns a deep copy of an object.
+func clone(object map[string]any) (out map[string]any, err error) {
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
 	}
+
+	return out, err
 }

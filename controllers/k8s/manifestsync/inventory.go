@@ -11,8 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// The inventory names every object that the system has created, so that an upgrade of Kubernetes knows what it may
-// remove. Its form is that of sigs.k8s.io/cli-utils.
+// The inventory names every object that the system has created, so that an upgrade of Kubernetes knows which it may remove. It has the format
+// of sigs.k8s.io/cli-utils.
 const (
 	namespace     = "kube-system"
 	inventoryName = "talos-bootstrap-manifests-inventory"
@@ -20,11 +20,11 @@ const (
 
 const configMaps = "/api/v1/namespaces/" + namespace + "/configmaps/"
 
-// writeInventory names the objects that are wanted in the inventory, and removes those that were pruned.
+// writeInventory adds the wanted objects to the inventory, and removes the pruned ones.
 func writeInventory(ctx context.Context, client *kube.Client, wanted, pruned []kube.Object) error {
 	present, err := client.Get(ctx, configMaps+inventoryName)
 	if err != nil && !kube.IsNotFound(err) {
-		return fmt.Errorf("inventory: %w", err)
+		return fmt.Errorf("read inventory: %w", err)
 	}
 
 	data, changed := inventory(present, wanted, pruned)
@@ -42,19 +42,16 @@ func writeInventory(ctx context.Context, client *kube.Client, wanted, pruned []k
 		"data": data,
 	})
 	if err != nil {
-		return fmt.Errorf("inventory: %w", err)
+		return fmt.Errorf("write inventory: %w", err)
 	}
 
 	return nil
 }
 
-// inventory adds objects to what the present one names, and removes others.
+// inventory returns the data of the present inventory with the wanted objects and without the pruned ones.
 func inventory(present kube.Object, wanted, pruned []kube.Object) (data kube.Object, changed bool) {
 	data = kube.Object{}
-
-	if held, ok := present["data"].(kube.Object); ok {
-		maps.Copy(data, held)
-	}
+	maps.Copy(data, kube.At[kube.Object](present, "data"))
 
 	for _, object := range pruned {
 		if _, known := data[inventoryKey(object)]; known {
@@ -74,7 +71,7 @@ func inventory(present kube.Object, wanted, pruned []kube.Object) (data kube.Obj
 	return data, changed
 }
 
-// inventoryKey is namespace_name_group_kind; a colon is not allowed in a key.
+// inventoryKey returns namespace_name_group_kind; a colon is not allowed in a key.
 func inventoryKey(object kube.Object) string {
 	apiVersion, kind, namespace, name := kube.Identity(object)
 

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// prune deletes what this node rendered once and does not any more, and returns what it deleted. The records lose what they need not
-// keep.
+// prune deletes the objects that this node rendered before and does not render any more, and returns them. It also removes obsolete records.
 func (c Cluster) prune(ctx context.Context, wanted []kube.Object, records map[string]rendered) ([]kube.Object, error) {
 	var (
 		keys   = map[string]bool{} // without versions
@@ -61,13 +60,12 @@ func (c Cluster) prune(ctx context.Context, wanted []kube.Object, records map[st
 	return pruned, errors.Join(errs...)
 }
 
-// lasting reports whether an object has others in it, which would go with it.
+// lasting reports whether other objects would be deleted with the object.
 func lasting(object kube.Object) bool {
 	return object["kind"] == "Namespace" || object["kind"] == "CustomResourceDefinition"
 }
 
-// renderedElsewhere reports whether another node of the cluster renders the object. What nodes rendered that are not there any more is
-// forgotten.
+// renderedElsewhere reports whether another node of the cluster renders the object. It removes the records of nodes that do not exist any more.
 func (c Cluster) renderedElsewhere(ctx context.Context, key string, records map[string]rendered) (bool, error) {
 	for node, one := range records {
 		if node == c.Node {
@@ -94,11 +92,11 @@ func (c Cluster) renderedElsewhere(ctx context.Context, key string, records map[
 	return false, nil
 }
 
-// remove deletes an object if the system applied it.
+// remove deletes an object if the system has applied it.
 func (c Cluster) remove(ctx context.Context, object kube.Object) (bool, error) {
 	path, err := c.Client.PathOf(ctx, object)
 	if errors.Is(err, kube.ErrUnknownKind) {
-		return false, nil // its definition is gone, and so is it
+		return false, nil // it was removed with its definition
 	}
 
 	if err != nil {
@@ -114,10 +112,7 @@ func (c Cluster) remove(ctx context.Context, object kube.Object) (bool, error) {
 		return false, err
 	}
 
-	metadata, _ := live["metadata"].(kube.Object)
-	uid, _ := metadata["uid"].(string)
-
-	if err := c.Client.Delete(ctx, path, uid); err != nil && !kube.IsNotFound(err) {
+	if err := c.Client.Delete(ctx, path, kube.At[string](live, "metadata", "uid")); err != nil && !kube.IsNotFound(err) {
 		return false, err
 	}
 
@@ -126,12 +121,7 @@ func (c Cluster) remove(ctx context.Context, object kube.Object) (bool, error) {
 
 // appliedBy reports whether a manager has applied an object.
 func appliedBy(object kube.Object, manager string) bool {
-	metadata, _ := object["metadata"].(kube.Object)
-	entries, _ := metadata["managedFields"].([]any)
-
-	return slices.ContainsFunc(entries, func(entry any) bool {
-		e, _ := entry.(kube.Object)
-
-		return e["manager"] == manager && e["operation"] == "Apply"
+	return slices.ContainsFunc(kube.Items(object, "metadata", "managedFields"), func(entry kube.Object) bool {
+		return entry["manager"] == manager && entry["operation"] == "Apply"
 	})
 }

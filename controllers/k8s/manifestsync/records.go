@@ -9,30 +9,28 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// recordsName is the ConfigMap that has, for each control plane node, what it rendered last.
+// recordsName is the ConfigMap with what each control plane node rendered last.
 const recordsName = "talos-bootstrap-manifests-applied"
 
-// rendered is what a node rendered: the hash of each object by its identity.
+// rendered has the hash of each object that a node rendered, by the object's identity.
 type rendered map[string]string
 
-// readRecords reads what each node has rendered last. What cannot be decoded counts as nothing, as on a new node: nothing is changed
-// or removed then.
+// readRecords reads what each node rendered last. A record that cannot be decoded counts as empty, as on a new node: then nothing is changed or
+// removed.
 func readRecords(ctx context.Context, client *kube.Client) (map[string]rendered, error) {
 	present, err := client.Get(ctx, configMaps+recordsName)
 	if err != nil && !kube.IsNotFound(err) {
-		return nil, fmt.Errorf("records: %w", err)
+		return nil, fmt.Errorf("read records: %w", err)
 	}
 
 	out := map[string]rendered{}
 
-	data, _ := present["data"].(kube.Object)
-	for node, value := range data {
+	for node, value := range kube.At[kube.Object](present, "data") {
 		var one rendered
 
 		if text, ok := value.(string); ok && json.Unmarshal([]byte(text), &one) == nil {
@@ -49,7 +47,7 @@ func writeRecords(ctx context.Context, client *kube.Client, records map[string]r
 	for node, one := range records {
 		text, err := json.Marshal(one) // sorts keys
 		if err != nil {
-			return fmt.Errorf("records: %w", err)
+			return fmt.Errorf("write records: %w", err)
 		}
 
 		data[node] = string(text)
@@ -60,17 +58,13 @@ func writeRecords(ctx context.Context, client *kube.Client, records map[string]r
 		"metadata": kube.Object{"name": recordsName, "namespace": namespace}, "data": data,
 	})
 	if err != nil {
-		return fmt.Errorf("records: %w", err)
+		return fmt.Errorf("write records: %w", err)
 	}
 
 	return nil
 }
 
-func same(a, b map[string]rendered) bool {
-	return maps.EqualFunc(a, b, func(x, y rendered) bool { return maps.Equal(x, y) })
-}
-
-// hash of an object. It has a key: more people may read the records than the Secrets among the manifests, and a Secret may be guessed.
+// hash returns a keyed hash of an object. Without the key, those who can read the records could guess the Secrets among the manifests.
 func hash(key []byte, object kube.Object) (string, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -83,14 +77,14 @@ func hash(key []byte, object kube.Object) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
-// identity of an object, which names it in logs and records.
+// identity returns the name of an object in logs and records.
 func identity(object kube.Object) string {
 	apiVersion, kind, namespace, name := kube.Identity(object)
 
 	return apiVersion + "/" + kind + "/" + namespace + "/" + name
 }
 
-// identified is an object with this identity and nothing else.
+// identified returns an object that has only this identity.
 func identified(id string) (kube.Object, bool) {
 	parts := strings.Split(id, "/")
 	if len(parts) < 4 || len(parts) > 5 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifestsync makes the objects of a cluster follow the manifests that its control planes render.
+// Package manifestsync updates the objects of a cluster from the manifests that its control planes render.
 //
-// An object that is missing is created. One that is there belongs to the people who run the cluster: it is changed only when what this node
-// renders for it is another than what it rendered last, which a hash in a ConfigMap keeps; so an edit of the machine configuration has its
-// effect, and nothing else does. The change is a server-side apply: fields that the manifest does not set stay, and of those that it does
-// set the ones that somebody has changed since, whom the API server names as the owner.
+// A missing object is created. An existing object belongs to the administrators of the cluster: it is changed only when this node renders it
+// differently than last time, according to a hash in a ConfigMap. So an edit of the machine configuration changes the object, and nothing else
+// does. The change is a server-side apply. Fields that the manifest does not set stay, and so do fields that another client has changed: the
+// API server names that client as their owner.
 //
-// An object that is not rendered any more is deleted if this node rendered it before, no other node of the cluster does, and the
-// system applied it. Namespaces and definitions of resources stay: what they contain would go with them.
+// An object that is not rendered any more is deleted if this node rendered it before, no other node of the cluster renders it, and the system
+// has applied it. Namespaces and definitions of resources stay, since their contents would be deleted with them.
 //
-// Each node keeps its own record, since control planes are not configured all at once: one that has the old configuration yet neither takes
-// back what another has applied nor deletes it.
+// Each node has its own record, since control planes are not configured at the same time: a node that still has the old configuration neither
+// reverts nor deletes what another node has applied.
 package manifestsync
 
 import (
@@ -30,25 +30,25 @@ import (
 const fieldManager = "talos"
 
 const (
-	// A namespace that is not there yet is waited for this often, and this long each time.
+	// How often, and at which interval, the creation of an object in a missing namespace is tried again.
 	namespaceAttempts = 10
 	namespaceWait     = 500 * time.Millisecond
-	// conflictRounds is how often fields are left to others before an object is given up: each round may show more.
+	// conflictRounds is how often an object is applied without the fields of conflicts: each round may find more conflicts.
 	conflictRounds = 5
 )
 
 // Cluster is what is synchronized.
 type Cluster struct {
 	Client *kube.Client
-	// Node that renders.
+	// Node is this node.
 	Node string
-	// Key of the hashes; the same as long as the hashes are to be comparable.
+	// Key of the hashes. With another key all objects count as changed.
 	Key []byte
 	Log *slog.Logger
 }
 
-// Sync creates, changes and deletes objects, and returns the names of the manifests that are there whole. One object that fails does not
-// keep the others back. Nothing is deleted unless the manifests are complete. The caller holds the cluster's lock.
+// Sync creates, changes and deletes objects, and returns the names of the manifests without a failed object. A failed object does not block the
+// others. Nothing is deleted unless the manifests are complete. The caller holds the cluster's lock.
 func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bool) ([]string, error) {
 	records, err := readRecords(ctx, c.Client)
 	if err != nil {
@@ -65,11 +65,11 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 	records[c.Node] = own
 
 	var (
-		errs             []error
-		failed           = map[string]bool{}
-		created, changed []string
-		pruned           []kube.Object
-		wanted           = manifests.Ordered(all)
+		errs   []error
+		failed = map[string]bool{}
+		done   = map[string][]string{} // objects by what was done
+		pruned []kube.Object
+		wanted = manifests.Ordered(all)
 	)
 
 	for _, object := range wanted {
@@ -85,12 +85,7 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 			}
 		}
 
-		switch did {
-		case wasCreated:
-			created = append(created, id)
-		case wasChanged:
-			changed = append(changed, id)
-		}
+		done[did] = append(done[did], id)
 	}
 
 	if complete && len(errs) == 0 {
@@ -98,13 +93,21 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 		errs = append(errs, err)
 	}
 
-	c.report(ctx, created, changed, pruned)
+	for _, object := range pruned {
+		done[deleted] = append(done[deleted], identity(object))
+	}
+
+	for _, what := range []string{created, changed, deleted} {
+		if len(done[what]) > 0 {
+			c.Log.InfoContext(ctx, "bootstrap manifests: objects "+what, "objects", done[what])
+		}
+	}
 
 	if len(failed) == 0 || len(pruned) > 0 {
 		errs = append(errs, writeInventory(ctx, c.Client, wanted, pruned))
 	}
 
-	if !same(before, records) {
+	if !maps.EqualFunc(before, records, maps.Equal[rendered, rendered]) {
 		errs = append(errs, writeRecords(ctx, c.Client, records))
 	}
 
@@ -124,55 +127,38 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 	return whole, errors.Join(errs...)
 }
 
-func (c Cluster) report(ctx context.Context, created, changed []string, pruned []kube.Object) {
-	deleted := make([]string, 0, len(pruned))
-	for _, object := range pruned {
-		deleted = append(deleted, identity(object))
-	}
-
-	for _, what := range []struct {
-		text    string
-		objects []string
-	}{{"created", created}, {"changed", changed}, {"deleted", deleted}} {
-		if len(what.objects) > 0 {
-			c.Log.InfoContext(ctx, "bootstrap manifests: objects "+what.text, "objects", what.objects)
-		}
-	}
-}
-
-type outcome int
-
+// What was done with an object; empty for nothing.
 const (
-	wasThere outcome = iota
-	wasCreated
-	wasChanged
+	created = "created"
+	changed = "changed"
+	deleted = "deleted"
 )
 
-// one creates or changes an object, if that is due, and notes what was rendered.
-func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (outcome, error) {
+// one creates or changes an object, if needed, and records its hash.
+func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (did string, err error) {
 	sum, err := hash(c.Key, object)
 	if err != nil {
-		return wasThere, err
+		return "", err
 	}
 
 	path, err := c.Client.PathOf(ctx, object)
 	if err != nil {
-		return wasThere, err
+		return "", err
 	}
 
-	id, did := identity(object), wasThere
+	id := identity(object)
 
 	_, err = c.Client.Get(ctx, path)
 
 	switch last, known := own[id]; {
 	case kube.IsNotFound(err):
-		did, err = wasCreated, c.create(ctx, path, object)
+		did, err = created, c.create(ctx, path, object)
 	case err == nil && known && last != sum:
-		did, err = wasChanged, c.change(ctx, path, object)
+		did, err = changed, c.change(ctx, path, object)
 	}
 
 	if err != nil {
-		return wasThere, err
+		return "", err
 	}
 
 	own[id] = sum
@@ -180,8 +166,8 @@ func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (out
 	return did, nil
 }
 
-// create waits a little for the object's namespace: an API server that has just started makes it before all of
-// its parts know it.
+// create tries again while the object's namespace is missing: in an API server that has just started, some parts do not know a new namespace
+// at once.
 func (c Cluster) create(ctx context.Context, path string, object kube.Object) error {
 	for attempt := 0; ; attempt++ {
 		_, err := c.Client.Apply(ctx, path, fieldManager, object)
@@ -197,7 +183,7 @@ func (c Cluster) create(ctx context.Context, path string, object kube.Object) er
 	}
 }
 
-// change applies the object, without the fields that somebody else has changed.
+// change applies the object, without the fields that another client has changed.
 func (c Cluster) change(ctx context.Context, path string, object kube.Object) error {
 	var left []string
 
@@ -207,13 +193,15 @@ func (c Cluster) change(ctx context.Context, path string, object kube.Object) er
 		causes := kube.Conflicts(err)
 		if len(causes) == 0 {
 			if err == nil && len(left) > 0 {
-				c.Log.WarnContext(ctx, "bootstrap manifests: fields that somebody else has changed stay", "object", identity(object), "fields", left)
+				c.Log.WarnContext(ctx, "bootstrap manifests: fields that another client has changed stay", "object", identity(object), "fields", left)
 			}
 
 			return err
 		}
 
-		object = clone(object).(kube.Object) // the clone of an object is one
+		if object, err = clone(object); err != nil {
+			return err
+		}
 
 		for _, cause := range causes {
 			if !remove(object, cause.Field) {
@@ -224,5 +212,5 @@ func (c Cluster) change(ctx context.Context, path string, object kube.Object) er
 		}
 	}
 
-	return fmt.Errorf("more and more fields are somebody else's: %q", left)
+	return fmt.Errorf("gave up after too many conflicts about fields of other clients: %q", left)
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeowner decides what of a Node this system changes. It owns the labels, annotations and taints that it has
-// set, and no others; which they are is written in annotations of the Node, so that one which is no longer wanted is
-// removed also after a reboot. It is pure.
+// Package nodeowner decides what this system changes in a Node. It owns the labels, annotations and taints that it has set, and no others.
+// Their keys are kept in annotations of the Node, so that they can be removed even after a reboot. It is pure.
 package nodeowner
 
 import (
@@ -17,7 +16,7 @@ const (
 	ownedLabels      = "talos.dev/owned-labels"
 	ownedAnnotations = "talos.dev/owned-annotations"
 	ownedTaints      = "talos.dev/owned-taints"
-	// cordonedBy marks a Node that this system made unschedulable; one that a person cordoned is left alone.
+	// cordonedBy marks a Node that this system made unschedulable. A Node that a person cordoned is left alone.
 	cordonedBy = "talos.dev/cordoned"
 )
 
@@ -27,7 +26,7 @@ type Object = map[string]any
 // Taint of a Node.
 type Taint struct{ Value, Effect string }
 
-// Wanted is what the Node should have.
+// Wanted is the wanted state of the Node.
 type Wanted struct {
 	Labels      map[string]string
 	Annotations map[string]string
@@ -36,26 +35,21 @@ type Wanted struct {
 }
 
 // Part is a part of a Node that this system changes.
-type Part uint8
+type Part string
 
-// The parts. The API server may forbid one and allow others: a kubelet must not change the taints of its Node.
+// The parts. The API server may forbid a change of one and allow others: a kubelet is not allowed to change the taints of its Node.
 const (
-	Labels Part = 1 << iota
-	Annotations
-	Taints
-	Cordon
-
-	All = Labels | Annotations | Taints | Cordon
+	Labels      Part = "labels"
+	Taints      Part = "taints"
+	Cordon      Part = "schedulability"
+	Annotations Part = "annotations"
 )
 
-// Each are the parts one by one, with their names.
-var Each = []struct {
-	Part Part
-	Name string
-}{{Labels, "labels"}, {Annotations, "annotations"}, {Taints, "taints"}, {Cordon, "schedulability"}}
+// All parts.
+var All = []Part{Labels, Taints, Cordon, Annotations}
 
-// Apply changes parts of a Node as read from the API server, in place, and tells whether there was anything to change.
-func Apply(node Object, wanted Wanted, parts Part) (changed bool) {
+// Apply changes parts of a Node, as read from the API server, in place. It reports whether anything changed.
+func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
 	metadata := child(node, "metadata")
 	spec := child(node, "spec")
 	annotations := child(metadata, "annotations")
@@ -63,26 +57,23 @@ func Apply(node Object, wanted Wanted, parts Part) (changed bool) {
 
 	before := maps.Clone(annotations)
 
-	if parts&Labels != 0 {
-		changed = own(labels, annotations, ownedLabels, wanted.Labels)
-	}
-
-	if parts&Taints != 0 {
-		changed = ownTaints(spec, annotations, wanted.Taints) || changed
-	}
-
-	if parts&Cordon != 0 {
-		changed = cordon(spec, annotations, wanted.Cordoned) || changed
-	}
-
-	if parts&Annotations != 0 {
-		changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+	for _, part := range parts {
+		switch part {
+		case Labels:
+			changed = own(labels, annotations, ownedLabels, wanted.Labels) || changed
+		case Taints:
+			changed = ownTaints(spec, annotations, wanted.Taints) || changed
+		case Cordon:
+			changed = cordon(spec, annotations, wanted.Cordoned) || changed
+		case Annotations:
+			changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+		}
 	}
 
 	return changed || !reflect.DeepEqual(before, annotations)
 }
 
-// own brings the owned keys of a map in line.
+// own updates the owned keys of a map.
 func own(in, annotations Object, list string, wanted map[string]string) (changed bool) {
 	for _, key := range owned(annotations, list) {
 		if _, keep := wanted[key]; keep {
@@ -176,7 +167,7 @@ func cordon(spec, annotations Object, wanted bool) (changed bool) {
 	return true
 }
 
-// owned reads a list of keys; one that somebody broke is taken for empty.
+// owned reads a list of keys. A list that is not valid counts as empty.
 func owned(annotations Object, list string) []string {
 	var keys []string
 
@@ -197,7 +188,7 @@ func setOwned(annotations Object, list string, keys []string) {
 
 	text, err := json.Marshal(keys)
 	if err != nil {
-		panic(err) // strings always have a form in JSON
+		panic(err) // strings can always be encoded
 	}
 
 	annotations[list] = string(text)

@@ -40,7 +40,7 @@ func TestApply(t *testing.T) {
 			},
 			changed: true,
 		},
-		"what was owned and is no longer wanted goes": {
+		"owned keys that are not wanted any more are removed": {
 			node: object{
 				"metadata": object{
 					"labels":      object{"mine": "a", "theirs": "1"},
@@ -65,7 +65,7 @@ func TestApply(t *testing.T) {
 				"spec":     object{},
 			},
 		},
-		"an own cordon is undone": {
+		"the system's own cordon is undone": {
 			node: object{"metadata": object{"labels": object{}, "annotations": object{"talos.dev/cordoned": ""}}, "spec": object{"unschedulable": true}},
 			want: object{"metadata": object{"labels": object{}, "annotations": object{}}, "spec": object{}}, changed: true,
 		},
@@ -81,14 +81,14 @@ func TestApply(t *testing.T) {
 			},
 			changed: true,
 		},
-		"a broken list of owned keys is no reason to fail": {
+		"a list of owned keys that is not valid counts as empty": {
 			node:    object{"metadata": object{"labels": object{"a": "1"}, "annotations": object{"talos.dev/owned-labels": "["}}, "spec": object{}},
 			want:    object{"metadata": object{"labels": object{"a": "1"}, "annotations": object{}}, "spec": object{}},
 			changed: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := nodeowner.Apply(test.node, test.wanted, nodeowner.All); got != test.changed {
+			if got := nodeowner.Apply(test.node, test.wanted, nodeowner.All...); got != test.changed {
 				t.Errorf("changed: got %v, want %v", got, test.changed)
 			}
 
@@ -96,7 +96,7 @@ func TestApply(t *testing.T) {
 				t.Errorf("node (-want +got):\n%s", diff)
 			}
 
-			if nodeowner.Apply(test.node, test.wanted, nodeowner.All) {
+			if nodeowner.Apply(test.node, test.wanted, nodeowner.All...) {
 				t.Error("applied twice: got a second change, want none")
 			}
 		})

@@ -12,13 +12,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Minor versions from which a file replaces flags.
+// Minor versions since which a file replaces flags.
 const (
 	authorizationConfigSince  = 32
 	authenticationConfigSince = 34
 )
 
-// apiServerPolicy keeps what the node depends on: where etcd is, who is trusted, which keys are used.
+// apiServerPolicy denies what the node depends on: the address of etcd, the authorities and the keys.
 var apiServerPolicy = args.Policy{
 	"enable-admission-plugins": args.Additive,
 	"feature-gates":            args.Additive,
@@ -50,38 +50,27 @@ var apiServerPolicy = args.Policy{
 	"secure-port":                        args.Denied,
 }
 
-// UseAuthenticationConfig tells whether the API server takes structured authentication: its version has it, and no
-// flag that excludes it is given.
+// UseAuthenticationConfig reports whether the API server uses structured authentication.
 func UseAuthenticationConfig(image string, extra k8s.Args) bool {
-	if minorOf(image) < authenticationConfigSince {
-		return false
-	}
-
-	for flag := range extra {
-		if flag == "anonymous-auth" || strings.HasPrefix(flag, "oidc-") {
-			return false
-		}
-	}
-
-	return true
+	return takesFile(image, authenticationConfigSince, extra, "anonymous-auth", "oidc-")
 }
 
-// useAuthorizationConfig tells the same of structured authorization.
 func useAuthorizationConfig(image string, extra k8s.Args) bool {
-	if minorOf(image) < authorizationConfigSince {
-		return false
-	}
+	return takesFile(image, authorizationConfigSince, extra, "authorization-mode", "authorization-policy-file", "authorization-webhook-")
+}
 
+// takesFile reports whether a file can replace the flags with these prefixes: the version supports it, and no such flag is set.
+func takesFile(image string, since int, extra k8s.Args, prefixes ...string) bool {
 	for flag := range extra {
-		if flag == "authorization-mode" || flag == "authorization-policy-file" || strings.HasPrefix(flag, "authorization-webhook-") {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(flag, prefix) }) {
 			return false
 		}
 	}
 
-	return true
+	return minorOf(image) >= since
 }
 
-// APIServerArgs is the command line of kube-apiserver.
+// APIServerArgs returns the command line of kube-apiserver.
 func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec) ([]string, error) {
 	const c = APIServer
 
@@ -121,7 +110,7 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		"service-account-key-file":           {secret(c, "service-account.pub")},
 		"service-account-signing-key-file":   {secret(c, "service-account.key")},
 		"service-cluster-ip-range":           {strings.Join(cfg.ServiceCIDRs, ",")},
-		// Otherwise open watches keep it for all of its grace period, in which it serves nobody.
+		// Otherwise open watches delay its exit for the whole grace period, in which it accepts no requests.
 		"shutdown-watch-termination-grace-period": {"10s"},
 		"tls-cert-file":        {secret(c, "apiserver.crt")},
 		"tls-min-version":      {"VersionTLS13"},
@@ -140,15 +129,5 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		wanted["authorization-mode"] = []string{"Node,RBAC"}
 	}
 
-	return args.Merge(c, cfg.Image, wanted, extra(cfg.ExtraArgs), apiServerPolicy)
-}
-
-// extra turns the resource form of arguments into a set.
-func extra(in k8s.Args) args.Set {
-	out := make(args.Set, len(in))
-	for name, v := range in {
-		out[name] = slices.Clone(v.Values)
-	}
-
-	return out
+	return args.Merge(c, cfg.Image, wanted, args.Of(cfg.ExtraArgs), apiServerPolicy)
 }

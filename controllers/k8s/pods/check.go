@@ -11,8 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 var (
@@ -20,9 +22,9 @@ var (
 	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
-// Check returns why the kubelet would not run a static pod: what it cannot decode, what the rules of the API forbid, and what only
-// pods of the API server may have. The kubelet's own code is too large to be linked; a test holds that it decides the same of some hundred pods.
-func Check(pod render.Object) []schemas.Problem {
+// Check returns why the kubelet would not run a static pod: what it cannot decode, what the rules of the API forbid, and what needs the API
+// server. The kubelet's own code is too large to be linked. A test checks that both decide the same about some hundred pods.
+func Check(pod render.Object) []validate.Finding {
 	if problems := schemas.Check(schemas.Pod, pod, schemas.DropUnknown); len(problems) > 0 {
 		return problems
 	}
@@ -30,7 +32,7 @@ func Check(pod render.Object) []schemas.Problem {
 	c := &check{volumes: map[string]bool{}, names: map[string]bool{}, hostPorts: map[string]bool{}}
 	c.identity(pod)
 
-	spec, _ := pod["spec"].(render.Object)
+	spec := kube.At[render.Object](pod, "spec")
 	c.spec(spec)
 	c.together(spec)
 
@@ -47,11 +49,11 @@ func Check(pod render.Object) []schemas.Problem {
 
 type check struct {
 	volumes, names, hostPorts map[string]bool
-	problems                  []schemas.Problem
+	problems                  []validate.Finding
 }
 
 func (c *check) wrong(at, format string, args ...any) {
-	c.problems = append(c.problems, schemas.Problem{Path: at, Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, validate.Finding{Path: at, Text: fmt.Sprintf(format, args...)})
 }
 
 func (c *check) identity(pod render.Object) {
@@ -63,42 +65,42 @@ func (c *check) identity(pod render.Object) {
 		c.wrong("kind", "want Pod")
 	}
 
-	metadata, _ := pod["metadata"].(render.Object)
+	_, _, namespace, name := kube.Identity(pod)
 
 	// The kubelet adds a dash and the name of the node.
-	if name := text(metadata, "name"); name == "" {
+	if name == "" {
 		c.wrong("metadata.name", "is missing")
 	} else if !dnsSubdomain.MatchString(name) || len(name) > 180 {
 		c.wrong("metadata.name", "%q is not a name: want lower-case letters, digits, dashes and dots", name)
 	}
 
-	if namespace := text(metadata, "namespace"); namespace != "" && !dnsLabel.MatchString(namespace) {
+	if namespace != "" && !dnsLabel.MatchString(namespace) {
 		c.wrong("metadata.namespace", "%q is not a name: want up to 63 lower-case letters, digits and dashes", namespace)
 	}
 }
 
 func (c *check) spec(spec render.Object) {
-	for i, volume := range list(spec, "volumes") {
+	for i, volume := range kube.Items(spec, "volumes") {
 		at := fmt.Sprintf("spec.volumes[%d]", i)
-		c.name(at+".name", text(volume, "name"), c.volumes)
+		c.name(at+".name", kube.At[string](volume, "name"), c.volumes)
 
 		if hostPath, ok := volume["hostPath"].(render.Object); ok {
-			c.hostPath(at+".hostPath.path", text(hostPath, "path"))
+			c.hostPath(at+".hostPath.path", kube.At[string](hostPath, "path"))
 		}
 
 		for _, kind := range []string{"secret", "configMap", "persistentVolumeClaim", "ephemeral", "csi"} {
 			if volume[kind] != nil {
-				c.wrong(at+"."+kind, "a static pod cannot use what only the API server has")
+				c.wrong(at+"."+kind, onlyAPIServer)
 			}
 		}
 	}
 
-	if len(list(spec, "containers")) == 0 {
-		c.wrong("spec.containers", "is missing: want one at least")
+	if len(kube.Items(spec, "containers")) == 0 {
+		c.wrong("spec.containers", "is missing: want at least one")
 	}
 
 	for _, key := range []string{"initContainers", "containers"} {
-		for i, container := range list(spec, key) {
+		for i, container := range kube.Items(spec, key) {
 			at := fmt.Sprintf("spec.%s[%d]", key, i)
 			c.container(at, container)
 			c.containerTogether(at, container, spec["hostNetwork"] == true)
@@ -107,7 +109,7 @@ func (c *check) spec(spec render.Object) {
 
 	for _, key := range []string{"ephemeralContainers", "imagePullSecrets", "resourceClaims", "serviceAccountName", "serviceAccount"} {
 		if value := spec[key]; value != nil && value != "" {
-			c.wrong("spec."+key, "a static pod cannot use what only the API server has")
+			c.wrong("spec."+key, onlyAPIServer)
 		}
 	}
 }
@@ -121,32 +123,32 @@ func (c *check) hostPath(at, path string) {
 	}
 }
 
-// name checks the name of a container or volume, which is unique.
+// name checks the name of a container or volume, which must be unique.
 func (c *check) name(at, name string, taken map[string]bool) {
 	switch {
 	case !dnsLabel.MatchString(name):
 		c.wrong(at, "%q is not a name: want up to 63 lower-case letters, digits and dashes", name)
 	case taken[name]:
-		c.wrong(at, "%q is there twice", name)
+		c.wrong(at, "%q is used twice", name)
 	}
 
 	taken[name] = true
 }
 
 func (c *check) container(at string, container render.Object) {
-	c.name(at+".name", text(container, "name"), c.names)
+	c.name(at+".name", kube.At[string](container, "name"), c.names)
 
-	if image := text(container, "image"); image == "" || strings.TrimSpace(image) != image {
+	if image := kube.At[string](container, "image"); image == "" || strings.TrimSpace(image) != image {
 		c.wrong(at+".image", "%q is not an image", image)
 	}
 
 	mounted := map[string]bool{}
 
-	for i, mount := range list(container, "volumeMounts") {
+	for i, mount := range kube.Items(container, "volumeMounts") {
 		mountAt := fmt.Sprintf("%s.volumeMounts[%d]", at, i)
-		path := text(mount, "mountPath")
+		path := kube.At[string](mount, "mountPath")
 
-		if name := text(mount, "name"); !c.volumes[name] {
+		if name := kube.At[string](mount, "name"); !c.volumes[name] {
 			c.wrong(mountAt+".name", "there is no volume %q", name)
 		}
 
@@ -154,19 +156,19 @@ func (c *check) container(at string, container render.Object) {
 		case path == "":
 			c.wrong(mountAt+".mountPath", "is missing")
 		case mounted[path]:
-			c.wrong(mountAt+".mountPath", "%q is there twice", path)
+			c.wrong(mountAt+".mountPath", "%q is used twice", path)
 		}
 
 		mounted[path] = true
 	}
 
-	for i, variable := range list(container, "env") {
-		if name := text(variable, "name"); name == "" || strings.ContainsAny(name, "=\x00\n") {
+	for i, variable := range kube.Items(container, "env") {
+		if name := kube.At[string](variable, "name"); name == "" || strings.ContainsAny(name, "=\x00\n") {
 			c.wrong(fmt.Sprintf("%s.env[%d].name", at, i), "%q is not the name of a variable", name)
 		}
 	}
 
-	for i, port := range list(container, "ports") {
+	for i, port := range kube.Items(container, "ports") {
 		if port["containerPort"] == nil {
 			c.wrong(fmt.Sprintf("%s.ports[%d].containerPort", at, i), "is missing")
 		}
@@ -175,11 +177,10 @@ func (c *check) container(at string, container render.Object) {
 	c.resources(at+".resources", container)
 }
 
-// resources checks that a request is not above its limit, that nothing is negative, and that there is such a resource.
+// resources checks that a request is not above its limit, that no quantity is negative, and that the resource exists.
 func (c *check) resources(at string, container render.Object) {
-	resources, _ := container["resources"].(render.Object)
-	requests, _ := resources["requests"].(render.Object)
-	limits, _ := resources["limits"].(render.Object)
+	requests := kube.At[render.Object](container, "resources", "requests")
+	limits := kube.At[render.Object](container, "resources", "limits")
 
 	for name, quantities := range map[string]render.Object{"requests": requests, "limits": limits} {
 		for _, what := range slices.Sorted(maps.Keys(quantities)) {
@@ -205,7 +206,7 @@ func (c *check) resources(at string, container render.Object) {
 	}
 }
 
-// resourceName returns what is wrong with a resource of this name: pods, say, are none of a container, and devices are counted.
+// resourceName returns what is wrong with a resource of this name: a container cannot request pods, for example, and devices are counted.
 func resourceName(name string, quantity resource.Quantity, requests, limits render.Object) string {
 	domain, _, extended := strings.Cut(name, "/")
 
@@ -219,7 +220,7 @@ func resourceName(name string, quantity resource.Quantity, requests, limits rend
 			}
 		}
 
-		return "huge pages take a request of cpu or memory"
+		return "huge pages require a request or limit of cpu or memory"
 	case !extended:
 		return "there is no such resource"
 	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"):
@@ -227,26 +228,8 @@ func resourceName(name string, quantity resource.Quantity, requests, limits rend
 	case quantity.MilliValue()%1000 != 0:
 		return "want a whole number"
 	case limits[name] == nil, requests[name] != nil && fmt.Sprint(requests[name]) != fmt.Sprint(limits[name]):
-		return "want a limit, and a request of the same if any"
+		return "want a limit, and an equal request, if any"
 	default:
 		return ""
 	}
-}
-
-func text(object render.Object, key string) string {
-	value, _ := object[key].(string)
-
-	return value
-}
-
-func list(object render.Object, key string) []render.Object {
-	items, _ := object[key].([]any)
-	out := make([]render.Object, 0, len(items))
-
-	for _, item := range items {
-		o, _ := item.(render.Object)
-		out = append(out, o)
-	}
-
-	return out
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// APIServerPod is the pod of kube-apiserver; the settings are the final ones, with their command line.
+// APIServerPod returns the pod of kube-apiserver. The settings are the final ones, with the command line.
 func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 	probes := render.Object{}
 
-	// Without structured authentication the API server refuses probes, which come without a certificate.
+	// Without structured authentication the API server refuses probes, which have no certificate.
 	if cfg.UseAuthenticationConfig {
 		probes["readinessProbe"] = render.Object{
 			"httpGet": httpsGet("/readyz", cfg.LocalPort), "periodSeconds": 5, "timeoutSeconds": 15, "failureThreshold": 3,
@@ -39,7 +39,7 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 	}.pod(v)
 }
 
-// ControllerManagerPod is the pod of kube-controller-manager.
+// ControllerManagerPod returns the pod of kube-controller-manager.
 func ControllerManagerPod(cfg k8s.ControllerManagerConfigSpec, v Versions) render.Object {
 	return component{
 		name: ControllerManager, binary: "/usr/local/bin/kube-controller-manager", image: cfg.Image, args: cfg.Args,
@@ -51,7 +51,7 @@ func ControllerManagerPod(cfg k8s.ControllerManagerConfigSpec, v Versions) rende
 	}.pod(v)
 }
 
-// SchedulerPod is the pod of kube-scheduler.
+// SchedulerPod returns the pod of kube-scheduler.
 func SchedulerPod(cfg k8s.SchedulerConfigSpec, v Versions) render.Object {
 	return component{
 		name: Scheduler, binary: "/usr/local/bin/kube-scheduler", image: cfg.Image, args: cfg.Args,

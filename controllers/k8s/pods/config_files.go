@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// Configs is everything that the components' configuration files are rendered from.
+// Configs are the settings that the components' configuration files are rendered from.
 type Configs struct {
 	Admission      k8s.AdmissionControlConfigSpec
 	Audit          k8s.AuditPolicyConfigSpec
@@ -23,7 +23,7 @@ type Configs struct {
 	Scheduler      k8s.SchedulerConfigSpec
 }
 
-// ConfigFolders are the configuration files of the components.
+// ConfigFolders returns the configuration files of the components.
 func ConfigFolders(c Configs) ([]folder.Folder, error) {
 	scheduler := maps.Clone(c.Scheduler.Config)
 	if scheduler == nil {
@@ -36,7 +36,7 @@ func ConfigFolders(c Configs) ([]folder.Folder, error) {
 		}
 	}
 
-	// Whatever the configuration says of it, the scheduler talks to this node's API server as itself.
+	// Whatever the configuration says, the scheduler connects to this node's API server with its own kubeconfig.
 	connection, _ := scheduler["clientConnection"].(render.Object)
 	if connection = maps.Clone(connection); connection == nil {
 		connection = render.Object{}
@@ -80,7 +80,7 @@ func admissionConfiguration(c k8s.AdmissionControlConfigSpec) render.Object {
 	}
 }
 
-// AuthorizationConfiguration is the file of the chain of authorizers.
+// AuthorizationConfiguration returns the file with the chain of authorizers.
 func AuthorizationConfiguration(c k8s.AuthorizationConfigSpec) render.Object {
 	authorizers := make([]any, 0, len(c.Config))
 

@@ -3,7 +3,6 @@
 package pods
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
@@ -26,7 +25,7 @@ var controllerManagerPolicy = args.Policy{
 	"service-account-private-key-file": args.Denied,
 }
 
-// ControllerManagerArgs is the command line of kube-controller-manager.
+// ControllerManagerArgs returns the command line of kube-controller-manager.
 func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error) {
 	const c = ControllerManager
 
@@ -37,7 +36,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		"authentication-kubeconfig": {kubeconfig},
 		"authorization-kubeconfig":  {kubeconfig},
 		"bind-address":              {"127.0.0.1"},
-		// Without these two it looks them up in the cluster when it starts, and ends if the API server has not written them yet.
+		// Without these two the controller manager reads them from the cluster at its start, and exits if the API server has not written them yet.
 		"client-ca-file":               {secret(c, "accepted-ca.crt")},
 		"requestheader-client-ca-file": {secret(c, "aggregator-ca.crt")},
 		"requestheader-allowed-names":  {secrets.FrontProxyName},
@@ -45,7 +44,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		"cluster-signing-cert-file":    {secret(c, "ca.crt")},
 		"cluster-signing-key-file":     {secret(c, "ca.key")},
 		"configure-cloud-routes":       {"false"},
-		// The token cleaner is not among "*", and removes bootstrap tokens that have expired.
+		// The token cleaner removes expired bootstrap tokens. "*" does not include it.
 		"controllers":                      {"*,tokencleaner"},
 		"kubeconfig":                       {kubeconfig},
 		"leader-elect":                     {"true"},
@@ -62,19 +61,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		wanted["cloud-provider"] = []string{cfg.CloudProvider}
 	}
 
-	v4, v6 := families(cfg.PodCIDRs)
-
-	switch {
-	case v4 && v6:
-		setSize(wanted, "node-cidr-mask-size-ipv4", cfg.NodeCIDRMaskSizeIPv4)
-		setSize(wanted, "node-cidr-mask-size-ipv6", cfg.NodeCIDRMaskSizeIPv6)
-	case v4:
-		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv4)
-	case v6:
-		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv6)
-	}
-
-	return args.Merge(c, cfg.Image, wanted, extra(cfg.ExtraArgs), controllerManagerPolicy)
+	return args.Merge(c, cfg.Image, wanted, args.Of(cfg.ExtraArgs), controllerManagerPolicy)
 }
 
 var schedulerPolicy = args.Policy{
@@ -87,7 +74,7 @@ var schedulerPolicy = args.Policy{
 	"write-config-to":           args.Denied,
 }
 
-// SchedulerArgs is the command line of kube-scheduler.
+// SchedulerArgs returns the command line of kube-scheduler.
 func SchedulerArgs(cfg k8s.SchedulerConfigSpec) ([]string, error) {
 	const c = Scheduler
 
@@ -101,23 +88,5 @@ func SchedulerArgs(cfg k8s.SchedulerConfigSpec) ([]string, error) {
 		"leader-elect":              {"true"},
 		"profiling":                 {"false"},
 		"tls-min-version":           {"VersionTLS13"},
-	}, extra(cfg.ExtraArgs), schedulerPolicy)
-}
-
-func setSize(set args.Set, flag string, size int) {
-	if size > 0 {
-		set[flag] = []string{strconv.Itoa(size)}
-	}
-}
-
-func families(cidrs []string) (v4, v6 bool) {
-	for _, cidr := range cidrs {
-		if strings.Contains(cidr, ":") {
-			v6 = true
-		} else {
-			v4 = true
-		}
-	}
-
-	return v4, v6
+	}, args.Of(cfg.ExtraArgs), schedulerPolicy)
 }

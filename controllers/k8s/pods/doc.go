@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pods renders the control plane's static pods: the command line of each component, the files it reads,
+// Package pods renders the control plane's static pods: the command line of each component, the files that it reads,
 // and the Pod itself. It is pure: resource specs in, strings and objects out.
 //
-// A pod carries the versions of its settings, secrets and configuration files as annotations. The kubelet derives
-// the identity of a static pod from its text, so that another version rolls the pod, and nothing else does.
+// A pod has the versions of its settings, secrets and configuration files as annotations. The kubelet derives the identity of a static pod
+// from its text, so a pod is replaced when one of these versions changes, and only then.
 package pods
 
 import "github.com/seed-59268b81/talos/layout"
 
-// Names of the components, as of their pods and containers.
+// Names of the components, their pods and their containers.
 const (
 	APIServer         = "kube-apiserver"
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
 )
 
-// Where the files of a component are on the node, in a folder of its name, and inside its container alike.
+// Where the files of a component are, in a folder of its name, on the node and in its container.
 const (
 	SecretsRoot = layout.KubernetesSecretsDir
 	ConfigRoot  = layout.KubernetesConfigDir
 	AuditDir    = layout.AuditDir
 )
 
-// Ports on loopback where the two controllers serve their health.
+// Ports on loopback where the controller manager and the scheduler serve their health.
 const (
 	controllerManagerPort = 10257
 	schedulerPort         = 10259
 )
 
-// SecretsDir is the folder of a component's keys.
+// SecretsDir returns the folder of a component's keys.
 func SecretsDir(component string) string { return SecretsRoot + "/" + component }
 
-// ConfigDir is the folder of a component's configuration files.
+// ConfigDir returns the folder of a component's configuration files.
 func ConfigDir(component string) string { return ConfigRoot + "/" + component }
 
 func secret(component, file string) string { return SecretsDir(component) + "/" + file }

@@ -18,12 +18,12 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 )
 
-// plainPod is one that every kubelet takes.
+// plainPod is a pod that every kubelet accepts.
 const plainPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "annotations": {}},
 "spec": {"volumes": [{"name": "v", "hostPath": {"path": "/v"}}],
 "containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}}`
 
-// podCases are what differs from it: paths of fields and their values, null for none.
+// podCases are changes of plainPod: paths of fields and their values, null to remove a field.
 var podCases = []string{
 	`{}`,
 	// Names.
@@ -91,7 +91,7 @@ var podCases = []string{
 	`{"spec.schedulerName": "x"}`, `{"spec.runtimeClassName": "A_"}`, `{"spec.runtimeClassName": "runc"}`, `{"spec.readinessGates": [{"conditionType": "a b"}]}`, `{"spec.topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}]}`, `{"spec.schedulingGates": [{"name": "x"}]}`, `{"spec.os": {"name": "linux"}}`, `{"spec.os": {"name": "plan9"}}`, `{"spec.os": {"name": "windows"}}`,
 	`{"spec.affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}}`, `{"spec.hostUsers": false}`, `{"spec.hostUsers": false, "spec.hostNetwork": true}`, `{"spec.nodeName": "other"}`, `{"spec.automountServiceAccountToken": false}`, `{"spec.enableServiceLinks": false}`, `{"spec.setHostnameAsFQDN": true}`,
 	`{"status": {"phase": "Running"}}`, `{"spec.unknown": 1}`, `{"metadata.creationTimestamp": null}`, `{"spec.containers.0.workingDir": "relative"}`, `{"spec.containers.0.stdin": true, "spec.containers.0.tty": true}`, `{"spec.containers.0.volumeDevices": [{"name": "v", "devicePath": "/d"}]}`,
-	// More of what goes with what.
+	// More fields that depend on each other.
 	`{"spec.securityContext": {"appArmorProfile": {"type": "Localhost", "localhostProfile": "/usr/bin/x"}}}`, `{"spec.securityContext": {"appArmorProfile": {"type": "Localhost"}}}`, `{"spec.securityContext": {"seccompProfile": {"type": "Localhost", "localhostProfile": "a/b.json"}}}`,
 	`{"spec.initContainers": [{"name": "d", "image": "i", "restartPolicy": "Never"}]}`, `{"spec.containers.0.restartPolicy": "OnFailure"}`, `{"spec.initContainers": [{"name": "d", "image": "i", "restartPolicy": "Always", "startupProbe": {"exec": {"command": ["x"]}}}]}`,
 	`{"spec.containers.0.env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['a']"}}}]}`, `{"spec.containers.0.env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels"}}}]}`, `{"spec.containers.0.env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.hugepages-2Mi"}}}]}`,
@@ -109,8 +109,8 @@ var podCases = []string{
 	`{"metadata.ownerReferences": []}`, `{"metadata.finalizers": []}`, `{"metadata.labels": null}`, `{"spec.priorityClassName": "A_"}`, `{"spec.dnsConfig": {"searches": ["_a.b_c", "a"]}}`, `{"spec.dnsConfig": {"searches": ["a_"]}}`, `{"spec.dnsConfig": {"searches": ["."]}}`, `{"spec.dnsConfig": {"searches": [""]}}`, `{"spec.containers.0.ports": [{"containerPort": 80, "name": "a--b"}]}`, `{"spec.containers.0.ports": [{"containerPort": 80, "name": "-b"}]}`, `{"spec.containers.0.ports": [{"containerPort": 80, "name": "8-b"}]}`, `{"spec.containers.0.ports": [{"containerPort": 80, "name": "A"}]}`, `{"spec.containers.0.volumeMounts.0.recursiveReadOnly": "IfPossible"}`, `{"spec.containers.0.volumeMounts.0.recursiveReadOnly": "Disabled"}`, `{"spec.tolerations": [{"key": "a", "value": "x", "tolerationSeconds": 1}]}`, `{"spec.priorityClassName": ""}`, `{"spec.hostname": ""}`, `{"spec.subdomain": ""}`, `{"spec.runtimeClassName": ""}`, `{"metadata.generateName": ""}`, `{"spec.restartPolicy": "", "spec.dnsPolicy": ""}`, `{"spec.containers.0.imagePullPolicy": "", "spec.containers.0.terminationMessagePolicy": ""}`, `{"spec.containers.0.ports": [{"containerPort": 80, "name": "", "hostPort": 0, "protocol": ""}]}`, `{"spec.containers.0.volumeMounts.0": {"name": "v", "mountPath": "/v", "subPath": "", "mountPropagation": ""}}`, `{"spec.schedulerName": "A_"}`, `{"spec.containers.0.env": []}`, `{"spec.containers.0.command": ["a"], "spec.containers.0.args": ["b"]}`, `{"spec.containers.0.image": "registry.example.org/a/b:c@sha256:0000000000000000000000000000000000000000000000000000000000000000"}`,
 }
 
-// TestKubeletTakes holds that Check takes the same static pods as the kubelet's own code. One that the kubelet does not take is accepted
-// with a configuration otherwise, and never runs.
+// TestKubeletTakes checks that Check accepts the same static pods as the kubelet's own code. Otherwise a configuration could have a pod that
+// never runs.
 func TestKubeletTakes(t *testing.T) {
 	if _, err := os.Stat("../../../out/components/bin/kubelet"); err != nil {
 		hosttest.NotBuilt(t, fmt.Errorf("the programs are not built (%w): run make build", err))
@@ -142,7 +142,7 @@ func TestKubeletTakes(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		// As a machine configuration has it.
+		// As in a machine configuration.
 		var own map[string]any
 		if err := yaml.Unmarshal(text, &own); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestKubeletTakes(t *testing.T) {
 
 		ours[change] = fmt.Sprint(pods.Check(own))
 
-		// Two pods of one name are one.
+		// The kubelet merges pods of the same name.
 		if metadata := pod["metadata"].(map[string]any); metadata["name"] == "a" {
 			metadata["name"] = fmt.Sprintf("a%d", i)
 		}
@@ -172,13 +172,13 @@ func TestKubeletTakes(t *testing.T) {
 	for _, change := range podCases {
 		switch kubelet := slices.Contains(taken, change); {
 		case kubelet && ours[change] != "[]":
-			t.Errorf("%s: the kubelet takes it, and we do not: %s", change, ours[change])
+			t.Errorf("%s: the kubelet accepts it, Check does not: %s", change, ours[change])
 		case !kubelet && ours[change] == "[]":
-			t.Errorf("%s: the kubelet does not take it, and we do", change)
+			t.Errorf("%s: the kubelet does not accept it, Check does", change)
 		}
 	}
 
-	t.Logf("%d pods, of which the kubelet takes %d", len(podCases), len(taken))
+	t.Logf("%d pods, of which the kubelet accepts %d", len(podCases), len(taken))
 }
 
 func decodePod(t *testing.T, text string) (out map[string]any) {

@@ -4,18 +4,20 @@ package pods
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// Versions are those of what a pod depends on; each becomes an annotation.
+// Versions are the versions of what a pod depends on; each becomes an annotation.
 type Versions struct{ Settings, Secrets, ConfigFiles string }
 
-// component is what distinguishes the three pods.
+// component has the differences between the three pods.
 type component struct {
 	name         string
 	binary       string
@@ -100,25 +102,24 @@ func (c component) environment() []any {
 		env = append(env, render.Object{"name": "POD_IP", "valueFrom": render.Object{"fieldRef": render.Object{"fieldPath": "status.podIP"}}})
 	}
 
-	// The collector of a Go program sees the limit of its cgroup only when told.
+	// A Go program's garbage collector does not read the limit of its cgroup.
 	if limit, ok := c.resources.Limits["memory"]; ok && c.env["GOMEMLIMIT"] == "" {
 		if quantity, err := resource.ParseQuantity(limit); err == nil {
 			env = append(env, variable("GOMEMLIMIT", fmt.Sprint(quantity.Value()*95/100)))
 		}
 	}
 
-	for _, name := range sortedKeys(c.env) {
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		env = append(env, variable(name, c.env[name]))
 	}
 
 	return env
 }
 
-// Image is that of a pod's first container.
+// Image returns the image of a pod's first container.
 func Image(pod render.Object) string {
-	spec, _ := pod["spec"].(render.Object)
-	for _, container := range list(spec, "containers") {
-		return text(container, "image")
+	for _, container := range kube.Items(pod, "spec", "containers") {
+		return kube.At[string](container, "image")
 	}
 
 	return ""
@@ -126,11 +127,11 @@ func Image(pod render.Object) string {
 
 func variable(name, value string) render.Object { return render.Object{"name": name, "value": value} }
 
-// limits are the configuration's resources over the component's default requests.
+// limits returns the resources of the configuration over the component's default requests.
 func (c component) limits() render.Object {
 	requests, limits := render.Object{}, render.Object{}
 
-	// Our own request is no reason to refuse a limit below it.
+	// A limit below the default request lowers the request.
 	for name, quantity := range c.requests {
 		requests[name] = smaller(quantity, c.resources.Limits[name])
 	}
@@ -151,7 +152,7 @@ func (c component) limits() render.Object {
 	return out
 }
 
-// smaller is the request, or the limit where that is less.
+// smaller returns the request, or the limit if that is lower.
 func smaller(request any, limit string) any {
 	wanted, err1 := resource.ParseQuantity(fmt.Sprint(request))
 	most, err2 := resource.ParseQuantity(limit)
@@ -163,7 +164,7 @@ func smaller(request any, limit string) any {
 	return limit
 }
 
-// folders mounts the component's own folders, read-only, before the configuration's extra volumes.
+// folders returns the component's own folders, read-only, and then the configuration's extra volumes.
 func folders(name string, withConfig bool, extra []k8s.ExtraVolume, own ...k8s.ExtraVolume) []k8s.ExtraVolume {
 	out := []k8s.ExtraVolume{{Name: "secrets", HostPath: SecretsDir(name), MountPath: SecretsDir(name), ReadOnly: true}}
 

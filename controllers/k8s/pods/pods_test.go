@@ -39,7 +39,7 @@ func apiServer(change func(*k8s.APIServerConfigSpec)) k8s.APIServerConfigSpec {
 
 var root = secrets.KubernetesRootSpec{IssuerURL: "https://172.20.0.2:6443", APIAudiences: []string{"https://172.20.0.2:6443"}}
 
-// TestGolden holds the pods as they are rendered for a default configuration.
+// TestGolden checks the pods of a default configuration.
 func TestGolden(t *testing.T) {
 	versions := pods.Versions{Settings: "1", Secrets: "abc", ConfigFiles: "def"}
 
@@ -99,7 +99,7 @@ func decodeStrictly(t *testing.T, object, into any) {
 	decoder.DisallowUnknownFields()
 
 	if err := decoder.Decode(into); err != nil {
-		t.Fatalf("Kubernetes' own type does not take it: %v", err)
+		t.Fatalf("Kubernetes' own type does not decode it: %v", err)
 	}
 }
 
@@ -125,11 +125,11 @@ func golden(t *testing.T, name string, object any) {
 	}
 
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got), -rewrite takes it:\n%s", name, diff)
+		t.Errorf("%s (-want +got), -rewrite accepts it:\n%s", name, diff)
 	}
 }
 
-// TestAPIServerArgs holds what the configuration may change of the command line.
+// TestAPIServerArgs checks what the configuration can change in the command line.
 func TestAPIServerArgs(t *testing.T) {
 	for name, test := range map[string]struct {
 		image         string
@@ -144,7 +144,7 @@ func TestAPIServerArgs(t *testing.T) {
 		"an older version has neither": {
 			image: "registry.k8s.io/kube-apiserver:v1.31.4", has: "--anonymous-auth=false", has2: "--authorization-mode=Node,RBAC", no: "-config=/system/config/kubernetes/kube-apiserver/auth",
 		},
-		"a digest is taken for current": {
+		"a digest counts as current": {
 			image: "registry.k8s.io/kube-apiserver@sha256:0000", has: "--authentication-config=", no: "--anonymous-auth",
 		},
 		"OIDC flags exclude structured authentication": {
@@ -201,7 +201,7 @@ func TestAPIServerArgs(t *testing.T) {
 	}
 }
 
-// TestSecretsIncomplete holds that half of the keys are never written.
+// TestSecretsIncomplete checks that keys are written only if all exist.
 func TestSecretsIncomplete(t *testing.T) {
 	if _, err := pods.SecretFolders(pods.Secrets{}); err == nil || !strings.Contains(err.Error(), "cluster.serviceAccount") {
 		t.Errorf("no keys at all: got error %v, want one that names the first missing", err)

@@ -16,13 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
 )
 
 // A rule returns what is wrong with a value, "" if nothing is.
 type rule func(value any) string
 
-// rules are those for single values, by the path of the field; [] stands for each item of a list, {} for each value of a map and
-// {=} for each of its keys. A test holds that the kubelet's own code decides the same (TestKubeletTakes).
+// rules are the rules for single values, by the path of the field. In a path [] is each item of a list, {} each value of a map and {=} each of
+// its keys. A test checks that the kubelet's own code decides the same (TestKubeletTakes).
 var rules = withContainers(map[string]rule{
 	"metadata.generateName":    form(orEmpty(func(s string) []string { return content.IsDNS1123Subdomain(strings.TrimSuffix(s, "-")) })),
 	"metadata.labels{=}":       form(content.IsLabelKey),
@@ -72,7 +73,7 @@ var rules = withContainers(map[string]rule{
 	"spec.securityContext.appArmorProfile":      appArmor,
 })
 
-// containerRules are those for each container.
+// containerRules are the rules for each container.
 var containerRules = map[string]rule{
 	"imagePullPolicy":                              oneOf("", "Always", "Never", "IfNotPresent"),
 	"terminationMessagePolicy":                     oneOf("", "File", "FallbackToLogsOnError"),
@@ -115,7 +116,7 @@ func withContainers(out map[string]rule) map[string]rule {
 	return out
 }
 
-// each calls fn with each value that a path of rules leads to, and its own path.
+// each calls fn for each value at a path of rules, with the path of the value.
 func each(value any, rest, at string, fn func(at string, value any)) {
 	if value == nil {
 		return
@@ -214,7 +215,7 @@ func searchDomain(s string) []string {
 	return domain(strings.TrimSuffix(s, "."))
 }
 
-// portName is a name of IANA's: with a letter, and hyphens only between others.
+// portName checks a service name as IANA defines it: at least one letter, and hyphens only inside.
 func portName(s string) []string {
 	if wrong := portForm(s); len(wrong) > 0 {
 		return wrong
@@ -239,7 +240,7 @@ func oneOf(all ...string) rule {
 
 func between(low, high int64) rule {
 	return func(value any) string {
-		if n, ok := whole(value); ok && (n < low || n > high) {
+		if n, ok := schemas.Integer(value); ok && (n < low || n > high) {
 			return fmt.Sprintf("%d is out of range (%d to %d)", n, low, high)
 		}
 
@@ -247,31 +248,20 @@ func between(low, high int64) rule {
 	}
 }
 
-// whole reads a whole number as a decoder of YAML or JSON leaves it.
-func whole(value any) (int64, bool) {
-	switch n := value.(type) {
-	case int:
-		return int64(n), true
-	case int64:
-		return n, true
-	case float64:
-		return int64(n), true
-	default:
-		return 0, false
-	}
-}
+// onlyAPIServer is the text for fields that a static pod cannot use.
+const onlyAPIServer = "a static pod cannot use this: it needs the API server"
 
 func absent(value any) string {
 	if items, ok := value.([]any); ok && len(items) == 0 {
 		return ""
 	}
 
-	return "a static pod cannot use what only the API server has"
+	return onlyAPIServer
 }
 
 func notNone(value any) string {
 	if items, _ := value.([]any); len(items) == 0 {
-		return "is empty: want one at least"
+		return "is empty: want at least one"
 	}
 
 	return ""
@@ -294,7 +284,7 @@ func address(value any) string {
 	return ""
 }
 
-// inside is a path within something else.
+// inside checks a relative path.
 func inside(value any) string {
 	if s, _ := value.(string); path.IsAbs(s) || slices.Contains(strings.Split(s, "/"), "..") {
 		return fmt.Sprintf("%q must be relative, without ..", s)
@@ -318,7 +308,7 @@ func finalizer(value any) string {
 	}
 
 	if !strings.Contains(s, "/") && !slices.Contains([]string{"kubernetes", "orphan", "foregroundDeletion"}, s) {
-		return fmt.Sprintf("%q is not allowed: want it with a domain", s)
+		return fmt.Sprintf("%q is not allowed: want a name with a domain", s)
 	}
 
 	return ""

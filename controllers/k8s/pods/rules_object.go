@@ -11,29 +11,31 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+	"github.com/seed-59268b81/talos/kube"
 )
 
-// seccomp is a profile of seccomp, which is a file, and appArmor one that has a name.
+// seccomp checks a seccomp profile, which is a file; appArmor checks an AppArmor profile, which is a name.
 var seccomp, appArmor = profile(inside), profile(func(any) string { return "" })
 
 func profile(local rule) rule {
 	return func(value any) string {
 		object, _ := value.(render.Object)
-		kind, name := text(object, "type"), text(object, "localhostProfile")
+		kind, name := kube.At[string](object, "type"), kube.At[string](object, "localhostProfile")
 
 		if wrong := oneOf("Unconfined", "RuntimeDefault", "Localhost")(kind); wrong != "" {
 			return "type: " + wrong
 		}
 
 		if (kind == "Localhost") != (name != "") {
-			return "localhostProfile goes with type Localhost, and only with it"
+			return "localhostProfile is required for type Localhost, and not allowed for others"
 		}
 
 		return local(name)
 	}
 }
 
-// only returns the key of the one value that an object has among some, "" if it has another number of them.
+// only returns the one key that an object has of some, "" if it has none or several of them.
 func only(object render.Object, keys ...string) string {
 	found := ""
 
@@ -54,7 +56,7 @@ func only(object render.Object, keys ...string) string {
 
 func hook(value any) string { return handler(value, "exec", "httpGet", "tcpSocket", "sleep") }
 
-// handler is what a hook or a probe does.
+// handler checks the action of a hook or a probe.
 func handler(value any, known ...string) string {
 	object, _ := value.(render.Object)
 	kind := only(object, known...)
@@ -66,12 +68,12 @@ func handler(value any, known ...string) string {
 			return "exec.command is empty"
 		}
 	case "httpGet":
-		if wrong := oneOf("", "HTTP", "HTTPS")(text(action, "scheme")); wrong != "" {
+		if wrong := oneOf("", "HTTP", "HTTPS")(kube.At[string](action, "scheme")); wrong != "" {
 			return "httpGet.scheme: " + wrong
 		}
 
-		for _, header := range list(action, "httpHeaders") {
-			if wrong := form(headerName)(text(header, "name")); wrong != "" {
+		for _, header := range kube.Items(action, "httpHeaders") {
+			if wrong := form(headerName)(kube.At[string](header, "name")); wrong != "" {
 				return "httpGet.httpHeaders: " + wrong
 			}
 		}
@@ -89,7 +91,7 @@ func handler(value any, known ...string) string {
 }
 
 func port(value any) string {
-	if n, ok := whole(value); ok && n > 0 && n <= math.MaxUint16 {
+	if n, ok := schemas.Integer(value); ok && n > 0 && n <= math.MaxUint16 {
 		return ""
 	}
 
@@ -97,7 +99,7 @@ func port(value any) string {
 		return ""
 	}
 
-	return fmt.Sprintf("port: %v is neither a port nor the name of one", value)
+	return fmt.Sprintf("port: %v is neither a port nor the name of a port", value)
 }
 
 func probe(value any) string {
@@ -115,7 +117,7 @@ func probe(value any) string {
 	return ""
 }
 
-// What a variable may be taken from.
+// The sources of a variable.
 var (
 	variableFields = []string{
 		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs",
@@ -133,139 +135,136 @@ func variableSource(value any) string {
 
 	switch kind {
 	case "fieldRef":
-		at := text(source, "fieldPath")
+		at := kube.At[string](source, "fieldPath")
 		if slices.Contains(variableFields, at) || strings.HasPrefix(at, "metadata.labels['") || strings.HasPrefix(at, "metadata.annotations['") {
 			return ""
 		}
 
 		return fmt.Sprintf("fieldRef.fieldPath: %q is not known: want one of %s", at, strings.Join(variableFields, ", "))
 	case "resourceFieldRef":
-		of := text(source, "resource")
+		of := kube.At[string](source, "resource")
 		if slices.Contains(variableResources, of) || strings.Contains(of, ".hugepages-") {
 			return ""
 		}
 
 		return fmt.Sprintf("resourceFieldRef.resource: %q is not known: want one of %s", of, strings.Join(variableResources, ", "))
 	default:
-		return "want one of fieldRef, resourceFieldRef: a static pod cannot use what only the API server has"
+		return "want one of fieldRef, resourceFieldRef: " + onlyAPIServer
 	}
 }
 
-// maxNameservers is what resolvers in C look at.
+// maxNameservers is the number of servers that resolvers in C use.
 const maxNameservers = 3
 
-// together checks what goes with what.
+// together checks fields that depend on each other.
 func (c *check) together(spec render.Object) {
-	dns, _ := spec["dnsConfig"].(render.Object)
-	servers, _ := dns["nameservers"].([]any)
+	servers := kube.At[[]any](spec, "dnsConfig", "nameservers")
 
 	switch {
-	case text(spec, "dnsPolicy") == "None" && len(servers) == 0:
+	case kube.At[string](spec, "dnsPolicy") == "None" && len(servers) == 0:
 		c.wrong("spec.dnsConfig.nameservers", "is missing: dnsPolicy is None")
 	case len(servers) > maxNameservers:
 		c.wrong("spec.dnsConfig.nameservers", "has %d: want %d at most", len(servers), maxNameservers)
 	}
 
-	for i, option := range list(dns, "options") {
-		if text(option, "name") == "" {
+	for i, option := range kube.Items(spec, "dnsConfig", "options") {
+		if kube.At[string](option, "name") == "" {
 			c.wrong(fmt.Sprintf("spec.dnsConfig.options[%d].name", i), "is missing")
 		}
 	}
 
 	if spec["hostPID"] == true && spec["shareProcessNamespace"] == true {
-		c.wrong("spec.shareProcessNamespace", "does not go with hostPID")
+		c.wrong("spec.shareProcessNamespace", "cannot be used with hostPID")
 	}
 
 	if spec["hostUsers"] == false && (spec["hostNetwork"] == true || spec["hostPID"] == true || spec["hostIPC"] == true) {
-		c.wrong("spec.hostUsers", "false does not go with hostNetwork, hostPID or hostIPC")
+		c.wrong("spec.hostUsers", "false cannot be used with hostNetwork, hostPID or hostIPC")
 	}
 
-	for i, toleration := range list(spec, "tolerations") {
+	for i, toleration := range kube.Items(spec, "tolerations") {
 		at := fmt.Sprintf("spec.tolerations[%d]", i)
 
-		if text(toleration, "operator") == "Exists" && text(toleration, "value") != "" {
-			c.wrong(at+".value", "does not go with operator Exists")
+		if kube.At[string](toleration, "operator") == "Exists" && kube.At[string](toleration, "value") != "" {
+			c.wrong(at+".value", "cannot be used with operator Exists")
 		}
 
-		if toleration["tolerationSeconds"] != nil && text(toleration, "effect") != "NoExecute" {
-			c.wrong(at+".tolerationSeconds", "goes with effect NoExecute only")
+		if toleration["tolerationSeconds"] != nil && kube.At[string](toleration, "effect") != "NoExecute" {
+			c.wrong(at+".tolerationSeconds", "requires effect NoExecute")
 		}
 
-		if text(toleration, "key") == "" && text(toleration, "operator") != "Exists" {
-			c.wrong(at+".operator", "want Exists where there is no key")
+		if kube.At[string](toleration, "key") == "" && kube.At[string](toleration, "operator") != "Exists" {
+			c.wrong(at+".operator", "want Exists when there is no key")
 		}
 	}
 
-	for i, volume := range list(spec, "volumes") {
+	for i, volume := range kube.Items(spec, "volumes") {
 		at := fmt.Sprintf("spec.volumes[%d]", i)
 
 		if sources := len(slices.DeleteFunc(slices.Collect(maps.Keys(volume)), func(k string) bool { return k == "name" || volume[k] == nil })); sources > 1 {
 			c.wrong(at, "has %d sources, want one", sources)
 		}
 
-		projected, _ := volume["projected"].(render.Object)
-		for j, source := range list(projected, "sources") {
+		for j, source := range kube.Items(volume, "projected", "sources") {
 			if only(source, "downwardAPI") == "" || len(source) > 1 {
-				c.wrong(fmt.Sprintf("%s.projected.sources[%d]", at, j), "a static pod cannot use what only the API server has")
+				c.wrong(fmt.Sprintf("%s.projected.sources[%d]", at, j), onlyAPIServer)
 			}
 		}
 	}
 }
 
-// containerTogether checks what of a container goes with what.
+// containerTogether checks fields of a container that depend on each other.
 func (c *check) containerTogether(at string, container render.Object, hostNetwork bool) {
 	security, _ := container["securityContext"].(render.Object)
-	capabilities, _ := security["capabilities"].(render.Object)
-	added, _ := capabilities["add"].([]any)
+	added := kube.At[[]any](security, "capabilities", "add")
 
 	if security["allowPrivilegeEscalation"] == false && (security["privileged"] == true || slices.Contains(added, any("CAP_SYS_ADMIN"))) {
-		c.wrong(at+".securityContext.allowPrivilegeEscalation", "false does not go with privileged or CAP_SYS_ADMIN")
+		c.wrong(at+".securityContext.allowPrivilegeEscalation", "false cannot be used with privileged or CAP_SYS_ADMIN")
 	}
 
-	for i, mount := range list(container, "volumeMounts") {
-		if text(mount, "mountPropagation") == "Bidirectional" && security["privileged"] != true {
-			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].mountPropagation", at, i), "Bidirectional takes a privileged container")
+	for i, mount := range kube.Items(container, "volumeMounts") {
+		if kube.At[string](mount, "mountPropagation") == "Bidirectional" && security["privileged"] != true {
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].mountPropagation", at, i), "Bidirectional requires a privileged container")
 		}
 
-		if recursive := text(mount, "recursiveReadOnly"); (recursive == "Enabled" || recursive == "IfPossible") && mount["readOnly"] != true {
-			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].recursiveReadOnly", at, i), "%s goes with readOnly only", recursive)
+		if recursive := kube.At[string](mount, "recursiveReadOnly"); (recursive == "Enabled" || recursive == "IfPossible") && mount["readOnly"] != true {
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].recursiveReadOnly", at, i), "%s requires readOnly", recursive)
 		}
 
-		if text(mount, "subPath") != "" && text(mount, "subPathExpr") != "" {
-			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].subPathExpr", at, i), "does not go with subPath")
-		}
-	}
-
-	for i, variable := range list(container, "env") {
-		if text(variable, "value") != "" && variable["valueFrom"] != nil {
-			c.wrong(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "does not go with value")
+		if kube.At[string](mount, "subPath") != "" && kube.At[string](mount, "subPathExpr") != "" {
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].subPathExpr", at, i), "cannot be used with subPath")
 		}
 	}
 
-	if strings.HasPrefix(at, "spec.initContainers") && text(container, "restartPolicy") != "Always" {
+	for i, variable := range kube.Items(container, "env") {
+		if kube.At[string](variable, "value") != "" && variable["valueFrom"] != nil {
+			c.wrong(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "cannot be used with value")
+		}
+	}
+
+	if strings.HasPrefix(at, "spec.initContainers") && kube.At[string](container, "restartPolicy") != "Always" {
 		for _, key := range []string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
 			if container[key] != nil {
-				c.wrong(at+"."+key, "an init container has none unless its restartPolicy is Always")
+				c.wrong(at+"."+key, "is not allowed in an init container unless its restartPolicy is Always")
 			}
 		}
 	}
 
 	names := map[string]bool{}
 
-	for i, p := range list(container, "ports") {
+	for i, p := range kube.Items(container, "ports") {
 		portAt := fmt.Sprintf("%s.ports[%d]", at, i)
 
-		if name := text(p, "name"); name != "" && names[name] {
-			c.wrong(portAt+".name", "%q is there twice", name)
+		if name := kube.At[string](p, "name"); name != "" && names[name] {
+			c.wrong(portAt+".name", "%q is used twice", name)
 		} else {
 			names[name] = true
 		}
 
-		host, _ := whole(p["hostPort"])
-		inner, _ := whole(p["containerPort"])
+		host, _ := schemas.Integer(p["hostPort"])
+		inner, _ := schemas.Integer(p["containerPort"])
 
 		if hostNetwork && host != 0 && host != inner {
-			c.wrong(portAt+".hostPort", "%d must be containerPort where hostNetwork is true", host)
+			c.wrong(portAt+".hostPort", "%d must equal containerPort when hostNetwork is true", host)
 		}
 
 		if hostNetwork {
@@ -276,9 +275,9 @@ func (c *check) containerTogether(at string, container render.Object, hostNetwor
 			continue
 		}
 
-		key := fmt.Sprint(host, "/", cmp.Or(text(p, "protocol"), "TCP"), "/", text(p, "hostIP"))
+		key := fmt.Sprint(host, "/", cmp.Or(kube.At[string](p, "protocol"), "TCP"), "/", kube.At[string](p, "hostIP"))
 		if c.hostPorts[key] {
-			c.wrong(portAt+".hostPort", "%d is there twice", host)
+			c.wrong(portAt+".hostPort", "%d is used twice", host)
 		}
 
 		c.hostPorts[key] = true

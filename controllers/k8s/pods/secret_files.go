@@ -5,7 +5,6 @@ package pods
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/seed-59268b81/talos/layout"
@@ -14,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// Secrets is everything that the control plane's keys are rendered from.
+// Secrets is what the control plane's keys are rendered from.
 type Secrets struct {
 	Root           secrets.KubernetesRootSpec
 	EtcdRoot       secrets.EtcdRootSpec
@@ -24,7 +23,7 @@ type Secrets struct {
 	EtcdEncryption string
 }
 
-// SecretFolders are the keys and certificates of the three components.
+// SecretFolders returns the keys and certificates of the three components.
 func SecretFolders(s Secrets) ([]folder.Folder, error) {
 	tokenKey, err := pki.PublicKeyOf(s.Root.ServiceAccount.Key)
 	if err != nil {
@@ -43,7 +42,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 			"etcd-client-ca.crt": folder.Public(s.EtcdRoot.EtcdCA.Crt),
 			"etcd-client.crt":    folder.Public(s.Etcd.EtcdAPIServer.Crt),
 			"etcd-client.key":    folder.Private(s.Etcd.EtcdAPIServer.Key),
-			// The authority follows the leaf, for clients that know only another one of the cluster's.
+			// The authority follows the leaf, for clients that trust only another authority of the cluster.
 			"apiserver.crt":                folder.Public(slices.Concat(s.Dynamic.APIServer.Crt, s.Root.IssuingCA.Crt)),
 			"apiserver.key":                folder.Private(s.Dynamic.APIServer.Key),
 			"apiserver-kubelet-client.crt": folder.Public(s.Dynamic.APIServerKubeletClient.Crt),
@@ -69,8 +68,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 	}, checkComplete(s)
 }
 
-// checkComplete refuses to render half of the keys: a component that starts without one fails in a way that does not
-// name the cause.
+// checkComplete returns an error when a key is missing: the component would start without it, and fail without naming the cause.
 func checkComplete(s Secrets) error {
 	for name, pair := range map[string]secrets.CertAndKey{
 		"cluster.ca": s.Root.IssuingCA, "cluster.aggregatorCA": s.Root.AggregatorCA,
@@ -83,5 +81,3 @@ func checkComplete(s Secrets) error {
 
 	return nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,28 +3,21 @@
 package pods
 
 import (
+	"math"
 	"strconv"
 	"strings"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/flags"
 )
 
-// minorOf returns the minor version of Kubernetes 1.x in an image's tag; an image without a readable one (a digest,
-// a build of one's own) is taken for current.
+// minorOf returns the minor version of Kubernetes 1.x in an image's tag. An image without a version in its tag (a digest, a custom build) counts
+// as current.
 func minorOf(image string) int {
-	const current = 1 << 16
-
-	name, _, _ := strings.Cut(image, "@")
-
-	i := strings.LastIndexByte(name, ':')
-	if i < 0 || strings.Contains(name[i:], "/") {
-		return current
-	}
-
-	major, rest, _ := strings.Cut(strings.TrimPrefix(name[i+1:], "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
+	minor, _ := strings.CutPrefix(flags.Version(image), "1.")
 
 	n, err := strconv.Atoi(minor)
-	if major != "1" || err != nil {
-		return current
+	if err != nil {
+		return math.MaxInt
 	}
 
 	return n

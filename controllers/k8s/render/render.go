@@ -2,10 +2,11 @@
 
 // Package render fills embedded YAML templates of Kubernetes objects with values.
 //
-// A template is plain YAML. A scalar that is nothing but ${name} becomes the value, whatever its type; ${name}
-// inside a longer text is replaced by the value's text; a value of Omit drops the map entry or list element.
-// The template is parsed first and filled afterwards, so a value can never change the structure: this is why it is
-// not text/template, which would also cost the program a megabyte.
+// A template is plain YAML. A scalar that is just ${name} becomes the value, of any type. ${name} inside a longer text is replaced by the
+// value's text. The value Omit removes the map entry or list element.
+//
+// The template is parsed before it is filled, so a value cannot change the structure. This is why text/template was rejected; it would also
+// add a megabyte to the program.
 package render
 
 import (
@@ -26,7 +27,7 @@ type Values map[string]any
 
 type omit struct{}
 
-// Omit is the value that drops the place where it stands.
+// Omit is the value that removes the map entry or list element that it is used for.
 var Omit any = omit{}
 
 // Objects renders every document of a template.
@@ -42,7 +43,7 @@ func Objects(template []byte, values Values) ([]Object, error) {
 			return nil, fmt.Errorf("template document %d: %w", i+1, err)
 		}
 
-		objects[i] = filled.(Object) // a map stays a map
+		objects[i] = filled.(Object) // fill returns a map for a map
 	}
 
 	return objects, nil
@@ -153,7 +154,7 @@ func fillText(text string, values Values) (any, error) {
 	return before + fmt.Sprint(value) + fmt.Sprint(tail), nil
 }
 
-// jsonShaped checks that a value is what JSON can say.
+// jsonShaped checks that a value can be encoded as JSON.
 func jsonShaped(v any, path string) error {
 	switch v := v.(type) {
 	case nil, string, bool, int, int64, uint64, float64:
@@ -175,6 +176,6 @@ func jsonShaped(v any, path string) error {
 
 		return nil
 	default:
-		return fmt.Errorf("%s: a %T has no form in JSON", path, v)
+		return fmt.Errorf("%s: a %T cannot be encoded as JSON", path, v)
 	}
 }

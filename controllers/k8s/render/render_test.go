@@ -26,15 +26,15 @@ func TestObjects(t *testing.T) {
 			template: "image: ${image}\nargs: ${args}\nport: ${port}",
 			want:     []render.Object{{"image": "registry/x:v1", "args": []any{"--a", "--b"}, "port": 53}},
 		},
-		"inside a text":           {template: "x: http://${image}:${port}/", want: []render.Object{{"x": "http://registry/x:v1:53/"}}},
-		"omitted":                 {template: "a: ${none}\nb: [1, '${none}', 2]", want: []render.Object{{"b": []any{1, 2}}}},
-		"a value is no structure": {template: "x: ${evil}", want: []render.Object{{"x": "a: b\n- c: ${image}"}}},
-		"several documents":       {template: "---\na: 1\n---\n---\nb: 2\n", want: []render.Object{{"a": 1}, {"b": 2}}},
-		"pod variables stay":      {template: "x: $(POD_IP)", want: []render.Object{{"x": "$(POD_IP)"}}},
-		"unknown value":           {template: "a: {b: ['${nope}']}", err: "a: b: [0]: no value for ${nope}"},
-		"not closed":              {template: "a: ${image", err: "without }"},
-		"no object":               {template: "- a", err: "want an object"},
-		"not YAML":                {template: "a: [", err: "YAML document 1"},
+		"inside a text":                         {template: "x: http://${image}:${port}/", want: []render.Object{{"x": "http://registry/x:v1:53/"}}},
+		"omitted":                               {template: "a: ${none}\nb: [1, '${none}', 2]", want: []render.Object{{"b": []any{1, 2}}}},
+		"a value does not change the structure": {template: "x: ${evil}", want: []render.Object{{"x": "a: b\n- c: ${image}"}}},
+		"several documents":                     {template: "---\na: 1\n---\n---\nb: 2\n", want: []render.Object{{"a": 1}, {"b": 2}}},
+		"pod variables stay":                    {template: "x: $(POD_IP)", want: []render.Object{{"x": "$(POD_IP)"}}},
+		"unknown value":                         {template: "a: {b: ['${nope}']}", err: "a: b: [0]: no value for ${nope}"},
+		"not closed":                            {template: "a: ${image", err: "without }"},
+		"not an object":                         {template: "- a", err: "want an object"},
+		"not YAML":                              {template: "a: [", err: "YAML document 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := render.Objects([]byte(test.template), values)
@@ -57,7 +57,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that no text of a machine configuration's inline manifest panics.
+// FuzzParse checks that no text of an inline manifest causes a panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: 1\n---\nb: [x, {y: z}]"))
 	f.Add([]byte("? [complex]\n: key"))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schemas knows the fields of the Kubernetes objects that a machine configuration carries, and tells whether
-// Kubernetes' programs could decode one.
+// Package schemas has the fields of the Kubernetes objects in a machine configuration, and checks whether Kubernetes' programs can decode an
+// object.
 //
-// A program that cannot decode its configuration ends at once. The list of fields is made from the types of the version that is
-// built (build/flags): these types would add a tenth to the size of the one program. Only decoding is checked here, not what
-// a program checks afterwards.
+// A program that cannot decode its configuration exits at once. The list of fields is generated from the types of the version that is built
+// (build/flags): the types themselves would add a tenth to the size of the one program. Only decoding is checked here, not what a program
+// checks afterwards.
 package schemas
 
 import (
@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/seed-59268b81/talos/config/validate"
 )
 
 //go:embed types.txt
@@ -33,7 +35,7 @@ const (
 	AuthorizationConfiguration = "AuthorizationConfiguration"
 )
 
-// fields are the types of a kind's paths; the elements of a list are [] in a path, those of a map {}.
+// fields has the type of each path of a kind. In a path [] is an element of a list, {} a value of a map.
 type fields map[string]string
 
 var kinds = sync.OnceValue(func() map[string]fields {
@@ -55,14 +57,7 @@ var kinds = sync.OnceValue(func() map[string]fields {
 	return out
 })
 
-// Problem is a value that cannot be decoded.
-type Problem struct {
-	// Path is that of the field, with indices.
-	Path string
-	Text string
-}
-
-// Strictness is what becomes of a field that the type does not have.
+// Strictness says what happens to a field that the type does not have.
 type Strictness bool
 
 // A kubelet drops unknown fields of a static pod; configuration files are decoded strictly.
@@ -71,8 +66,8 @@ const (
 	RefuseUnknown Strictness = true
 )
 
-// Check returns what of an object cannot be decoded as a kind.
-func Check(kind string, object map[string]any, unknown Strictness) []Problem {
+// Check returns the parts of an object that cannot be decoded as a kind.
+func Check(kind string, object map[string]any, unknown Strictness) []validate.Finding {
 	c := check{fields: kinds()[kind], unknown: unknown}
 	c.object("", "", object)
 
@@ -82,11 +77,11 @@ func Check(kind string, object map[string]any, unknown Strictness) []Problem {
 type check struct {
 	fields   fields
 	unknown  Strictness
-	problems []Problem
+	problems []validate.Finding
 }
 
 func (c *check) wrong(at, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Path: strings.TrimPrefix(at, "."), Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, validate.Finding{Path: strings.TrimPrefix(at, "."), Text: fmt.Sprintf(format, args...)})
 }
 
 func (c *check) object(path, at string, object map[string]any) {
@@ -104,7 +99,7 @@ func (c *check) object(path, at string, object map[string]any) {
 
 func (c *check) value(kind, path, at string, value any) {
 	if value == nil {
-		return // as if it were not there
+		return // as if it were missing
 	}
 
 	switch kind {
@@ -144,10 +139,10 @@ func (c *check) value(kind, path, at string, value any) {
 	}
 }
 
-// scalar returns what a value should be, "" if it is that.
+// scalar returns which type a value should have, "" if it has that.
 func scalar(kind string, value any) string {
 	text, isText := value.(string)
-	number, isInt := integer(value)
+	number, isInt := Integer(value)
 	_, isFloat := value.(float64)
 
 	switch kind {
@@ -158,7 +153,7 @@ func scalar(kind string, value any) string {
 
 		return unless(ok, "true or false")
 	case "int32":
-		return unless(isInt && number == int64(int32(number)), "a whole number of 32 bits") // the question is whether it fits
+		return unless(isInt && number == int64(int32(number)), "a whole number of 32 bits") // it fits if nothing is lost
 	case "uint32":
 		return unless(isInt && number == int64(uint32(number)), "a whole number of 32 bits that is not negative")
 	case "int64":
@@ -184,8 +179,8 @@ func scalar(kind string, value any) string {
 	}
 }
 
-// integer reads a whole number as a decoder of YAML or JSON leaves it.
-func integer(value any) (int64, bool) {
+// Integer reads a whole number as a decoder of YAML or JSON leaves it.
+func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int:
 		return int64(n), true
@@ -206,7 +201,7 @@ func unless(ok bool, want string) string {
 	return want
 }
 
-// describe names a value for a message.
+// describe returns a value as a message shows it.
 func describe(value any) string {
 	switch v := value.(type) {
 	case map[string]any:

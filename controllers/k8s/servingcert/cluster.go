@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// Node is one of the cluster, as its API server has it. All but its name and its role is what its kubelet says.
+// Node is a Node of the cluster. All but its name and its role is what its kubelet claims.
 type Node struct {
 	Addresses    []netip.Addr
 	Names        []string
 	ControlPlane bool
 }
 
-// Cluster is what a request is held against.
+// Cluster is what a request is checked against.
 type Cluster struct {
-	// Nodes by their names.
+	// Nodes by name.
 	Nodes map[string]Node
-	// Names and Addresses are those that API servers answer to.
+	// Names and Addresses are those of the API servers.
 	Names     []string
 	Addresses []netip.Addr
 	// Domain of Services.
 	Domain string
 }
 
-// allows returns nil if all names and addresses are that Node's and nobody else's.
+// allows returns nil if all names and addresses belong to that Node and to no other.
 func (c Cluster) allows(name string, names []string, addresses []net.IP) error {
 	node, ok := c.Nodes[name]
 	if !ok {
@@ -63,20 +63,20 @@ func (c Cluster) allowsName(name string, node Node, wanted string) error {
 	case !own && !slices.ContainsFunc(node.Names, is):
 		return fmt.Errorf("the name %s is not one of Node %s", wanted, name)
 	case strings.EqualFold(wanted, "localhost"):
-		return fmt.Errorf("the name %s is every node's", wanted)
+		return fmt.Errorf("the name %s belongs to every node", wanted)
 	case !node.ControlPlane && slices.ContainsFunc(c.Names, is):
-		return fmt.Errorf("the name %s is one of the API server's, and Node %s is not of the control plane", wanted, name)
+		return fmt.Errorf("the name %s is one of the API server's, and Node %s is not a control plane node", wanted, name)
 	case !node.ControlPlane && c.ofServices(wanted):
 		return fmt.Errorf("the name %s may be a Service's", wanted)
 	}
 
-	// What another says of itself does not take a Node's own name from it.
+	// The claims of other Nodes do not take a Node's own name from it.
 	return c.unique("name", wanted, name, func(other string, says Node) bool {
 		return is(other) || !own && node.heeds(says) && slices.ContainsFunc(says.Names, is)
 	})
 }
 
-// unique returns an error if something is another Node's too.
+// unique returns an error if a name or address belongs to another Node too.
 func (c Cluster) unique(kind, wanted, name string, is func(other string, says Node) bool) error {
 	for _, other := range slices.Sorted(maps.Keys(c.Nodes)) {
 		if other != name && is(other, c.Nodes[other]) {
@@ -87,10 +87,10 @@ func (c Cluster) unique(kind, wanted, name string, is func(other string, says No
 	return nil
 }
 
-// heeds reports whether it counts that another Node says that it has something: no worker takes anything from the control plane.
+// heeds reports whether the claims of another Node count: those of workers do not count against the control plane.
 func (n Node) heeds(other Node) bool { return other.ControlPlane || !n.ControlPlane }
 
-// ofServices reports whether the cluster's DNS may have the name as a Service's.
+// ofServices reports whether the name may be a Service's in the cluster's DNS.
 func (c Cluster) ofServices(name string) bool {
 	name = strings.ToLower(name)
 
@@ -103,11 +103,11 @@ func (c Cluster) allowsAddress(name string, node Node, ip net.IP) error {
 
 	switch {
 	case !ok || wanted.IsUnspecified() || wanted.IsLoopback() || wanted.IsMulticast() || wanted.IsLinkLocalUnicast():
-		return fmt.Errorf("the address %s cannot be one Node's alone", ip)
+		return fmt.Errorf("the address %s cannot belong to one Node only", ip)
 	case !slices.Contains(node.Addresses, wanted):
 		return fmt.Errorf("the address %s is not one of Node %s", wanted, name)
 	case !node.ControlPlane && slices.Contains(c.Addresses, wanted):
-		return fmt.Errorf("the address %s is one of the API server's, and Node %s is not of the control plane", wanted, name)
+		return fmt.Errorf("the address %s is one of the API server's, and Node %s is not a control plane node", wanted, name)
 	}
 
 	return c.unique("address", wanted.String(), name, func(_ string, says Node) bool {

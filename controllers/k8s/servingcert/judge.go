@@ -13,26 +13,7 @@ import (
 	"strings"
 )
 
-// Verdict on a request.
-type Verdict uint8
-
-// The verdicts.
-const (
-	// Leave is the zero one: what is not known to be right is not approved.
-	Leave Verdict = iota
-	Approve
-)
-
-// String implements fmt.Stringer.
-func (v Verdict) String() string {
-	if v == Approve {
-		return "approve"
-	}
-
-	return "leave"
-}
-
-// Bounds of a request. They are far above what a Node has.
+// Bounds of a request. They are far above what a Node needs.
 const (
 	maxRequest      = 16 << 10
 	maxSANs         = 256
@@ -42,16 +23,8 @@ const (
 	serverAuth      = "server auth"
 )
 
-// Judge decides about a request, and says why it is left alone.
-func Judge(r Request, c Cluster) (Verdict, string) {
-	if err := judge(r, c); err != nil {
-		return Leave, err.Error()
-	}
-
-	return Approve, ""
-}
-
-func judge(r Request, c Cluster) error {
+// Judge returns why a request is not approved; nil if it is valid.
+func Judge(r Request, c Cluster) error {
 	switch {
 	case r.Signer != Signer:
 		return fmt.Errorf("the signer is %q, not %s", r.Signer, Signer)
@@ -81,7 +54,7 @@ func judge(r Request, c Cluster) error {
 	return c.allows(r.Node(), csr.DNSNames, csr.IPAddresses)
 }
 
-// parse reads what the signer will read: the first block of PEM, and that of one type alone.
+// parse decodes what the signer decodes: the first PEM block, which must be a CERTIFICATE REQUEST.
 func parse(text []byte) (*x509.CertificateRequest, error) {
 	if len(text) > maxRequest {
 		return nil, fmt.Errorf("the request has %d bytes, want at most %d", len(text), maxRequest)
@@ -94,10 +67,10 @@ func parse(text []byte) (*x509.CertificateRequest, error) {
 
 	csr, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("the request cannot be read: %w", err)
+		return nil, fmt.Errorf("the request cannot be decoded: %w", err)
 	}
 
-	// To check a signature of a huge key takes long.
+	// The signature of a huge key takes long to verify.
 	if key, ok := csr.PublicKey.(*rsa.PublicKey); ok && (key.N.BitLen() < minRSA || key.N.BitLen() > maxRSA) {
 		return nil, fmt.Errorf("the key is RSA with %d bits, want %d to %d", key.N.BitLen(), minRSA, maxRSA)
 	}
@@ -114,7 +87,7 @@ func checkSubject(csr *x509.CertificateRequest, username string) error {
 	case csr.Subject.CommonName != username:
 		return fmt.Errorf("the common name is %q, not the requester's %q", csr.Subject.CommonName, username)
 	case !slices.Equal(csr.Subject.Organization, []string{nodesGroup}):
-		return fmt.Errorf("the organization is %q, not %s alone", csr.Subject.Organization, nodesGroup)
+		return fmt.Errorf("the organization is %q, want only %s", csr.Subject.Organization, nodesGroup)
 	case len(csr.Subject.Names) != 2:
 		return fmt.Errorf("the subject %s has more than a common name and an organization", csr.Subject)
 	default:
@@ -122,7 +95,7 @@ func checkSubject(csr *x509.CertificateRequest, username string) error {
 	}
 }
 
-// checkUsages wants what a server needs. RSA can also encipher keys.
+// checkUsages checks that the usages are those of a server. An RSA key may also encipher keys.
 func checkUsages(csr *x509.CertificateRequest, usages []string) error {
 	got := slices.Sorted(slices.Values(usages))
 
@@ -135,10 +108,10 @@ func checkUsages(csr *x509.CertificateRequest, usages []string) error {
 		return nil
 	}
 
-	return fmt.Errorf("the usages are %q, want %s and %s, and with an RSA key perhaps %s", usages, digitalSig, serverAuth, keyEncipherment)
+	return fmt.Errorf("the usages are %q, want %s and %s, with an RSA key also %s", usages, digitalSig, serverAuth, keyEncipherment)
 }
 
-// subjectAltName is the one extension that a kubelet asks for.
+// subjectAltName is the only extension that a kubelet requests.
 var subjectAltName = asn1.ObjectIdentifier{2, 5, 29, 17}
 
 func checkKinds(csr *x509.CertificateRequest) error {
@@ -155,14 +128,14 @@ func checkKinds(csr *x509.CertificateRequest) error {
 
 	for _, extension := range csr.Extensions {
 		if !extension.Id.Equal(subjectAltName) {
-			return fmt.Errorf("the request has the extension %s, which a kubelet has no use for", extension.Id)
+			return fmt.Errorf("the request has the extension %s, which a kubelet does not need", extension.Id)
 		}
 	}
 
 	return nil
 }
 
-// isName reports whether a host may be called so: no wildcard, no address, and nothing that is no name.
+// isName reports whether a text may be the name of a host: a wildcard is not.
 func isName(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false

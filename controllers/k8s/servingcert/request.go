@@ -24,11 +24,11 @@ type Request struct {
 	Groups, Usages   []string
 	// PEM is the signing request itself.
 	PEM []byte
-	// Decided tells that somebody has approved or denied it, or that the signer has answered.
+	// Decided is set when the request is approved or denied, or when the signer has answered.
 	Decided bool
 }
 
-// Node is the name of the Node that asks; empty if it is none.
+// Node returns the name of the requesting Node; empty if the requester is not a Node.
 func (r Request) Node() string {
 	name, ok := strings.CutPrefix(r.Username, nodePrefix)
 	if !ok {
@@ -38,8 +38,8 @@ func (r Request) Node() string {
 	return name
 }
 
-// Undecided is the part of a CertificateSigningRequest that Judge looks at; nil when it is decided. What is longer than any request is
-// left out, and then refused.
+// Undecided returns the part of a CertificateSigningRequest that Judge reads; nil when the request is decided. A text longer than any valid
+// request is left out, and then refused.
 func Undecided(object map[string]any) map[string]any {
 	if r, err := RequestOf(object); err != nil || r.Decided {
 		return nil
@@ -60,7 +60,7 @@ func Undecided(object map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"name": metadata["name"], "uid": metadata["uid"]}, "spec": kept}
 }
 
-// RequestOf reads one as the API server has it.
+// RequestOf decodes a CertificateSigningRequest.
 func RequestOf(object map[string]any) (Request, error) {
 	var in struct {
 		Metadata struct{ Name, UID string }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// vxlanPort is the IANA's; the kernel's own default is an older one.
+// vxlanPort is the port that IANA has assigned; the kernel's default is an older one.
 const vxlanPort = 4789
 
 var proxyPolicy = args.Policy{
@@ -29,7 +29,7 @@ var proxyPolicy = args.Policy{
 	"feature-gates":     args.Additive,
 }
 
-// BootstrapManifests is what the built-in manifests are rendered from.
+// BootstrapManifests returns the settings of the built-in manifests.
 func BootstrapManifests(cfg *view.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {
 	proxy, dns, cni := cfg.Proxy(), cfg.CoreDNS(), cfg.CNI()
 	host, port := nodeEndpoint(cfg)
@@ -41,13 +41,13 @@ func BootstrapManifests(cfg *view.Config, p platform.Platform) (*k8s.BootstrapMa
 		"proxy-mode":        {proxy.Mode},
 	}
 
-	// The size of the table of connections is the kernel's, for all network namespaces. kube-proxy ends when it may not
-	// write it; 0 leaves it as it is.
+	// The kernel has one size of the connection table for all network namespaces. kube-proxy exits if it is not permitted to set the size; with
+	// 0 it does not set it.
 	if !p.Owns(platform.KernelParameters) {
 		wanted["conntrack-max-per-core"], wanted["conntrack-min"] = []string{"0"}, []string{"0"}
 	}
 
-	proxyArgs, err := args.Merge("kube-proxy", proxy.Image, wanted, proxyExtraArgs(proxy.ExtraArgs), proxyPolicy)
+	proxyArgs, err := args.Merge("kube-proxy", proxy.Image, wanted, args.Of(extraArgs(proxy.ExtraArgs)), proxyPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func BootstrapManifests(cfg *view.Config, p platform.Platform) (*k8s.BootstrapMa
 	return spec, nil
 }
 
-// nodeEndpoint is where programs of every node reach the API servers without the cluster's own network: KubePrism if it
-// is on, the cluster's endpoint otherwise.
+// nodeEndpoint returns where the programs of a node reach the API servers without the cluster's own network: KubePrism if it is enabled,
+// otherwise the cluster's endpoint.
 func nodeEndpoint(cfg *view.Config) (host, port string) {
 	if port, on := cfg.KubePrismPort(); on {
 		return "127.0.0.1", strconv.Itoa(port)
@@ -92,13 +92,4 @@ func nodeEndpoint(cfg *view.Config) (host, port string) {
 	endpoint := cfg.Endpoint()
 
 	return endpoint.Hostname(), cmp.Or(endpoint.Port(), "443")
-}
-
-func proxyExtraArgs(in view.ExtraArgs) args.Set {
-	out := make(args.Set, len(in))
-	for name, values := range in {
-		out[name] = values
-	}
-
-	return out
 }

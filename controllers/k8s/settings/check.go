@@ -9,26 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Problem is a setting that could not be carried out.
-type Problem struct {
-	Path string
-	Text string
-}
-
-// Check does with a configuration all that the controllers would do with it, and returns what they could not carry out or what
-// the programs would not take.
-func Check(cfg *view.Config) []Problem {
+// Check does with a configuration what the controllers would do with it. It returns the settings that they could not apply, or that the programs
+// would refuse.
+func Check(cfg *view.Config) []validate.Finding {
 	c := &check{cfg: cfg}
 	c.kubelet()
 	c.staticPods()
@@ -45,16 +41,16 @@ func Check(cfg *view.Config) []Problem {
 
 type check struct {
 	cfg      *view.Config
-	problems []Problem
+	problems []validate.Finding
 }
 
 func (c *check) wrong(path, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, validate.Finding{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// failed notes an error of a function that decides, one problem for each that was joined to it.
+// failed adds an error, or each of the errors that were joined to it.
 func (c *check) failed(path string, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // what was joined, not what is wrapped
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // joined, not wrapped
 		for _, each := range joined.Unwrap() {
 			c.failed(path, each)
 		}
@@ -66,7 +62,7 @@ func (c *check) failed(path string, err error) {
 		return
 	}
 
-	// Some name their setting already.
+	// Some errors name their setting already.
 	if at, text, found := strings.Cut(err.Error(), ": "); found && (at == path || strings.HasPrefix(at, path+".")) {
 		c.wrong(at, "%s", text)
 	} else {
@@ -80,7 +76,7 @@ func (c *check) object(path, kind string, object view.Object) {
 	}
 }
 
-// pod checks a pod that is made of the settings at a path.
+// pod checks a pod that is rendered from the settings at a path.
 func (c *check) pod(path string, pod render.Object) {
 	for _, problem := range pods.Check(pod) {
 		c.wrong(path, "its pod would not run: %s: %s", problem.Path, problem.Text)
@@ -104,15 +100,15 @@ func (c *check) kubelet() {
 
 	for i, mount := range c.cfg.Kubelet().ExtraMounts {
 		if mounted[mount.Destination] {
-			c.wrong(fmt.Sprintf("%s.extraMounts[%d].destination", at, i), "%q is there twice", mount.Destination)
+			c.wrong(fmt.Sprintf("%s.extraMounts[%d].destination", at, i), "%q is used twice", mount.Destination)
 		}
 
 		mounted[mount.Destination] = true
 	}
 }
 
-// credentialProviders checks the plugins that give credentials of registries: the kubelet does not start without their programs,
-// which are not part of the system.
+// credentialProviders checks the plugins that provide credentials for registries. The kubelet does not start without their programs, which are
+// not part of the system.
 func (c *check) credentialProviders(mounted map[string]bool) {
 	const at = "machine.kubelet.credentialProviderConfig"
 
@@ -124,12 +120,12 @@ func (c *check) credentialProviders(mounted map[string]bool) {
 	c.object(at, schemas.CredentialProviderConfig, providers)
 
 	if !mounted[kubelet.CredentialProviderDir] {
-		c.wrong(at, "there are no credential providers, and the kubelet would not start: mount a folder with them at %s (machine.kubelet.extraMounts)",
+		c.wrong(at, "the kubelet does not start without the providers' programs: mount a folder with them at %s (machine.kubelet.extraMounts)",
 			kubelet.CredentialProviderDir)
 	}
 }
 
-// controlPlanePods are the ids of pods that are the system's own.
+// controlPlanePods are the ids of the system's own pods.
 var controlPlanePods = []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID}
 
 func (c *check) staticPods() {
@@ -145,9 +141,9 @@ func (c *check) staticPods() {
 		id, err := StaticPodID(pod)
 
 		switch {
-		case err != nil: // named above
+		case err != nil: // pods.Check has found it
 		case slices.Contains(controlPlanePods, id) || controlPlaneName(pod):
-			c.wrong(at+".metadata.name", "the pod would take the place of one of the control plane's: choose another name")
+			c.wrong(at+".metadata.name", "the pod would replace a pod of the control plane: choose another name")
 		case ids[id]:
 			c.wrong(at+".metadata.name", "another pod of machine.pods has this name")
 		}
@@ -156,12 +152,11 @@ func (c *check) staticPods() {
 	}
 }
 
-// controlPlaneName tells whether a pod is called like one of the control plane's.
+// controlPlaneName reports whether a pod has the name of a pod of the control plane.
 func controlPlaneName(pod view.Object) bool {
-	metadata, _ := pod["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
+	_, _, namespace, name := kube.Identity(pod)
 
-	return metadata["namespace"] == "kube-system" && slices.Contains([]string{pods.APIServer, pods.ControllerManager, pods.Scheduler}, name)
+	return namespace == "kube-system" && slices.Contains([]string{pods.APIServer, pods.ControllerManager, pods.Scheduler}, name)
 }
 
 func (c *check) apiServer() {
@@ -169,81 +164,51 @@ func (c *check) apiServer() {
 
 	endpoint := c.cfg.Endpoint().String()
 
-	spec, err := APIServer(c.cfg)
-	c.failed(at, err)
+	var err error
 
-	if err == nil {
-		spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{IssuerURL: endpoint, APIAudiences: []string{endpoint}})
-		c.failed(at+".extraArgs", err)
-		c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
-	}
+	spec := APIServer(c.cfg)
+	spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{IssuerURL: endpoint, APIAudiences: []string{endpoint}})
+	c.failed(at+".extraArgs", err)
+	c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
 
 	if policy := c.cfg.APIServer().AuditPolicy; policy["apiVersion"] == "audit.k8s.io/v1" {
 		c.object(at+".auditPolicy", schemas.AuditPolicy, policy)
 	}
 
-	authorization, err := Authorization(c.cfg)
-	c.failed(at+".authorizationConfig", err)
-
-	if err != nil {
-		return
-	}
+	authorization := Authorization(c.cfg)
 
 	object := pods.AuthorizationConfiguration(*authorization)
 	for _, problem := range schemas.Check(schemas.AuthorizationConfiguration, object, schemas.RefuseUnknown) {
 		c.wrong(at+".authorizationConfig", "%s: %s", problem.Path, problem.Text)
 	}
 
-	configs := pods.Configs{Authorization: *authorization}
-
-	for _, build := range []func() error{
-		func() error { return set(&configs.Admission)(AdmissionControl(c.cfg)) },
-		func() error { return set(&configs.Audit)(AuditPolicy(c.cfg)) },
-		func() error { return set(&configs.Authentication)(Authentication(c.cfg)) },
-		func() error { return set(&configs.Scheduler)(Scheduler(c.cfg)) },
-	} {
-		c.failed(at, build())
-	}
-
-	_, err = pods.ConfigFolders(configs)
+	_, err = pods.ConfigFolders(pods.Configs{
+		Admission: *AdmissionControl(c.cfg), Audit: *AuditPolicy(c.cfg), Authentication: *Authentication(c.cfg), Authorization: *authorization,
+		Scheduler: *Scheduler(c.cfg),
+	})
 	c.failed(at, err)
-}
-
-// set puts what a build function returns into a place.
-func set[S any](place *S) func(*S, error) error {
-	return func(spec *S, err error) error {
-		if err == nil {
-			*place = *spec
-		}
-
-		return err
-	}
 }
 
 func (c *check) controllerManager() {
 	const at = "cluster.controllerManager"
 
-	spec, err := ControllerManager(c.cfg)
-	c.failed(at, err)
+	var err error
 
-	if err == nil {
-		spec.Args, err = pods.ControllerManagerArgs(*spec)
-		c.failed(at+".extraArgs", err)
-		c.pod(at, pods.ControllerManagerPod(*spec, pods.Versions{}))
-	}
+	spec := ControllerManager(c.cfg)
+	spec.Args, err = pods.ControllerManagerArgs(*spec)
+	c.failed(at+".extraArgs", err)
+	c.pod(at, pods.ControllerManagerPod(*spec, pods.Versions{}))
 }
 
 func (c *check) scheduler() {
 	const at = "cluster.scheduler"
 
-	spec, err := Scheduler(c.cfg)
-	c.failed(at, err)
+	var err error
 
-	if err == nil {
-		spec.Args, err = pods.SchedulerArgs(*spec)
-		c.failed(at+".extraArgs", err)
-		c.pod(at, pods.SchedulerPod(*spec, pods.Versions{}))
-	}
+	spec := Scheduler(c.cfg)
+	spec.Args, err = pods.SchedulerArgs(*spec)
+	c.failed(at+".extraArgs", err)
+	c.pod(at, pods.SchedulerPod(*spec, pods.Versions{}))
 
 	scheduler, _ := c.cfg.Scheduler()
 

@@ -17,14 +17,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// TestCheck holds that what a controller could not carry out, or a program would not take, is found before a configuration is
-// accepted.
+// TestCheck checks that settings that a controller could not apply, or a program would refuse, are found before a configuration is accepted.
 func TestCheck(t *testing.T) {
 	const pod = "machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x}]}}]}"
 
 	for name, test := range map[string]struct {
 		patches []string
-		// want is part of PATH: TEXT; nothing is found where it is empty.
+		// want is part of PATH: TEXT; empty if nothing is found.
 		want string
 	}{
 		"a generated configuration": {},
@@ -35,12 +34,12 @@ func TestCheck(t *testing.T) {
 			patches: []string{"cluster: {apiServer: {extraArgs: {etcd-servers: x}}}"},
 			want:    `cluster.apiServer.extraArgs: kube-apiserver: extra argument "etcd-servers" is not allowed`,
 		},
-		"no verification of kubelets":       {patches: []string{`cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: ""}}}`}},
-		"another authority of kubelets":     {patches: []string{"cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: /x}}}"}},
-		"a kubelet that serves by flag":     {patches: []string{`machine: {kubelet: {extraArgs: {rotate-server-certificates: "true"}}}`}},
-		"a kubelet that serves its own":     {patches: []string{"machine: {kubelet: {extraConfig: {serverTLSBootstrap: false}}}"}},
-		"a kubelet that serves what it has": {patches: []string{"machine: {kubelet: {extraConfig: {tlsCertFile: /x, tlsPrivateKeyFile: /y}}}"}},
-		"a flag that is not there": {
+		"no verification of kubelets":              {patches: []string{`cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: ""}}}`}},
+		"another authority of kubelets":            {patches: []string{"cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: /x}}}"}},
+		"a kubelet that serves by flag":            {patches: []string{`machine: {kubelet: {extraArgs: {rotate-server-certificates: "true"}}}`}},
+		"a kubelet that signs its own certificate": {patches: []string{"machine: {kubelet: {extraConfig: {serverTLSBootstrap: false}}}"}},
+		"a kubelet that serves what it has":        {patches: []string{"machine: {kubelet: {extraConfig: {tlsCertFile: /x, tlsPrivateKeyFile: /y}}}"}},
+		"a flag that does not exist": {
 			patches: []string{"cluster: {controllerManager: {extraArgs: {nonsense: x}}}"},
 			want:    "cluster.controllerManager.extraArgs: kube-controller-manager 1.36 has no flag --nonsense",
 		},
@@ -70,11 +69,11 @@ func TestCheck(t *testing.T) {
 		},
 		"two mounts at one place": {
 			patches: []string{"machine: {kubelet: {extraMounts: [{destination: /a, type: bind, source: /b}, {destination: /a, type: bind, source: /c}]}}"},
-			want:    `machine.kubelet.extraMounts[1].destination: "/a" is there twice`,
+			want:    `machine.kubelet.extraMounts[1].destination: "/a" is used twice`,
 		},
 		"credential providers without programs": {
 			patches: []string{"machine: {kubelet: {credentialProviderConfig: {apiVersion: kubelet.config.k8s.io/v1, kind: CredentialProviderConfig, providers: [{name: x}]}}}"},
-			want:    "machine.kubelet.credentialProviderConfig: there are no credential providers",
+			want:    "machine.kubelet.credentialProviderConfig: the kubelet does not start without the providers' programs",
 		},
 		"credential providers with programs": {
 			patches: []string{"machine: {kubelet: {extraMounts: [{destination: /usr/local/lib/kubelet/credentialproviders, type: bind, source: /var/x}], " +
@@ -82,13 +81,13 @@ func TestCheck(t *testing.T) {
 		},
 		"two volumes at one place": {
 			patches: []string{"cluster: {apiServer: {extraVolumes: [{hostPath: /a, mountPath: /m}, {hostPath: /b, mountPath: /m/}]}}"},
-			want:    `cluster.apiServer: its pod would not run: spec.containers[0].volumeMounts[4].mountPath: "/m" is there twice`,
+			want:    `cluster.apiServer: its pod would not run: spec.containers[0].volumeMounts[4].mountPath: "/m" is used twice`,
 		},
 		"a volume over the system's": {
 			patches: []string{"cluster: {controllerManager: {extraVolumes: [{hostPath: /a, mountPath: /system/secrets/kubernetes/kube-controller-manager}]}}"},
 			want:    "cluster.controllerManager: its pod would not run: spec.containers[0].volumeMounts[1].mountPath",
 		},
-		"no quantity": {
+		"not a quantity": {
 			patches: []string{"cluster: {apiServer: {resources: {limits: {memory: much}}}}"},
 			want:    "cluster.apiServer: its pod would not run: spec.containers[0].resources.limits.memory",
 		},
@@ -96,12 +95,12 @@ func TestCheck(t *testing.T) {
 			patches: []string{"cluster: {scheduler: {resources: {requests: {cpu: 2}, limits: {cpu: 1}}}}"},
 			want:    "spec.containers[0].resources.limits.cpu: 1 is below the request of 2",
 		},
-		"a limit below our own request": {patches: []string{"cluster: {apiServer: {resources: {limits: {memory: 300Mi}}}}"}},
+		"a limit below the default request": {patches: []string{"cluster: {apiServer: {resources: {limits: {memory: 300Mi}}}}"}},
 		"a bad variable": {
 			patches: []string{"cluster: {apiServer: {env: {'a=b': c}}}"},
 			want:    `"a=b" is not the name of a variable`,
 		},
-		"a scheduler's field that is not there": {
+		"an unknown field of the scheduler": {
 			patches: []string{"cluster: {scheduler: {config: {profile: []}}}"},
 			want:    "cluster.scheduler.config.profile: there is no such field",
 		},
@@ -120,19 +119,19 @@ func TestCheck(t *testing.T) {
 			want:    "machine.pods[0].spec.containers: want a list",
 		},
 		"a pod twice": {patches: []string{pod, pod}, want: "machine.pods[1].metadata.name: another pod of machine.pods has this name"},
-		"a pod in the place of the system's": {
+		"a pod with the name of a system pod": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {containers: [{name: c, image: x}]}}]}"},
-			want:    "would take the place of one of the control plane's",
+			want:    "would replace a pod of the control plane",
 		},
-		"a pod whose id is the system's": {
+		"a pod with the id of a system pod": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: apiserver, namespace: kube}, spec: {containers: [{name: c, image: x}]}}]}"},
-			want:    "would take the place of one of the control plane's",
+			want:    "would replace a pod of the control plane",
 		},
 		"a pod with a secret": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x}], volumes: [{name: v, secret: {secretName: s}}]}}]}"},
 			want:    "machine.pods[0].spec.volumes[0].secret: a static pod cannot use",
 		},
-		"a manifest that is no object": {
+		"a manifest that is not an object": {
 			patches: []string{"cluster: {inlineManifests: [{name: x, contents: '- a'}]}"},
 			want:    "cluster.inlineManifests:",
 		},
@@ -150,8 +149,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestProgramsTakeCommandLines gives the real programs the command lines that are made for them, with --help at the end, so that
-// they read them and do no more.
+// TestProgramsTakeCommandLines runs the real programs with their rendered command lines and --help, so that they parse the command line and exit.
 func TestProgramsTakeCommandLines(t *testing.T) {
 	binaries := "../../../out/components/bin"
 	if _, err := os.Stat(binaries); err != nil {
@@ -188,7 +186,7 @@ func commandLines(t *testing.T, patches ...string) map[string][]string {
 			t.Fatalf("%s: %v", program, err)
 		}
 
-		// The kubelet would fill in the address of the pod.
+		// The kubelet would expand the address of the pod.
 		for i := range line {
 			line[i] = strings.ReplaceAll(line[i], "$(POD_IP)", "10.5.0.2")
 		}
@@ -196,26 +194,17 @@ func commandLines(t *testing.T, patches ...string) map[string][]string {
 		out[program] = line
 	}
 
-	api, err := APIServer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := APIServer(cfg)
 
 	line, err := pods.APIServerArgs(*api, root)
 	note("kube-apiserver", line, err)
 
-	manager, err := ControllerManager(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := ControllerManager(cfg)
 
 	line, err = pods.ControllerManagerArgs(*manager)
 	note("kube-controller-manager", line, err)
 
-	scheduler, err := Scheduler(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheduler := Scheduler(cfg)
 
 	line, err = pods.SchedulerArgs(*scheduler)
 	note("kube-scheduler", line, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// APIServer is the API server's settings.
-func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
+// APIServer returns the API server's settings.
+func APIServer(cfg *view.Config) *k8s.APIServerConfigSpec {
 	c := cfg.APIServer()
 	extra := extraArgs(c.ExtraArgs)
 
@@ -34,11 +34,11 @@ func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
 		ExtraArgs:               extra,
 		StartupProbesEnabled:    true,
 		UseAuthenticationConfig: pods.UseAuthenticationConfig(c.Image, extra),
-	}, nil
+	}
 }
 
-// ControllerManager is the controller manager's settings.
-func ControllerManager(cfg *view.Config) (*k8s.ControllerManagerConfigSpec, error) {
+// ControllerManager returns the controller manager's settings.
+func ControllerManager(cfg *view.Config) *k8s.ControllerManagerConfigSpec {
 	c, enabled := cfg.ControllerManager()
 
 	return &k8s.ControllerManagerConfigSpec{
@@ -51,11 +51,11 @@ func ControllerManager(cfg *view.Config) (*k8s.ControllerManagerConfigSpec, erro
 		EnvironmentVariables: c.Env,
 		Resources:            resources(c.Resources),
 		ExtraArgs:            extraArgs(c.ExtraArgs),
-	}, nil
+	}
 }
 
-// Scheduler is the scheduler's settings.
-func Scheduler(cfg *view.Config) (*k8s.SchedulerConfigSpec, error) {
+// Scheduler returns the scheduler's settings.
+func Scheduler(cfg *view.Config) *k8s.SchedulerConfigSpec {
 	c, enabled := cfg.Scheduler()
 
 	return &k8s.SchedulerConfigSpec{
@@ -66,35 +66,35 @@ func Scheduler(cfg *view.Config) (*k8s.SchedulerConfigSpec, error) {
 		Resources:            resources(c.Resources),
 		Config:               c.Config,
 		ExtraArgs:            extraArgs(c.ExtraArgs),
-	}, nil
+	}
 }
 
-// AdmissionControl is the API server's admission plugins.
-func AdmissionControl(cfg *view.Config) (*k8s.AdmissionControlConfigSpec, error) {
+// AdmissionControl returns the API server's admission plugins.
+func AdmissionControl(cfg *view.Config) *k8s.AdmissionControlConfigSpec {
 	spec := &k8s.AdmissionControlConfigSpec{}
 
 	for _, plugin := range cfg.APIServer().AdmissionControl {
 		spec.Config = append(spec.Config, k8s.AdmissionPlugin{Name: plugin.Name, Configuration: plugin.Configuration})
 	}
 
-	return spec, nil
+	return spec
 }
 
-// AuditPolicy is the API server's audit policy; the default logs who did what, without bodies.
-func AuditPolicy(cfg *view.Config) (*k8s.AuditPolicyConfigSpec, error) {
+// AuditPolicy returns the API server's audit policy; the default logs the metadata of requests, without bodies.
+func AuditPolicy(cfg *view.Config) *k8s.AuditPolicyConfigSpec {
 	if policy := cfg.APIServer().AuditPolicy; len(policy) > 0 {
-		return &k8s.AuditPolicyConfigSpec{Config: policy}, nil
+		return &k8s.AuditPolicyConfigSpec{Config: policy}
 	}
 
 	return &k8s.AuditPolicyConfigSpec{Config: map[string]any{
 		"apiVersion": "audit.k8s.io/v1",
 		"kind":       "Policy",
 		"rules":      []any{map[string]any{"level": "Metadata"}},
-	}}, nil
+	}}
 }
 
-// Authentication lets probes through without a certificate, and nothing else.
-func Authentication(*view.Config) (*k8s.AuthenticationConfigSpec, error) {
+// Authentication permits probes without a certificate, and nothing else.
+func Authentication(*view.Config) *k8s.AuthenticationConfigSpec {
 	var conditions []any
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
 		conditions = append(conditions, map[string]any{"path": path})
@@ -104,12 +104,12 @@ func Authentication(*view.Config) (*k8s.AuthenticationConfigSpec, error) {
 		"apiVersion": "apiserver.config.k8s.io/v1",
 		"kind":       "AuthenticationConfiguration",
 		"anonymous":  map[string]any{"enabled": true, "conditions": conditions},
-	}}, nil
+	}}
 }
 
-// Authorization is the chain of authorizers: nodes and roles, unless the configuration says otherwise. Both stay
-// in the chain in any case, first those of the configuration that decide before them.
-func Authorization(cfg *view.Config) (*k8s.AuthorizationConfigSpec, error) {
+// Authorization returns the chain of authorizers: those of the configuration, and then those for nodes and roles, unless the configuration has
+// them at another place in the chain.
+func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
 	c := cfg.APIServer()
 	spec := &k8s.AuthorizationConfigSpec{Image: c.Image}
 
@@ -123,30 +123,30 @@ func Authorization(cfg *view.Config) (*k8s.AuthorizationConfigSpec, error) {
 		}
 	}
 
-	return spec, nil
+	return spec
 }
 
-// ExtraManifests is the manifests of the configuration, after the built-in ones.
+// ExtraManifests returns the manifests of the configuration.
 func ExtraManifests(cfg *view.Config) (*k8s.ExtraManifestsConfigSpec, error) {
 	spec := &k8s.ExtraManifestsConfigSpec{}
 
-	if cni := cfg.CNI(); cni.Name == view.CNICustom {
-		for _, url := range cni.URLs {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "05"})
+	download := func(priority string, urls []string, headers map[string]string) {
+		for _, url := range urls {
+			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
+				Name: manifestName(url), URL: url, Priority: priority, ExtraHeaders: headers,
+			})
 		}
+	}
+
+	if cni := cfg.CNI(); cni.Name == view.CNICustom {
+		download("05", cni.URLs, nil)
 	}
 
 	if cloud := cfg.ExternalCloudProvider(); view.IsTrue(cloud.Enabled) {
-		for _, url := range cloud.Manifests {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "30"})
-		}
+		download("30", cloud.Manifests, nil)
 	}
 
-	for _, url := range cfg.ExtraManifests() {
-		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-			Name: manifestName(url), URL: url, Priority: "99", ExtraHeaders: cfg.ExtraManifestHeaders(),
-		})
-	}
+	download("99", cfg.ExtraManifests(), cfg.ExtraManifestHeaders())
 
 	for i, manifest := range cfg.InlineManifests() {
 		if manifest.Name == "" {
@@ -196,7 +196,7 @@ func extraVolumes(in []view.VolumeMount) []k8s.ExtraVolume {
 
 	for i, v := range in {
 		out = append(out, k8s.ExtraVolume{
-			// The name of a volume is a label; its path is not.
+			// A path is not a valid name of a volume.
 			Name:     fmt.Sprintf("extra-%d", i),
 			HostPath: path.Clean(v.HostPath), MountPath: path.Clean(v.MountPath), ReadOnly: v.ReadOnly,
 		})

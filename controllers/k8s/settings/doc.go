@@ -2,6 +2,6 @@
 
 // Package settings turns the machine configuration into the settings of Kubernetes' programs.
 //
-// It is pure. The controllers call its functions when a configuration is in effect, and Check calls the same functions, and
-// all that follows from them, before one is accepted: what a controller could not carry out is refused.
+// It is pure. The controllers call its functions for the active configuration. Check calls the same functions, and those that use their
+// results, before a configuration is accepted: settings that a controller could not apply are refused.
 package settings

@@ -10,13 +10,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// ControlPlaneTaint keeps ordinary pods off control plane nodes; ControlPlaneLabel marks them.
+// ControlPlaneTaint keeps ordinary pods off control plane nodes; ControlPlaneLabel marks these nodes.
 const (
 	ControlPlaneTaint = "node-role.kubernetes.io/control-plane"
 	ControlPlaneLabel = "node-role.kubernetes.io/control-plane"
 )
 
-// Kubelet is the kubelet's settings.
+// Kubelet returns the kubelet's settings.
 func Kubelet(cfg *view.Config) k8s.KubeletConfigSpec {
 	c := cfg.Kubelet()
 
@@ -63,7 +63,7 @@ func idMappings(in []view.IDMapping) []k8s.IDMapping {
 	return out
 }
 
-// NodeTaints are the taints of the configuration, and the control plane's own unless pods may run there; the value is
+// NodeTaints returns the taints of the configuration, and the control plane's own taint unless ordinary pods may run there. The values are
 // VALUE:EFFECT.
 func NodeTaints(cfg *view.Config) map[string]string {
 	out := maps.Clone(cfg.NodeTaints())
@@ -81,7 +81,7 @@ func NodeTaints(cfg *view.Config) map[string]string {
 	return out
 }
 
-// dnsServiceIPs are the tenth addresses of the service subnets, where the cluster's DNS is.
+// dnsServiceIPs returns the tenth address of each service subnet, where the cluster's DNS is.
 func dnsServiceIPs(cfg *view.Config) []netip.Addr {
 	var out []netip.Addr
 

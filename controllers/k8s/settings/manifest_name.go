@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// manifestName is what a manifest is called that is downloaded: its address without what may be secret in it. The name is in
-// logs, and in resources that anybody may read.
+// manifestName returns the name of a manifest that is downloaded: its URL without the parts that may be secret. The name is in logs, and in
+// resources that everyone may read.
 func manifestName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil && u.RawQuery == "" {
@@ -19,5 +19,5 @@ func manifestName(address string) string {
 	name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	sum := sha256.Sum256([]byte(address))
 
-	return name.String() + "#" + hex.EncodeToString(sum[:4]) // two that differ in what is left out are two
+	return name.String() + "#" + hex.EncodeToString(sum[:4]) // URLs that differ in a secret part have different names
 }

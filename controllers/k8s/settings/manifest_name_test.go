@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestManifestNames has addresses with what is secret in them, which their names do not show.
+// TestManifestNames checks that names do not show the secrets in addresses.
 func TestManifestNames(t *testing.T) {
 	for _, tt := range []struct{ address, want string }{
 		{"https://example.org/a/b.yaml", "https://example.org/a/b.yaml"},
@@ -21,6 +21,6 @@ func TestManifestNames(t *testing.T) {
 	}
 
 	if manifestName("https://h/?a=1") == manifestName("https://h/?a=2") {
-		t.Error("two addresses have one name")
+		t.Error("two addresses have the same name")
 	}
 }

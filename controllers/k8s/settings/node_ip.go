@@ -9,8 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// NodeIP is the rules by which the kubelet's addresses are chosen: never one of a pod or a service.
-func NodeIP(cfg *view.Config) (*k8s.NodeIPConfigSpec, error) {
+// NodeIP returns the rules by which the kubelet's addresses are chosen: never one of a pod or a service.
+func NodeIP(cfg *view.Config) *k8s.NodeIPConfigSpec {
 	spec := &k8s.NodeIPConfigSpec{
 		ExcludeSubnets: append(prefixes(cfg.PodSubnets()), prefixes(cfg.ServiceSubnets())...),
 	}
@@ -23,5 +23,5 @@ func NodeIP(cfg *view.Config) (*k8s.NodeIPConfigSpec, error) {
 		}
 	}
 
-	return spec, nil
+	return spec
 }

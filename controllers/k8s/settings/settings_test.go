@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// controlPlane is a generated configuration with patches.
+// controlPlane returns a generated configuration with patches.
 func controlPlane(t *testing.T, patches ...string) *view.Config {
 	t.Helper()
 
@@ -39,26 +39,17 @@ func controlPlane(t *testing.T, patches ...string) *view.Config {
 	return view.Of(cfg)
 }
 
-// TestImages holds that what a generated configuration runs is in the image cache.
+// TestImages checks that the images of a generated configuration are in the image cache.
 func TestImages(t *testing.T) {
 	cfg := controlPlane(t)
 
 	var got []string
 
-	api, err := APIServer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := APIServer(cfg)
 
-	manager, err := ControllerManager(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := ControllerManager(cfg)
 
-	scheduler, err := Scheduler(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheduler := Scheduler(cfg)
 
 	boot, err := BootstrapManifests(cfg, platform.Platform{})
 	if err != nil {
@@ -91,11 +82,11 @@ func TestKubeletConfig(t *testing.T) {
 		"a control plane keeps pods off": {
 			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{ControlPlaneTaint: ":NoSchedule"},
 		},
-		"unless it is told not to": {
+		"unless it is disabled": {
 			patch: "cluster: {allowSchedulingOnControlPlanes: true}",
 			check: func(s k8s.KubeletConfigSpec) any { return len(s.RegisterWithTaints) }, want: 0,
 		},
-		"taints of one's own": {
+		"other taints": {
 			patch: "{cluster: {allowSchedulingOnControlPlanes: true}, machine: {nodeTaints: {a: \"b:NoExecute\"}}}",
 			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{"a": "b:NoExecute"},
 		},
@@ -113,7 +104,7 @@ func TestKubeletConfig(t *testing.T) {
 	}
 }
 
-// TestNodeEndpoint holds how pods of the host's network reach the API servers.
+// TestNodeEndpoint checks how pods of the host's network connect to the API servers.
 func TestNodeEndpoint(t *testing.T) {
 	if host, port := nodeEndpoint(controlPlane(t)); host != "127.0.0.1" || port != "7445" {
 		t.Errorf("KubePrism: got %s:%s", host, port)

@@ -8,24 +8,22 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/kube"
 )
 
-// StaticPodID names a pod of the configuration, apart from the control plane's.
+// StaticPodID returns the id of a pod of the configuration, which differs from those of the control plane.
 func StaticPodID(pod view.Object) (string, error) {
-	if kind, _ := pod["kind"].(string); kind != "Pod" {
+	_, kind, namespace, name := kube.Identity(pod)
+
+	if kind != "Pod" {
 		return "", fmt.Errorf("kind is %v, want Pod", pod["kind"])
 	}
 
-	metadata, _ := pod["metadata"].(map[string]any)
-
-	name, _ := metadata["name"].(string)
 	if name == "" {
 		return "", fmt.Errorf("metadata.name is missing")
 	}
 
-	namespace, _ := metadata["namespace"].(string)
-
-	// It becomes the name of a file.
+	// The id becomes the name of a file.
 	if strings.Contains(namespace+name, "/") {
 		return "", fmt.Errorf("metadata: neither the name %q nor the namespace %q may have a slash", name, namespace)
 	}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trust asks the control plane's trustd for a certificate.
+// Package trust requests a certificate from the control plane's trustd.
 //
-// The answer is believed only as far as it can be checked: the certificate must be for the key that was sent and lead to
-// an authority that this node's own configuration accepts. The authorities that trustd sends along are not taken over,
-// so whoever can pose as trustd can deny a node its certificate, and no more.
+// The answer is not trusted: the certificate must be for the key that was sent, and lead to an authority that this node's own
+// configuration accepts. The authorities in the answer are ignored. So an attacker who poses as trustd can deny a node its
+// certificate, and do nothing else.
 package trust
 
 import (
@@ -18,7 +18,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -32,14 +32,14 @@ import (
 )
 
 const (
-	// tryTime is what one endpoint gets; a machine that is off says nothing.
+	// tryTime is the timeout of a request to one endpoint; a machine that is off does not answer.
 	tryTime    = 5 * time.Second
 	lookupTime = 5 * time.Second
-	// maxAnswer is a certificate and a bundle of authorities, and much more.
+	// maxAnswer in bytes is far more than a certificate and a bundle of authorities.
 	maxAnswer = 1 << 20
 )
 
-// Request is what is asked of trustd.
+// Request is a request to trustd.
 type Request struct {
 	// Hosts and Addresses of the control plane.
 	Hosts     []string
@@ -52,8 +52,7 @@ type Request struct {
 	CSR []byte
 }
 
-// endpoint is one address of the control plane. Its certificate may be for the address, or for the name under which it
-// was found.
+// endpoint is one address of the control plane. Its certificate may be for the address, or for the host that resolved to it.
 type endpoint struct {
 	host string
 	addr netip.Addr
@@ -68,7 +67,7 @@ func (e endpoint) String() string {
 	return address
 }
 
-// Certificate asks one endpoint after the other, in no order, until one answers. The error has what each of them said.
+// Certificate sends the request to one endpoint after the other, in random order, until one answers. The error has the error of each.
 func Certificate(ctx context.Context, r Request) (crt []byte, err error) {
 	endpoints, problems := r.endpoints(ctx)
 
@@ -88,13 +87,13 @@ func Certificate(ctx context.Context, r Request) (crt []byte, err error) {
 	}
 
 	if len(problems) == 0 {
-		return nil, errors.New("no control plane is known to ask for a certificate: set cluster.controlPlane.endpoint")
+		return nil, errors.New("no control plane is known that could sign a certificate: set cluster.controlPlane.endpoint")
 	}
 
 	return nil, errors.Join(problems...)
 }
 
-// endpoints are all addresses, each once, and what went wrong in finding them.
+// endpoints returns all addresses, each once, and the errors of name resolution.
 func (r Request) endpoints(ctx context.Context) (found []endpoint, problems []error) {
 	seen := map[netip.Addr]bool{}
 	add := func(host string, addr netip.Addr) {
@@ -104,7 +103,7 @@ func (r Request) endpoints(ctx context.Context) (found []endpoint, problems []er
 		}
 	}
 
-	// Names first: an address that is found under one may be known by that alone.
+	// Names first: the certificate of an address may be for the name alone.
 	for _, host := range r.Hosts {
 		ctx, cancel := context.WithTimeout(ctx, lookupTime)
 		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -112,7 +111,7 @@ func (r Request) endpoints(ctx context.Context) (found []endpoint, problems []er
 		cancel()
 
 		if err != nil {
-			problems = append(problems, fmt.Errorf("find %s: %w", host, err))
+			problems = append(problems, fmt.Errorf("resolve %s: %w", host, err))
 		}
 
 		for _, addr := range addrs {
@@ -148,8 +147,8 @@ func (r Request) ask(ctx context.Context, e endpoint) ([]byte, error) {
 	case codes.OK:
 		return answer.GetCrt(), nil
 	case codes.DeadlineExceeded:
-		return nil, fmt.Errorf("no answer in %s: is the machine on, and port %d open to this one?", tryTime, contract.TrustdPort)
-	case codes.Unavailable: // the connection was not made
+		return nil, fmt.Errorf("timed out after %s: is the machine on, and is port %d reachable from this one?", tryTime, contract.TrustdPort)
+	case codes.Unavailable: // there is no connection
 		return nil, cmp.Or(failed.get(), errors.New(s.Message()))
 	default:
 		return nil, fmt.Errorf("%s: %s", s.Code(), s.Message())
@@ -160,7 +159,7 @@ func (r Request) tls(e endpoint, failed *failure) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{"h2"},
-		// Only the check of the name differs from the usual one: there are two that will do.
+		// The check differs from the usual one only in that either of two names is accepted.
 		InsecureSkipVerify: true, // VerifyConnection does it
 		VerifyConnection: func(state tls.ConnectionState) error {
 			return failed.set(verify(state.PeerCertificates, r.Roots, e))
@@ -168,26 +167,21 @@ func (r Request) tls(e endpoint, failed *failure) *tls.Config {
 	}
 }
 
-// failure is why a connection was not made, without what the layers above add to it.
-type failure struct {
-	mu  sync.Mutex
-	err error
-}
+// failure keeps the error of a connection, without the text that gRPC adds to it.
+type failure struct{ last atomic.Pointer[error] }
 
 func (f *failure) set(err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	f.err = err
+	f.last.Store(&err)
 
 	return err
 }
 
 func (f *failure) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.last.Load(); err != nil {
+		return *err
+	}
 
-	return f.err
+	return nil
 }
 
 func (f *failure) dial(ctx context.Context, address string) (net.Conn, error) {

@@ -32,7 +32,7 @@ func sign(t *testing.T, ca *pki.CA, opts pki.LeafOptions) []*x509.Certificate {
 	return []*x509.Certificate{cert}
 }
 
-// TestVerify holds whose certificate is taken for trustd's.
+// TestVerify holds which certificates are accepted as trustd's.
 func TestVerify(t *testing.T) {
 	newCA := func() *pki.CA {
 		ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
@@ -78,8 +78,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestEndpoints holds that each address is asked once, and that a name which is not found is told and keeps nobody from
-// being asked.
+// TestEndpoints holds that each address is used once, and that a name that cannot be resolved is an error, but does not stop the
+// others.
 func TestEndpoints(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nothing is looked up outside
@@ -102,7 +102,7 @@ func TestEndpoints(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "find cp.invalid") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "resolve cp.invalid") {
 		t.Errorf("got problems %v, want one of cp.invalid", problems)
 	}
 }

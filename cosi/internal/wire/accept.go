@@ -9,34 +9,33 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// What the protocol does not require of every client, a client tells that it accepts, in the metadata of the call.
-// Servers that do not know of it do without.
+// Extensions of the protocol. A client lists those that it accepts in the metadata of a call. Other servers ignore the list.
 const (
 	acceptKey = "cosi-accept"
 
-	// Progress is Noop events in a watch by which nothing else came for long.
+	// Progress is Noop events in a watch that had no other event for a long time.
 	Progress = "progress"
 	// LargeMessages is messages up to MaxMessage.
 	LargeMessages = "large-messages"
 )
 
 const (
-	// DefaultMessage is how long the messages are, at most, that any client takes.
+	// DefaultMessage is the message size that every client accepts, in bytes.
 	DefaultMessage = 4 << 20
-	// MaxMessage is how long those are that our clients take: two versions of a resource in both forms.
+	// MaxMessage is the message size that our clients accept: two versions of a resource in both forms.
 	MaxMessage = 64 << 20
 )
 
-// Accepting returns a context for calls by a client that accepts the things.
-func Accepting(ctx context.Context, things ...string) context.Context {
-	for _, thing := range things {
-		ctx = metadata.AppendToOutgoingContext(ctx, acceptKey, thing)
+// Accepting returns a context for calls of a client that accepts the extensions.
+func Accepting(ctx context.Context, extensions ...string) context.Context {
+	for _, extension := range extensions {
+		ctx = metadata.AppendToOutgoingContext(ctx, acceptKey, extension)
 	}
 
 	return ctx
 }
 
-// Accepts tells whether the client of a call accepts the thing.
-func Accepts(ctx context.Context, thing string) bool {
-	return slices.Contains(metadata.ValueFromIncomingContext(ctx, acceptKey), thing)
+// Accepts reports whether the client of a call accepts the extension.
+func Accepts(ctx context.Context, extension string) bool {
+	return slices.Contains(metadata.ValueFromIncomingContext(ctx, acceptKey), extension)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads resources out of the messages of the State API, for the server and the client alike.
+// Package wire reads resources from the messages of the State API, for the server and the client.
 package wire
 
 import (
@@ -30,43 +30,25 @@ func ResourceOf(in *v1alpha1.Resource, opaque bool) (resource.Resource, error) {
 
 // MetadataOf reads the metadata of a resource.
 func MetadataOf(in *v1alpha1.Metadata) (resource.Metadata, error) {
-	md := resource.NewMetadata(in.GetNamespace(), in.GetType(), in.GetId())
-
-	version, err := resource.ParseVersion(in.GetVersion())
-	if err != nil {
-		return md, fmt.Errorf("metadata of %s: %w", md.Pointer(), err)
+	raw := resource.RawMetadata{
+		Namespace: in.GetNamespace(), Type: in.GetType(), ID: in.GetId(), Version: in.GetVersion(), Owner: in.GetOwner(), Phase: in.GetPhase(),
+		Created: timeOf(in.GetCreated()), Updated: timeOf(in.GetUpdated()),
+		Finalizers: in.GetFinalizers(), Labels: in.GetLabels(), Annotations: in.GetAnnotations(),
 	}
 
-	phase, err := resource.ParsePhase(in.GetPhase())
+	md, err := raw.Metadata()
 	if err != nil {
 		return md, fmt.Errorf("metadata of %s: %w", md.Pointer(), err)
-	}
-
-	md.SetVersion(version)
-	md.SetPhase(phase)
-	md.SetOwner(in.GetOwner())
-	md.SetCreated(timeOf(in.GetCreated()))
-	md.SetUpdated(timeOf(in.GetUpdated()))
-	md.SetLabels(resource.KeyValuesOf(in.GetLabels()))
-	md.SetAnnotations(resource.KeyValuesOf(in.GetAnnotations()))
-
-	for _, f := range in.GetFinalizers() {
-		md.AddFinalizer(f)
 	}
 
 	return md, nil
 }
 
-// timeOf reads a time that the store does not need to believe: one out of range is none.
+// timeOf returns a time of a message; a time that is not valid becomes the zero time.
 func timeOf(ts *timestamppb.Timestamp) time.Time {
-	if ts == nil || !ts.IsValid() {
+	if !ts.IsValid() {
 		return time.Time{}
 	}
 
-	t := ts.AsTime()
-	if t.Year() < 1700 || t.Year() > 2200 { // nanoseconds since 1970 end in 2262
-		return time.Time{}
-	}
-
-	return t
+	return ts.AsTime()
 }

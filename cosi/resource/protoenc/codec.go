@@ -14,20 +14,20 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// codec of one Go type as the value of one field. Length-delimited values are handled without their length.
+// codec encodes one Go type as the value of one field. Length-delimited values have no length here.
 type codec struct {
 	wire    protowire.Type
-	message bool // may stand alone
+	message bool // can be a whole message
 
 	// append adds the value.
 	append func(b []byte, v reflect.Value) ([]byte, error)
-	// decode sets v from the value's bytes; depth is how many levels of messages may follow.
+	// decode sets v from the value's bytes, which eachField has checked; depth is how many levels of messages may follow.
 	decode func(b []byte, v reflect.Value, depth int) error
 
-	// inspect checks the text in the value and adds to size the bytes that it refers to; nil when it refers to none.
+	// inspect checks the text in the value and adds to size the bytes that it refers to; nil if it refers to none.
 	inspect func(v reflect.Value, size *int) error
 
-	// repeated values write and read whole fields instead.
+	// Repeated values have these instead, which write and read whole fields.
 	appendField func(b []byte, num protowire.Number, v reflect.Value) ([]byte, error)
 	decodeField func(wire protowire.Type, b []byte, v reflect.Value, depth int) error
 }
@@ -66,7 +66,7 @@ func codecFor(t reflect.Type) (*codec, error) {
 	return found.(*codec), nil // only codecs and errors are stored
 }
 
-// builder holds the codecs being built, so that a type may contain itself.
+// builder has the codecs being built, because a type may contain itself.
 type builder map[reflect.Type]*codec
 
 func (b builder) build(t reflect.Type) (*codec, error) {
@@ -123,7 +123,7 @@ func (b builder) fill(c *codec, t reflect.Type) error {
 }
 
 func (b builder) fillKind(c *codec, t reflect.Type) error {
-	switch t.Kind() { // the rest are refused
+	switch t.Kind() { // other kinds are refused
 	case reflect.Bool:
 		*c = boolean
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -165,7 +165,7 @@ func (b builder) fillKind(c *codec, t reflect.Type) error {
 
 // appendLengthDelimited adds a length and the value that put adds.
 func appendLengthDelimited(b []byte, put func([]byte) ([]byte, error)) ([]byte, error) {
-	const room = 1 // most messages are shorter than 128 bytes
+	const room = 1 // byte for the length: most messages are shorter than 128 bytes
 
 	start := len(b)
 
@@ -190,7 +190,7 @@ func appendLengthDelimited(b []byte, put func([]byte) ([]byte, error)) ([]byte, 
 	return b, nil
 }
 
-// appendValue adds the value as it stands after a tag.
+// appendValue adds the value in the form that follows a tag.
 func (c *codec) appendValue(b []byte, v reflect.Value) ([]byte, error) {
 	if c.wire != protowire.BytesType {
 		return c.append(b, v)
@@ -227,25 +227,32 @@ func (c *codec) readField(wire protowire.Type, b []byte, v reflect.Value, depth 
 	return c.decode(b, v, depth)
 }
 
-// nextField splits a message: one field's number, type and value, and the rest.
-func nextField(b []byte) (num protowire.Number, wire protowire.Type, value, rest []byte, err error) {
-	num, wire, n := protowire.ConsumeTag(b)
-	if n < 0 {
-		return 0, 0, nil, nil, fmt.Errorf("field tag: %w", protowire.ParseError(n))
+// eachField calls fn for each field of a message; a length-delimited value comes without its length.
+func eachField(b []byte, fn func(num protowire.Number, wire protowire.Type, value []byte) error) error {
+	for len(b) > 0 {
+		num, wire, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return fmt.Errorf("field tag: %w", protowire.ParseError(n))
+		}
+
+		b = b[n:]
+
+		size := protowire.ConsumeFieldValue(num, wire, b)
+		if size < 0 {
+			return fmt.Errorf("field %d: %w", num, protowire.ParseError(size))
+		}
+
+		value := b[:size]
+		b = b[size:]
+
+		if wire == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
+		}
+
+		if err := fn(num, wire, value); err != nil {
+			return err
+		}
 	}
 
-	b = b[n:]
-
-	size := protowire.ConsumeFieldValue(num, wire, b)
-	if size < 0 {
-		return 0, 0, nil, nil, fmt.Errorf("field %d: %w", num, protowire.ParseError(size))
-	}
-
-	value, rest = b[:size], b[size:]
-
-	if wire == protowire.BytesType {
-		value, _ = protowire.ConsumeBytes(value)
-	}
-
-	return num, wire, value, rest, nil
+	return nil
 }

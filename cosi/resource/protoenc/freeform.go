@@ -8,7 +8,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -139,7 +138,7 @@ func appendAny(b []byte, x any) ([]byte, error) {
 			return b, nil
 		})
 	default:
-		return nil, fmt.Errorf("a %T has no place in a google.protobuf.Value", x)
+		return nil, fmt.Errorf("a google.protobuf.Value cannot hold a %T", x)
 	}
 }
 
@@ -150,24 +149,13 @@ func appendNumber(b []byte, f float64) []byte {
 func decodeStruct(b []byte, into map[string]any, depth int) error {
 	entry := anyValue()
 
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return err
-		}
-
-		b = rest
-
+	return eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
 		if num != 1 {
-			continue
+			return nil
 		}
 
-		if err := decodeEntry(wire, value, reflect.ValueOf(into), &text, &entry, depth); err != nil {
-			return err
-		}
-	}
-
-	return nil
+		return decodeEntry(wire, value, reflect.ValueOf(into), &text, &entry, depth)
+	})
 }
 
 func decodeAny(b []byte, depth int) (x any, err error) {
@@ -175,14 +163,7 @@ func decodeAny(b []byte, depth int) (x any, err error) {
 		return nil, fmt.Errorf("values nest deeper than %d", MaxDepth)
 	}
 
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return nil, err
-		}
-
-		b = rest
-
+	err = eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) (err error) {
 		switch {
 		case num == valueNull && wire == protowire.VarintType:
 			x = nil
@@ -190,62 +171,47 @@ func decodeAny(b []byte, depth int) (x any, err error) {
 			bits, _ := protowire.ConsumeFixed64(value)
 			x = math.Float64frombits(bits)
 		case num == valueString && wire == protowire.BytesType:
-			if !utf8.Valid(value) {
-				return nil, fmt.Errorf("string %q is not UTF-8", value)
-			}
-
-			x = string(value)
+			s := string(value)
+			x, err = s, checkText(s)
 		case num == valueBool && wire == protowire.VarintType:
 			bit, _ := protowire.ConsumeVarint(value)
 			x = bit != 0
 		case num == valueStruct && wire == protowire.BytesType:
 			m := map[string]any{}
-			if err := decodeStruct(value, m, depth-1); err != nil {
-				return nil, err
-			}
-
-			x = m
+			x, err = m, decodeStruct(value, m, depth-1)
 		case num == valueList && wire == protowire.BytesType:
-			list, err := decodeAnyList(value, depth-1)
-			if err != nil {
-				return nil, err
-			}
-
-			x = list
+			x, err = decodeAnyList(value, depth-1)
 		case num >= valueNull && num <= valueList:
-			return nil, fmt.Errorf("field %d has wire type %d", num, wire)
+			err = fmt.Errorf("field %d has wire type %d", num, wire)
 		}
-	}
 
-	return x, nil
+		return err
+	})
+
+	return x, err
 }
 
 func decodeAnyList(b []byte, depth int) ([]any, error) {
 	list := []any{}
 
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return nil, err
-		}
-
-		b = rest
-
+	err := eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
 		if num != 1 {
-			continue
+			return nil
 		}
 
 		if wire != protowire.BytesType {
-			return nil, fmt.Errorf("element %d has wire type %d", len(list), wire)
+			return fmt.Errorf("element %d has wire type %d", len(list), wire)
 		}
 
 		x, err := decodeAny(value, depth-1)
 		if err != nil {
-			return nil, fmt.Errorf("element %d: %w", len(list), err)
+			return fmt.Errorf("element %d: %w", len(list), err)
 		}
 
 		list = append(list, x)
-	}
 
-	return list, nil
+		return nil
+	})
+
+	return list, err
 }

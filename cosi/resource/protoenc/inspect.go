@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// Inspect returns the memory that a struct takes, or what a pointer points to, with what it refers to, roughly and
-// without what its own methods encode. Text that is not UTF-8, which no protobuf string can carry, is an error.
+// Inspect estimates the memory of a struct, or of the struct that v points to, and of everything it refers to, except types
+// that encode themselves. Text that is not UTF-8, which a protobuf string cannot hold, is an error.
 func Inspect(v any) (size int, err error) {
 	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
@@ -66,7 +66,7 @@ func (c *codec) inspectList(v reflect.Value, size *int) error {
 }
 
 func inspectMap(v reflect.Value, key, elem *codec, size *int) error {
-	const slot = 16 // what a map needs beside the key and the value
+	const slot = 16 // overhead of a map for each entry
 
 	*size += v.Len() * (slot + int(v.Type().Key().Size()+v.Type().Elem().Size()))
 
@@ -87,13 +87,13 @@ func inspectMap(v reflect.Value, key, elem *codec, size *int) error {
 	return nil
 }
 
-// inspectAny inspects what fits a google.protobuf.Value.
+// inspectAny inspects a value that fits a google.protobuf.Value.
 func inspectAny(v reflect.Value, size *int) error {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
 
-	switch v.Kind() { // the rest refers to nothing
+	switch v.Kind() { // other kinds refer to no memory
 	case reflect.String:
 		return text.inspect(v, size)
 	case reflect.Slice:

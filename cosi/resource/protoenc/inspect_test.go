@@ -19,25 +19,25 @@ func TestInspectRefusesWhatMarshalRefuses(t *testing.T) {
 	}
 
 	for name, v := range map[string]any{
-		"string":                   everything{String: bad},
-		"nested":                   everything{Nested: nested{Name: bad}},
-		"nested in itself":         everything{Nested: nested{Inner: []nested{{Inner: []nested{{Name: bad}}}}}},
-		"pointer":                  everything{Pointer: &nested{Name: bad}},
-		"list":                     everything{Strings: []string{"good", bad}},
-		"list of messages":         everything{List: []nested{{}, {Name: bad}}},
-		"list of pointers":         everything{Pointers: []*nested{nil, {Name: bad}}},
-		"key":                      everything{Map: map[string]string{bad: ""}},
-		"value":                    everything{Map: map[string]string{"": bad}},
-		"message in a map":         everything{Messages: map[string]nested{"": {Name: bad}}},
-		"any":                      free{Any: bad},
-		"any list":                 free{Any: []any{1, bad}},
-		"any list of strings":      free{Any: []string{bad}},
-		"struct":                   free{Struct: map[string]any{"a": bad}},
-		"key of a struct":          free{Struct: map[string]any{bad: nil}},
-		"struct within":            free{Struct: map[string]any{"a": map[string]any{"b": []any{bad}}}},
-		"bytes, which are no text": everything{Bytes: []byte(bad)},
-		"nothing":                  everything{},
-		"good text":                full(),
+		"string":                    everything{String: bad},
+		"nested":                    everything{Nested: nested{Name: bad}},
+		"nested in itself":          everything{Nested: nested{Inner: []nested{{Inner: []nested{{Name: bad}}}}}},
+		"pointer":                   everything{Pointer: &nested{Name: bad}},
+		"list":                      everything{Strings: []string{"good", bad}},
+		"list of messages":          everything{List: []nested{{}, {Name: bad}}},
+		"list of pointers":          everything{Pointers: []*nested{nil, {Name: bad}}},
+		"key":                       everything{Map: map[string]string{bad: ""}},
+		"value":                     everything{Map: map[string]string{"": bad}},
+		"message in a map":          everything{Messages: map[string]nested{"": {Name: bad}}},
+		"any":                       free{Any: bad},
+		"any list":                  free{Any: []any{1, bad}},
+		"any list of strings":       free{Any: []string{bad}},
+		"struct":                    free{Struct: map[string]any{"a": bad}},
+		"key of a struct":           free{Struct: map[string]any{bad: nil}},
+		"struct within":             free{Struct: map[string]any{"a": map[string]any{"b": []any{bad}}}},
+		"bytes, which are not text": everything{Bytes: []byte(bad)},
+		"nothing":                   everything{},
+		"good text":                 full(),
 	} {
 		_, marshal := protoenc.Marshal(v)
 		_, inspect := protoenc.Inspect(v)
@@ -52,7 +52,7 @@ func TestInspectRefusesWhatMarshalRefuses(t *testing.T) {
 	}
 }
 
-// TestInspectCountsMemory compares with what is referred to; what a value takes itself is the same for all.
+// TestInspectCountsMemory compares the memory that a value refers to; the size of the value itself is the same for all.
 func TestInspectCountsMemory(t *testing.T) {
 	text := strings.Repeat("x", 10_000)
 

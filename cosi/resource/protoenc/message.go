@@ -122,25 +122,18 @@ func absent(v reflect.Value) bool {
 }
 
 func decodeFields(b []byte, fields map[protowire.Number]*field, v reflect.Value, depth int) error {
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return err
-		}
-
-		b = rest
-
+	return eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
 		f, known := fields[num]
 		if !known {
-			continue
+			return nil
 		}
 
 		if err := f.codec.readField(wire, value, v.FieldByIndex(f.index), depth); err != nil {
 			return fmt.Errorf("field %s (%d): %w", f.name, num, err)
 		}
-	}
 
-	return nil
+		return nil
+	})
 }
 
 func (b builder) fillPointer(c *codec, t reflect.Type) error {
@@ -156,7 +149,7 @@ func (b builder) fillPointer(c *codec, t reflect.Type) error {
 	*c = codec{
 		appendField: func(b []byte, num protowire.Number, v reflect.Value) ([]byte, error) {
 			if v.IsNil() {
-				// Only an element of a list or map can be nil here: an empty value keeps its place.
+				// Only an element of a list or map can be nil here: it is written as an empty value.
 				v = reflect.New(t.Elem())
 			}
 

@@ -11,20 +11,20 @@ import (
 // MaxDepth is how deep messages may nest.
 const MaxDepth = 100
 
-// Marshaler is a type that makes its own message.
+// Marshaler is a type that encodes itself as a message.
 type Marshaler interface{ MarshalProto() ([]byte, error) }
 
-// Unmarshaler is a type that reads its own message.
+// Unmarshaler is a type that decodes itself from a message.
 type Unmarshaler interface{ UnmarshalProto(b []byte) error }
 
-// Check tells whether values of the struct type can be encoded; the error names the field that can not.
+// Check returns nil if values of the struct type can be encoded; otherwise the error names the field that cannot.
 func Check(t reflect.Type) error {
 	_, err := codecFor(t)
 
 	return err
 }
 
-// Marshal encodes a struct, or what a pointer points to. An empty message is nil.
+// Marshal encodes a struct, or the struct that v points to. An empty message is nil.
 func Marshal(v any) ([]byte, error) {
 	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
@@ -38,7 +38,7 @@ func Marshal(v any) ([]byte, error) {
 
 	b, err := c.append(nil, rv)
 	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", rv.Type(), err)
+		return nil, fmt.Errorf("encode %s: %w", rv.Type(), err)
 	}
 
 	if len(b) == 0 {
@@ -48,11 +48,11 @@ func Marshal(v any) ([]byte, error) {
 	return b, nil
 }
 
-// Unmarshal decodes into the struct that v points to; fields that are not in the message keep their values.
+// Unmarshal decodes into the struct that v points to. Fields that are not in the message keep their values.
 func Unmarshal(b []byte, v any) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
-		return fmt.Errorf("decoding: target is a %T, expected a pointer to a struct", v)
+		return fmt.Errorf("decode: target is a %T, expected a pointer to a struct", v)
 	}
 
 	c, err := messageCodec(rv.Elem())
@@ -61,7 +61,7 @@ func Unmarshal(b []byte, v any) error {
 	}
 
 	if err := c.decode(b, rv.Elem(), MaxDepth); err != nil {
-		return fmt.Errorf("decoding %s: %w", rv.Elem().Type(), err)
+		return fmt.Errorf("decode %s: %w", rv.Elem().Type(), err)
 	}
 
 	return nil

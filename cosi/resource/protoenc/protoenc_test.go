@@ -37,7 +37,7 @@ type Embedded struct {
 	Flag bool `protobuf:"40"`
 }
 
-// hex is a type with a binary form of its own.
+// hex is a type with its own binary form.
 type hex struct{ b byte }
 
 func (h hex) MarshalBinary() ([]byte, error) { return []byte{h.b}, nil }
@@ -52,7 +52,7 @@ func (h *hex) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// own makes its own message.
+// own encodes itself as a message.
 type own struct{ v string }
 
 func (o own) MarshalProto() ([]byte, error) {
@@ -198,7 +198,7 @@ func TestAgainstGenerated(t *testing.T) {
 		}
 
 		if !reflect.DeepEqual(back.Elem().Interface(), ours) {
-			t.Errorf("%s, theirs read by us: got %+v, want %+v", name, back.Elem(), ours)
+			t.Errorf("%s, decoded from generated code: got %+v, want %+v", name, back.Elem(), ours)
 		}
 	}
 
@@ -358,11 +358,11 @@ func TestMalformed(t *testing.T) {
 	if _, err := protoenc.Marshal(struct {
 		S string `protobuf:"1"`
 	}{"\xff"}); err == nil {
-		t.Error("encoding what is not UTF-8 succeeded")
+		t.Error("encoding text that is not UTF-8 succeeded")
 	}
 }
 
-// TestTolerance: what a newer or another encoder may send.
+// TestTolerance decodes messages that a newer or another encoder may send.
 func TestTolerance(t *testing.T) {
 	var out everything
 
@@ -398,12 +398,12 @@ func FuzzUnmarshal(f *testing.F) {
 
 		enc, err := protoenc.Marshal(&out)
 		if err != nil {
-			t.Fatalf("what was decoded can not be encoded: %v", err)
+			t.Fatalf("a decoded value cannot be encoded: %v", err)
 		}
 
 		var again everything
 		if err := protoenc.Unmarshal(enc, &again); err != nil {
-			t.Fatalf("what was encoded can not be decoded: %v", err)
+			t.Fatalf("an encoded value cannot be decoded: %v", err)
 		}
 
 		if enc2, err := protoenc.Marshal(&again); err != nil || !bytes.Equal(enc, enc2) {

@@ -3,6 +3,7 @@
 package protoenc
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,7 +18,7 @@ func (b builder) fillList(c *codec, t reflect.Type) error {
 		return err
 	}
 
-	switch t.Elem().Kind() { // the rest may be elements
+	switch t.Elem().Kind() { // other kinds may be elements
 	case reflect.Map:
 		if t.Elem() != reflect.TypeFor[map[string]any]() {
 			return fmt.Errorf("type %s has no protobuf form", t)
@@ -41,7 +42,8 @@ func (b builder) fillList(c *codec, t reflect.Type) error {
 	return nil
 }
 
-// packed tells a list of numbers. Evaluated late, because the codec of a recursive type is filled last.
+// packed reports whether a list of the type is packed: numbers are. It is evaluated late, because the codec of a recursive
+// type is filled last.
 func (c *codec) packed() bool { return c.append != nil && c.wire != protowire.BytesType }
 
 func (c *codec) appendList(b []byte, num protowire.Number, v reflect.Value) ([]byte, error) {
@@ -109,7 +111,7 @@ func (b builder) fillMap(c *codec, t reflect.Type) error {
 		return err
 	}
 
-	switch t.Key().Kind() { // the rest are refused
+	switch t.Key().Kind() { // other kinds are refused
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 	default:
@@ -167,20 +169,9 @@ func compareKeys(a, b reflect.Value) int {
 	case a.Kind() == reflect.Bool:
 		return int(protowire.EncodeBool(a.Bool())) - int(protowire.EncodeBool(b.Bool()))
 	case a.CanInt():
-		return compare(a.Int(), b.Int())
+		return cmp.Compare(a.Int(), b.Int())
 	default:
-		return compare(a.Uint(), b.Uint())
-	}
-}
-
-func compare[T int64 | uint64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
+		return cmp.Compare(a.Uint(), b.Uint())
 	}
 }
 
@@ -195,14 +186,7 @@ func decodeEntry(wire protowire.Type, b []byte, v reflect.Value, key, elem *code
 
 	k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return err
-		}
-
-		b = rest
-
+	err := eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) (err error) {
 		switch num {
 		case 1:
 			err = key.readField(wire, value, k, depth)
@@ -213,6 +197,11 @@ func decodeEntry(wire protowire.Type, b []byte, v reflect.Value, key, elem *code
 		if err != nil {
 			return fmt.Errorf("entry %v: %w", k, err)
 		}
+
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 
 	if v.IsNil() {

@@ -18,10 +18,10 @@ var boolean = codec{
 		return protowire.AppendVarint(b, protowire.EncodeBool(v.Bool())), nil
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		x, n := protowire.ConsumeVarint(b)
+		x, _ := protowire.ConsumeVarint(b)
 		v.SetBool(x != 0)
 
-		return parseError(n)
+		return nil
 	},
 }
 
@@ -31,14 +31,14 @@ var signed = codec{
 		return protowire.AppendVarint(b, uint64(v.Int())), nil
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		x, n := protowire.ConsumeVarint(b)
-		if n >= 0 && v.OverflowInt(int64(x)) {
+		x, _ := protowire.ConsumeVarint(b)
+		if v.OverflowInt(int64(x)) {
 			return fmt.Errorf("number %d is out of range of %s", int64(x), v.Type())
 		}
 
 		v.SetInt(int64(x))
 
-		return parseError(n)
+		return nil
 	},
 }
 
@@ -48,14 +48,14 @@ var unsigned = codec{
 		return protowire.AppendVarint(b, v.Uint()), nil
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		x, n := protowire.ConsumeVarint(b)
-		if n >= 0 && v.OverflowUint(x) {
+		x, _ := protowire.ConsumeVarint(b)
+		if v.OverflowUint(x) {
 			return fmt.Errorf("number %d is out of range of %s", x, v.Type())
 		}
 
 		v.SetUint(x)
 
-		return parseError(n)
+		return nil
 	},
 }
 
@@ -65,10 +65,10 @@ var float32Codec = codec{
 		return protowire.AppendFixed32(b, math.Float32bits(float32(v.Float()))), nil
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		x, n := protowire.ConsumeFixed32(b)
+		x, _ := protowire.ConsumeFixed32(b)
 		v.SetFloat(float64(math.Float32frombits(x)))
 
-		return parseError(n)
+		return nil
 	},
 }
 
@@ -78,10 +78,10 @@ var float64Codec = codec{
 		return protowire.AppendFixed64(b, math.Float64bits(v.Float())), nil
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		x, n := protowire.ConsumeFixed64(b)
+		x, _ := protowire.ConsumeFixed64(b)
 		v.SetFloat(math.Float64frombits(x))
 
-		return parseError(n)
+		return nil
 	},
 }
 
@@ -99,13 +99,10 @@ var text = codec{
 		return checkText(s)
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		if !utf8.Valid(b) {
-			return fmt.Errorf("string %q is not UTF-8", b)
-		}
+		s := string(b)
+		v.SetString(s)
 
-		v.SetString(string(b))
-
-		return nil
+		return checkText(s)
 	},
 }
 
@@ -188,12 +185,4 @@ var ownMessage = codec{
 	decode: func(b []byte, v reflect.Value, _ int) error {
 		return v.Addr().Interface().(Unmarshaler).UnmarshalProto(append([]byte{}, b...))
 	},
-}
-
-func parseError(n int) error {
-	if n < 0 {
-		return protowire.ParseError(n)
-	}
-
-	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// wellKnown is the codec of a T that is a message of known fields.
+// wellKnown returns the codec of a T that is encoded as a well-known message.
 func wellKnown[T any](put func([]byte, T) ([]byte, error), get func(parts) (T, error)) codec {
 	return codec{
 		wire: protowire.BytesType, message: true,
@@ -44,29 +44,24 @@ type parts struct {
 }
 
 func split(b []byte) (p parts, err error) {
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return p, err
-		}
-
-		b = rest
-
+	err = eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
 		if num > 2 {
-			continue
+			return nil
 		}
 
-		switch wire { // the well-known messages have no others
+		switch wire { // the well-known messages have no other types
 		case protowire.VarintType:
 			p.ints[num], _ = protowire.ConsumeVarint(value)
 		case protowire.BytesType:
 			p.bytes[num] = value
 		default:
-			return p, fmt.Errorf("field %d has wire type %d", num, wire)
+			return fmt.Errorf("field %d has wire type %d", num, wire)
 		}
-	}
 
-	return p, nil
+		return nil
+	})
+
+	return p, err
 }
 
 func appendInt(b []byte, num protowire.Number, x int64) []byte {

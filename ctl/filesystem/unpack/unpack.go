@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unpack writes the files of an archive that came from elsewhere.
+// Package unpack writes the files of an archive that is not trusted.
 //
-// An archive may lie about names and links. Everything goes through an os.Root, so nothing is written or followed
-// outside the directory. Owners are those of the caller; devices, sockets and pipes are left out.
+// Names and links of an archive may point anywhere. Files are written through an os.Root, so nothing is written or followed outside
+// the directory. The caller owns the files. Devices, sockets and pipes are left out.
 package unpack
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 	"strings"
 )
 
-// Into unpacks a tar.gz archive into a directory, which is made if it is not there.
+// Into unpacks a tar.gz archive into a directory. It creates the directory if necessary.
 func Into(directory string, archive io.Reader) error {
 	unzipped, err := gzip.NewReader(archive)
 	if err != nil {
@@ -53,7 +54,7 @@ func Into(directory string, archive io.Reader) error {
 	}
 }
 
-// drain reads what is behind the archive: a sender that left something out says so at its end.
+// drain reads the rest of the stream: a node reports at its end that it left something out.
 func drain(readers ...io.Reader) error {
 	for _, r := range readers {
 		if _, err := io.Copy(io.Discard, r); err != nil {
@@ -79,7 +80,7 @@ func write(root *os.Root, header *tar.Header, content io.Reader) error {
 
 	switch header.Typeflag {
 	case tar.TypeDir:
-		// A directory that cannot be written to could not be filled.
+		// The owner must be able to write, so that files can be created in the directory.
 		return root.MkdirAll(name, mode|0o700)
 	case tar.TypeReg:
 		return writeFile(root, name, mode, content)
@@ -97,22 +98,18 @@ func write(root *os.Root, header *tar.Header, content io.Reader) error {
 	}
 }
 
-// local is the name inside the directory. Names in archives may be rooted there.
+// local returns a name relative to the directory. Names in archives may begin with a slash.
 func local(name string) (string, error) {
 	clean := strings.TrimPrefix(path.Clean("/"+strings.TrimPrefix(name, "./")), "/")
 	if strings.Contains("/"+name+"/", "/../") {
 		return "", errors.New("the name leads out of the directory")
 	}
 
-	if clean == "" {
-		return ".", nil
-	}
-
-	return filepath.FromSlash(clean), nil
+	return cmp.Or(filepath.FromSlash(clean), "."), nil
 }
 
 func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
-	// What was there may be a link, or a file that must not be written to.
+	// An existing file may be a link, or read-only.
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -127,7 +124,7 @@ func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) 
 	return errors.Join(err, file.Close())
 }
 
-// symlink makes the link as it is, also if it leads out of the directory or nowhere: root does not follow it then.
+// symlink creates the link as it is, even if its target is outside the directory: root does not follow such links.
 func symlink(root *os.Root, name, target string) error {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

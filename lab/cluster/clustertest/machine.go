@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clustertest has a fake machine, for tests of what makes machines a cluster.
+// Package clustertest has a fake machine, for tests of code that makes machines a cluster.
 package clustertest
 
 import (
@@ -38,13 +38,13 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Machine serves the API of a machine and of the Kubernetes that it becomes:
-// in maintenance to anyone, then with its cluster's certificates only.
+// Machine serves the API of a machine and of the Kubernetes that it becomes: in maintenance to anyone, then with its
+// cluster's certificates only.
 type Machine struct {
 	machine.UnimplementedMachineServiceServer
 	cluster.UnimplementedClusterServiceServer
 
-	// Addr is the machine's in the lab, and Others are those of the cluster's other machines, on the first.
+	// Addr is the machine's address in the lab. Others, on the first machine, are those of the other machines.
 	Addr   string
 	Others []string
 
@@ -60,7 +60,7 @@ type Machine struct {
 	lists     int
 }
 
-// NewMachine starts a machine in maintenance; it is gone with the test.
+// NewMachine starts a machine in maintenance; it ends with the test.
 func NewMachine(t *testing.T, addr string) *Machine {
 	f := &Machine{t: t, Addr: addr}
 
@@ -96,11 +96,11 @@ func NewMachine(t *testing.T, addr string) *Machine {
 	return f
 }
 
-// Endpoint is where the machine's API is on this computer, and KubernetesEndpoint where Kubernetes' is.
+// Endpoint returns the address of the machine's API on this computer, and KubernetesEndpoint that of Kubernetes.
 func (f *Machine) Endpoint() string           { return f.api.Addr().String() }
 func (f *Machine) KubernetesEndpoint() string { return f.kubernetes.Listener.Addr().String() }
 
-// Calls are those of the API so far.
+// Calls returns the API calls so far.
 func (f *Machine) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +108,7 @@ func (f *Machine) Calls() []string {
 	return slices.Clone(f.calls)
 }
 
-// Configuration is what was applied last.
+// Configuration returns the configuration that was applied last.
 func (f *Machine) Configuration() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *Machine) Configuration() string {
 	return string(f.config)
 }
 
-// serverTLS is for 127.0.0.1 alone, as which the lab's machines are reached.
+// serverTLS returns a configuration for 127.0.0.1, the address of the lab's machines on this computer.
 func (f *Machine) serverTLS(ca *pki.CA, auth tls.ClientAuthType) *tls.Config {
 	pair, err := ca.Sign(pki.LeafOptions{CommonName: "machine", Server: true, TTL: time.Hour, IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {
@@ -200,7 +200,7 @@ func (f *Machine) Bootstrap(context.Context, *machine.BootstrapRequest) (*machin
 		return nil, status.Error(codes.AlreadyExists, "etcd runs")
 	}
 
-	f.t.Error("bootstrap was called again after it had been done")
+	f.t.Error("bootstrap was called again after it had succeeded")
 
 	return nil, status.Error(codes.Internal, "again")
 }
@@ -250,10 +250,10 @@ func (f *Machine) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.ServerS
 	return nil
 }
 
-// nodes is Kubernetes, with nodes that are ready at the second look.
+// nodes serves the nodes of Kubernetes, which are ready from the second request on.
 func (f *Machine) nodes(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/api/v1/nodes" || r.Header.Get("Authorization") != "Bearer secret" {
-		http.Error(w, "who are you", http.StatusUnauthorized)
+		http.Error(w, "unauthorized", http.StatusUnauthorized)
 
 		return
 	}

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// akamai is Akamai's (Linode's) metadata service: texts of "name: value", or
-// JSON for who accepts it.
+// akamai is Akamai's (Linode's) metadata service: texts of "name: value", or JSON for clients that accept it.
 var akamai = platform{
 	name:  "akamai",
 	addrs: append(addrs("fd00:a9fe:a9fe::1"), everywhere),

@@ -4,8 +4,7 @@ package metadata
 
 import "strings"
 
-// alibabacloud is Alibaba Cloud's ECS metadata service in its normal mode, where
-// a token is taken but not asked for.
+// alibabacloud is Alibaba Cloud's ECS metadata service in its normal mode, where tokens are optional.
 var alibabacloud = platform{
 	name:  "alibabacloud",
 	addrs: addrs("100.100.100.200"),
@@ -19,30 +18,20 @@ var alibabacloud = platform{
 		const at = "/latest/meta-data"
 
 		docs := tree{}
-		docs.put(at+"/instance-id", in.ID)
-		docs.put(at+"/instance/instance-type", in.Type)
-		docs.put(at+"/instance/instance-name", in.Name)
-		docs.put(at+"/hostname", in.fqdn())
-		docs.put(at+"/region-id", in.Region)
-		docs.put(at+"/zone-id", in.Zone)
-		docs.put(at+"/owner-account-id", in.Project)
-		docs.put(at+"/mac", in.Cards[0].MAC.String())
-		docs.put(at+"/private-ipv4", in.ipv4())
-		docs.put(at+"/eipv4", hostText(in.Public4))
-		docs.put(at+"/dns-conf/nameservers", strings.Join(in.dns(), "\n"))
+		docs.put(at, "/instance-id", in.ID, "/instance/instance-type", in.Type, "/instance/instance-name", in.Name,
+			"/hostname", in.fqdn(), "/region-id", in.Region, "/zone-id", in.Zone, "/owner-account-id", in.Project,
+			"/mac", in.Cards[0].MAC.String(), "/private-ipv4", in.ipv4(), "/eipv4", hostText(in.Public4),
+			"/dns-conf/nameservers", strings.Join(in.dns(), "\n"))
 
 		for _, card := range in.Cards {
 			nic := at + "/network/interfaces/macs/" + card.MAC.String() + "/"
 			if p, router := card.first(true); p.IsValid() {
-				docs.put(nic+"primary-ip-address", p.Addr().String())
-				docs.put(nic+"netmask", netmask(p))
-				docs.put(nic+"gateway", hostText(router))
-				docs.put(nic+"vswitch-cidr-block", p.Masked().String())
+				docs.put(nic, "primary-ip-address", p.Addr().String(), "netmask", netmask(p), "gateway", hostText(router),
+					"vswitch-cidr-block", p.Masked().String())
 			}
 
 			if p, router := card.first(false); p.IsValid() {
-				docs.put(nic+"ipv6s", "["+p.Addr().String()+"]")
-				docs.put(nic+"ipv6-gateway", hostText(router))
+				docs.put(nic, "ipv6s", "["+p.Addr().String()+"]", "ipv6-gateway", hostText(router))
 			}
 		}
 

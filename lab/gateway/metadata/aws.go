@@ -5,10 +5,11 @@ package metadata
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
-// aws is EC2's instance metadata service, version 2: each request shows a token.
+// aws is EC2's instance metadata service, version 2: each request needs a token.
 var aws = platform{
 	name:  "aws",
 	addrs: append(addrs("fd00:ec2::254"), everywhere),
@@ -26,50 +27,34 @@ var aws = platform{
 			"instanceType": in.Type, "privateIp": in.ipv4(), "accountId": in.Project, "architecture": "x86_64",
 		})
 
-		docs.put("/latest/meta-data/ipv6", in.ipv6())
-		docs.put("/latest/meta-data/placement/region", in.Region)
-		docs.put("/latest/meta-data/instance-life-cycle", "on-demand")
+		docs.put("/latest/meta-data/", "ipv6", in.ipv6(), "placement/region", in.Region, "instance-life-cycle", "on-demand")
 
 		for name, value := range in.Tags {
-			docs.put("/latest/meta-data/tags/instance/"+name, value)
+			docs.put("/latest/meta-data/tags/instance/", name, value)
 		}
 
 		for i, card := range in.Cards {
 			at := "/latest/meta-data/network/interfaces/macs/" + card.MAC.String() + "/"
-			docs.leaves(at+"device-number", i)
-			docs.put(at+"mac", card.MAC.String())
-			docs.put(at+"local-ipv4s", addrText(card.addr4()))
-			docs.put(at+"ipv6s", addrText(card.addr6()))
-
-			if p := card.addr4(); p.IsValid() {
-				docs.put(at+"subnet-ipv4-cidr-block", p.Masked().String())
-			}
-
-			if p := card.addr6(); p.IsValid() {
-				docs.put(at+"subnet-ipv6-cidr-blocks", p.Masked().String())
-			}
+			docs.put(at, "device-number", strconv.Itoa(i), "mac", card.MAC.String(), "local-ipv4s", addrText(card.addr4()),
+				"ipv6s", addrText(card.addr6()), "subnet-ipv4-cidr-block", subnetText(card.addr4()),
+				"subnet-ipv6-cidr-blocks", subnetText(card.addr6()))
 		}
 
 		return docs
 	},
 }
 
-// ec2Tree is what clouds have in common that copy EC2's paths.
+// ec2Tree returns the documents of clouds that copy EC2's paths.
 func ec2Tree(in *Instance, at string) tree {
 	docs := tree{}
-	docs.put(at+"/instance-id", in.ID)
-	docs.put(at+"/instance-type", in.Type)
-	docs.put(at+"/hostname", in.fqdn())
-	docs.put(at+"/local-hostname", in.fqdn())
-	docs.put(at+"/local-ipv4", in.ipv4())
-	docs.put(at+"/public-ipv4", hostText(in.Public4))
-	docs.put(at+"/mac", in.Cards[0].MAC.String())
-	docs.put(at+"/placement/availability-zone", in.Zone)
+	docs.put(at, "/instance-id", in.ID, "/instance-type", in.Type, "/hostname", in.fqdn(), "/local-hostname", in.fqdn(),
+		"/local-ipv4", in.ipv4(), "/public-ipv4", hostText(in.Public4), "/mac", in.Cards[0].MAC.String(),
+		"/placement/availability-zone", in.Zone)
 
 	return docs
 }
 
-// user adds the machine configuration; without one there is no document.
+// user adds the machine configuration, if there is one.
 func (t tree) user(path string, in *Instance) {
 	if len(in.UserData) > 0 {
 		t[path] = octets(in.UserData)
@@ -78,8 +63,7 @@ func (t tree) user(path string, in *Instance) {
 
 var dated = regexp.MustCompile(`^/(\d{4}-\d\d-\d\d|1\.0)(/|$)`)
 
-// datedVersion has EC2's older versions, whose names are dates, answer as the
-// latest.
+// datedVersion answers requests for EC2's older versions, whose names are dates, as for the latest.
 func datedVersion(w http.ResponseWriter, r *http.Request, _ *Instance, docs tree) bool {
 	version := dated.FindString(r.URL.Path)
 	if version == "" {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// azure is Azure's instance metadata service, and the part of its host agent
-// (WireServer, at 168.63.129.16) to which a machine reports that it is ready.
+// azure is Azure's instance metadata service, and the part of its host agent (WireServer, at 168.63.129.16) to which a
+// machine reports that it is ready.
 var azure = platform{
 	name:  "azure",
 	addrs: append(addrs("168.63.129.16"), everywhere),
@@ -37,7 +37,7 @@ var azure = platform{
 
 		return 0, ""
 	},
-	render: func(*Instance) tree { return nil }, // everything has a form by request
+	render: func(*Instance) tree { return nil }, // the form depends on the request
 	serve: func(w http.ResponseWriter, r *http.Request, in *Instance, _ tree) bool {
 		if !strings.HasPrefix(r.URL.Path, "/metadata") {
 			wireServer(w, r, in)
@@ -137,8 +137,8 @@ func azurePublic(in *Instance) []object {
 	return pairs
 }
 
-// wireServer answers the host agent's protocol: the goal state that a machine
-// needs for its report, and the report itself.
+// wireServer answers the host agent's protocol: the goal state that a machine needs for its report, and the report
+// itself.
 func wireServer(w http.ResponseWriter, r *http.Request, in *Instance) {
 	comp := r.URL.Query().Get("comp")
 	kind := "text/xml; charset=utf-8"

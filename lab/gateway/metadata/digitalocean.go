@@ -3,7 +3,6 @@
 package metadata
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 )
@@ -16,18 +15,10 @@ var digitalOcean = platform{
 	render: func(in *Instance) tree {
 		const at = "/metadata/v1"
 
-		kind := func(i int) string {
-			if i == 0 {
-				return "public"
-			}
-
-			return "private"
-		}
-
 		interfaces := object{}
 
 		for i, card := range in.Cards {
-			entry := object{"mac": card.MAC.String(), "type": kind(i)}
+			entry := object{"mac": card.MAC.String(), "type": cardKind(i)}
 			if p, router := card.first(true); p.IsValid() {
 				entry["ipv4"] = object{"ip_address": p.Addr().String(), "netmask": netmask(p), "gateway": hostText(router)}
 			}
@@ -36,8 +27,8 @@ var digitalOcean = platform{
 				entry["ipv6"] = object{"ip_address": p.Addr().String(), "cidr": p.Bits(), "gateway": hostText(router)}
 			}
 
-			of, _ := interfaces[kind(i)].([]object)
-			interfaces[kind(i)] = append(of, entry)
+			of, _ := interfaces[cardKind(i)].([]object)
+			interfaces[cardKind(i)] = append(of, entry)
 		}
 
 		all := object{
@@ -50,7 +41,7 @@ var digitalOcean = platform{
 		docs.leaves(at, all)
 		delete(docs, at+"/droplet_id")
 
-		// What JSON calls ip_address is a document named address.
+		// The document of the JSON field ip_address is named address.
 		for path, doc := range docs {
 			if folder, ok := strings.CutSuffix(path, "/ip_address"); ok {
 				docs[folder+"/address"] = doc
@@ -68,7 +59,7 @@ var digitalOcean = platform{
 		docs["/metadata/v1.json"] = jsonDocument(all)
 
 		for name := range in.Tags {
-			docs.put(fmt.Sprintf("%s/tags/%s", at, name), name)
+			docs.put(at+"/tags/", name, name)
 		}
 
 		return docs

@@ -4,9 +4,8 @@ package metadata
 
 import "fmt"
 
-// equinixMetal is Equinix Metal's metadata service. Machines find it by name; it
-// is served without TLS here, as a machine in the lab trusts no one's
-// certificate for that name.
+// equinixMetal is Equinix Metal's metadata service. Machines find it by name. Here it is served without TLS, since
+// machines in the lab trust no certificate for that name.
 var equinixMetal = platform{
 	name:  "equinixMetal",
 	names: []string{"metadata.platformequinix.com", "metadata.packet.net"},
@@ -44,8 +43,7 @@ var equinixMetal = platform{
 			"operating_system": object{"slug": "custom_ipxe"},
 		})}
 		docs.user("/userdata", in)
-		docs.put("/2009-04-04/meta-data/hostname", in.Name)
-		docs.put("/2009-04-04/meta-data/instance-id", in.uuid())
+		docs.put("/2009-04-04/meta-data/", "hostname", in.Name, "instance-id", in.uuid())
 
 		return docs
 	},

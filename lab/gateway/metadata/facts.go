@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -24,7 +25,7 @@ func addrs(list ...string) []netip.Addr {
 
 func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
-// fqdn is the instance's name with its domain, if it has one.
+// fqdn returns the instance's name with its domain, if it has one.
 func (in *Instance) fqdn() string {
 	if in.Domain == "" {
 		return in.Name
@@ -33,30 +34,21 @@ func (in *Instance) fqdn() string {
 	return in.Name + "." + in.Domain
 }
 
-// first returns a card's first address of a protocol, with its subnet's length,
-// and the router for it. They are invalid for a card that has none.
-func (c *Card) first(is4 bool) (netip.Prefix, netip.Addr) {
-	var (
-		addr   netip.Prefix
-		router netip.Addr
-	)
-
-	for _, a := range c.Addrs {
-		if a.Addr().Is4() == is4 && !addr.IsValid() {
-			addr = a
-		}
+// first returns a card's first address of a protocol, with its subnet's length, and the router for it. They are invalid
+// for a card that has none.
+func (c *Card) first(is4 bool) (addr netip.Prefix, router netip.Addr) {
+	if i := slices.IndexFunc(c.Addrs, func(a netip.Prefix) bool { return a.Addr().Is4() == is4 }); i >= 0 {
+		addr = c.Addrs[i]
 	}
 
-	for _, r := range c.Routers {
-		if r.Is4() == is4 && !router.IsValid() {
-			router = r
-		}
+	if i := slices.IndexFunc(c.Routers, func(r netip.Addr) bool { return r.Is4() == is4 }); i >= 0 {
+		router = c.Routers[i]
 	}
 
 	return addr, router
 }
 
-// ipv4 and ipv6 are the first card's addresses, empty where it has none.
+// ipv4 and ipv6 return the first card's addresses, or an empty text.
 func (in *Instance) ipv4() string { return addrText(in.Cards[0].addr4()) }
 func (in *Instance) ipv6() string { return addrText(in.Cards[0].addr6()) }
 
@@ -72,8 +64,17 @@ func (c *Card) addr6() netip.Prefix {
 	return addr
 }
 
-// addrText is an address, empty where there is none.
+// addrText returns an address, or an empty text.
 func addrText(p netip.Prefix) string { return hostText(p.Addr()) }
+
+// subnetText returns the subnet of an address, or an empty text.
+func subnetText(p netip.Prefix) string {
+	if !p.IsValid() {
+		return ""
+	}
+
+	return p.Masked().String()
+}
 
 func hostText(addr netip.Addr) string {
 	if !addr.IsValid() {
@@ -87,7 +88,7 @@ func netmask(p netip.Prefix) string {
 	return net.IP(net.CIDRMask(p.Bits(), p.Addr().BitLen())).String()
 }
 
-// dns are the DNS servers as texts.
+// dns returns the DNS servers as texts.
 func (in *Instance) dns() []string {
 	list := []string{}
 	for _, addr := range in.DNS {
@@ -97,8 +98,8 @@ func (in *Instance) dns() []string {
 	return list
 }
 
-// uuid is a stable identifier in the form of a UUID, made from the instance's
-// id, for clouds that have such.
+// uuid returns a stable identifier in the form of a UUID, for clouds that use UUIDs. It is derived from the first
+// card's hardware address.
 func (in *Instance) uuid() string {
 	var b [16]byte
 
@@ -108,8 +109,8 @@ func (in *Instance) uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// number is the instance's id for clouds whose ids are numbers: made from the
-// first card's hardware address where ID is none.
+// number returns the instance's id for clouds whose ids are numbers. It is derived from the first card's hardware
+// address if ID is not a number.
 func (in *Instance) number() uint64 {
 	if n, err := strconv.ParseUint(in.ID, 10, 64); err == nil {
 		return n
@@ -123,20 +124,21 @@ func (in *Instance) number() uint64 {
 	return n
 }
 
-// orElse is a text, or another one where it is empty.
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// tags returns the instance's tags, never nil.
+func (in *Instance) tags() object {
+	tags := object{}
+	for name, value := range in.Tags {
+		tags[name] = value
 	}
 
-	return s
+	return tags
 }
 
-// tagsOf are the instance's tags, an empty map where it has none.
-func tagsOf(in *Instance) map[string]string {
-	if in.Tags == nil {
-		return map[string]string{}
+// cardKind returns the clouds' name of a card's network: the first one's is public.
+func cardKind(card int) string {
+	if card == 0 {
+		return "public"
 	}
 
-	return in.Tags
+	return "private"
 }

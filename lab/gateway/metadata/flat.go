@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// flat lists the values of nested objects as lines of "name.name: value".
+// flat returns the values of nested objects as lines of "name.name: value".
 func flat(prefix string, v any) []string {
 	var out []string
 

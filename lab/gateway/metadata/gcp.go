@@ -3,6 +3,7 @@
 package metadata
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ var gcp = platform{
 		}
 
 		path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, gcpRoot), "/"), "/")
-		if part, ok := dig(all, camel(path)); ok {
+		if part, ok := dig(all, path); ok {
 			jsonDocument(camelKeys(part)).write(w)
 
 			return true
@@ -56,7 +57,7 @@ var gcp = platform{
 const gcpRoot = "/computeMetadata/v1"
 
 func gcpMetadata(in *Instance) object {
-	project := orElse(in.Project, "000000000000")
+	project := cmp.Or(in.Project, "000000000000")
 
 	var cards []object
 
@@ -94,7 +95,7 @@ func gcpMetadata(in *Instance) object {
 	}
 }
 
-// dig returns what is at a path of nested objects and lists.
+// dig returns the value at a path of nested objects and lists.
 func dig(v any, path []string) (any, bool) {
 	for _, name := range path {
 		if name == "" {
@@ -128,16 +129,7 @@ func dig(v any, path []string) (any, bool) {
 	return v, true
 }
 
-func camel(path []string) []string {
-	out := make([]string, len(path))
-	for i, name := range path {
-		out[i] = camelName(name)
-	}
-
-	return out
-}
-
-// camelName is a name of a path as the recursive JSON has it.
+// camelName returns a path's name in the form of the recursive JSON.
 func camelName(name string) string {
 	words := strings.Split(name, "-")
 	for i, word := range words[1:] {
@@ -149,7 +141,7 @@ func camelName(name string) string {
 	return strings.Join(words, "")
 }
 
-// camelKeys renames all but the attributes, whose names are the user's.
+// camelKeys renames all fields but the attributes, whose names the user has chosen.
 func camelKeys(v any) any {
 	switch v := v.(type) {
 	case object:

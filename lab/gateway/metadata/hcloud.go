@@ -4,7 +4,7 @@ package metadata
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // hcloud is Hetzner Cloud's metadata service, whose answers are YAML.
@@ -19,73 +19,66 @@ var hcloud = platform{
 			public = in.Cards[0].addr4().Addr()
 		}
 
-		var all []string
-
-		docs := tree{}
-		for _, fact := range [][2]string{
-			{"instance-id", fmt.Sprint(in.number())}, {"hostname", in.fqdn()}, {"region", in.Region}, {"availability-zone", in.Zone},
-			{"public-ipv4", hostText(public)},
-		} {
-			docs.put(at+"/metadata/"+fact[0], fact[1])
-			all = append(all, fact[0]+": "+fact[1])
+		facts := []string{
+			"instance-id", fmt.Sprint(in.number()), "hostname", in.fqdn(), "region", in.Region, "availability-zone", in.Zone,
+			"public-ipv4", hostText(public),
 		}
 
-		docs[at+"/metadata/private-networks"] = text(hetznerPrivate(in))
-		docs[at+"/metadata/network-config"] = text(hetznerNetwork(in))
-		docs[at+"/metadata"] = lines(append(all, "network-config:\n"+indent(hetznerNetwork(in))))
+		docs := tree{}
+		docs.put(at+"/metadata/", facts...)
+
+		all := object{"network-config": hetznerNetwork(in)}
+		for fact := range slices.Chunk(facts, 2) {
+			all[fact[0]] = fact[1]
+		}
+
+		all["instance-id"] = in.number()
+
+		docs[at+"/metadata/private-networks"] = yamlDocument(hetznerPrivate(in))
+		docs[at+"/metadata/network-config"] = yamlDocument(hetznerNetwork(in))
+		docs[at+"/metadata"] = yamlDocument(all)
 		docs.user(at+"/userdata", in)
 
 		return docs
 	},
 }
 
-// hetznerNetwork is cloud-init's network configuration, version 1: IPv4 by DHCP,
-// IPv6 fixed.
-func hetznerNetwork(in *Instance) string {
-	out := []string{"version: 1", "config:", "- type: physical", "  name: eth0",
-		fmt.Sprintf("  mac_address: %q", in.Cards[0].MAC), "  subnets:"}
+// hetznerNetwork returns cloud-init's network configuration, version 1, with DHCP for IPv4 and a fixed address for
+// IPv6.
+func hetznerNetwork(in *Instance) object {
+	subnets := []object{}
 
 	if in.Cards[0].addr4().IsValid() {
-		out = append(out, "  - type: dhcp", "    ipv4: true")
+		subnets = append(subnets, object{"type": "dhcp", "ipv4": true})
 	}
 
 	if p, router := in.Cards[0].first(false); p.IsValid() {
-		out = append(out, "  - type: static", "    ipv6: true", "    address: "+p.String(), "    gateway: "+hostText(router))
-
+		subnet := object{"type": "static", "ipv6": true, "address": p.String(), "gateway": hostText(router)}
 		if len(in.DNS) > 0 {
-			out = append(out, "    dns_nameservers:")
+			subnet["dns_nameservers"] = in.dns()
 		}
 
-		for _, addr := range in.dns() {
-			out = append(out, fmt.Sprintf("    - %q", addr))
-		}
+		subnets = append(subnets, subnet)
 	}
 
-	return strings.Join(out, "\n") + "\n"
+	return object{"version": 1, "config": []object{{
+		"type": "physical", "name": "eth0", "mac_address": in.Cards[0].MAC.String(), "subnets": subnets,
+	}}}
 }
 
-// hetznerPrivate lists the cards after the first.
-func hetznerPrivate(in *Instance) string {
-	out := []string{}
+// hetznerPrivate returns the cards after the first.
+func hetznerPrivate(in *Instance) []object {
+	list := []object{}
 
 	for i, card := range in.Cards[1:] {
-		p, router := card.first(true)
-		if !p.IsValid() {
-			continue
+		if p, router := card.first(true); p.IsValid() {
+			list = append(list, object{
+				"ip": p.Addr().String(), "alias_ips": []string{}, "interface_num": i + 1, "mac_address": card.MAC.String(),
+				"network_id": i + 1, "network_name": fmt.Sprintf("network-%d", i+1), "network": p.Masked().String(),
+				"subnet": p.Masked().String(), "gateway": hostText(router),
+			})
 		}
-
-		out = append(out, "- ip: "+p.Addr().String(), "  alias_ips: []", fmt.Sprintf("  interface_num: %d", i+1),
-			fmt.Sprintf("  mac_address: %q", card.MAC), fmt.Sprintf("  network_id: %d", i+1), fmt.Sprintf("  network_name: network-%d", i+1),
-			"  network: "+p.Masked().String(), "  subnet: "+p.Masked().String(), "  gateway: "+hostText(router))
 	}
 
-	if len(out) == 0 {
-		return "[]\n"
-	}
-
-	return strings.Join(out, "\n") + "\n"
-}
-
-func indent(s string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ")
+	return list
 }

@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"strings"
 )
 
-// nocloud is a NoCloud seed over the network ("ds=nocloud;s=http://GATEWAY/"):
-// four documents in any folder, so that a seed's URL may have a path.
+// nocloud is a NoCloud seed over the network ("ds=nocloud;s=http://GATEWAY/"): four documents in any folder, since a
+// seed's URL may have a path.
 var nocloud = platform{
 	name: "nocloud",
 	render: func(in *Instance) tree {
 		docs := tree{
-			"meta-data":      text(fmt.Sprintf("instance-id: %s\nlocal-hostname: %s\nhostname: %s\n", in.ID, in.Name, in.fqdn())),
-			"network-config": text(netplan(in)),
+			"meta-data":      yamlDocument(object{"instance-id": in.ID, "local-hostname": in.Name, "hostname": in.fqdn()}),
+			"network-config": yamlDocument(netplan(in)),
 			"vendor-data":    text(""),
 		}
 		docs.user("user-data", in)
@@ -30,28 +29,22 @@ var nocloud = platform{
 	},
 }
 
-// netplan is cloud-init's network configuration, version 2.
-func netplan(in *Instance) string {
-	out := []string{"version: 2", "ethernets:"}
+// netplan returns cloud-init's network configuration, version 2.
+func netplan(in *Instance) object {
+	cards := object{}
 
 	for i, card := range in.Cards {
-		out = append(out, fmt.Sprintf("  eth%d:", i), "    match:", fmt.Sprintf("      macaddress: %q", card.MAC))
+		entry := object{"match": object{"macaddress": card.MAC.String()}}
 
 		if card.MTU != 0 {
-			out = append(out, fmt.Sprintf("    mtu: %d", card.MTU))
+			entry["mtu"] = card.MTU
 		}
 
 		if len(card.Addrs) > 0 {
-			out = append(out, "    addresses:")
+			entry["addresses"] = card.Addrs
 		}
 
-		for _, p := range card.Addrs {
-			out = append(out, fmt.Sprintf("    - %q", p))
-		}
-
-		if len(card.Routers) > 0 {
-			out = append(out, "    routes:")
-		}
+		var routes []object
 
 		for _, router := range card.Routers {
 			to := "0.0.0.0/0"
@@ -59,16 +52,19 @@ func netplan(in *Instance) string {
 				to = "::/0"
 			}
 
-			out = append(out, fmt.Sprintf("    - to: %q", to), fmt.Sprintf("      via: %q", router))
+			routes = append(routes, object{"to": to, "via": router})
+		}
+
+		if len(routes) > 0 {
+			entry["routes"] = routes
 		}
 
 		if i == 0 && len(in.DNS) > 0 {
-			out = append(out, "    nameservers:", "      addresses:")
-			for _, addr := range in.dns() {
-				out = append(out, fmt.Sprintf("      - %q", addr))
-			}
+			entry["nameservers"] = object{"addresses": in.DNS}
 		}
+
+		cards[fmt.Sprintf("eth%d", i)] = entry
 	}
 
-	return strings.Join(out, "\n") + "\n"
+	return object{"version": 2, "ethernets": cards}
 }

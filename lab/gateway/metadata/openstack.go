@@ -19,7 +19,7 @@ var openstack = platform{
 
 		meta := object{
 			"uuid": in.uuid(), "name": in.Name, "hostname": in.fqdn(), "availability_zone": in.Zone, "launch_index": 0,
-			"project_id": in.Project, "meta": tagsOf(in),
+			"project_id": in.Project, "meta": in.tags(),
 		}
 
 		docs["/openstack/latest/meta_data.json"] = jsonDocument(meta)
@@ -41,7 +41,7 @@ var openstack = platform{
 	},
 }
 
-// networkData is OpenStack's description of cards, networks and DNS servers.
+// networkData returns OpenStack's description of cards, networks and DNS servers.
 func networkData(in *Instance) object {
 	links, networks, services := []object{}, []object{}, []object{}
 

@@ -7,8 +7,7 @@ import (
 	"net/http"
 )
 
-// oracle is Oracle Cloud's instance metadata service, version 2 and the older
-// one, which asks for no header.
+// oracle is Oracle Cloud's instance metadata service: version 2, and the older one, which needs no header.
 var oracle = platform{
 	name:  "oracle",
 	addrs: append(addrs("fd00:c1::a9fe:a9fe"), everywhere),
@@ -20,11 +19,7 @@ var oracle = platform{
 		return 0, ""
 	},
 	render: func(in *Instance) tree {
-		metadata := object{}
-		for name, value := range in.Tags {
-			metadata[name] = value
-		}
-
+		metadata := in.tags()
 		if len(in.UserData) > 0 {
 			metadata["user_data"] = base64Of(in.UserData)
 		}

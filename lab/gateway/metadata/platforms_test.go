@@ -38,7 +38,7 @@ func testInstance(platform string) Instance {
 type ask struct {
 	request string
 	headers []string
-	port    string // that the client asks from, an unprivileged one if empty
+	port    string // the client's port, an unprivileged one if empty
 	status  int    // 200 if zero
 	want    string // the body, or a part of it after "…"; JSON's value after "/path/in/json="
 }
@@ -245,7 +245,7 @@ func TestPlatforms(t *testing.T) {
 			}
 
 			if len(tests[platform]) == 0 {
-				t.Fatal("no client asks this platform")
+				t.Fatal("this platform has no test")
 			}
 
 			var token string // as a header, once the client has one
@@ -339,7 +339,7 @@ func unmarshal(isYAML bool, b []byte, v any) error {
 	return json.Unmarshal(b, v)
 }
 
-// at is the text of the value at a path in a decoded document.
+// at returns the text of the value at a path in a decoded document.
 func at(v any, path []string) string {
 	docs := make(tree)
 	docs.leaves("", toObjects(v))
@@ -347,7 +347,7 @@ func at(v any, path []string) string {
 	return string(docs["/"+strings.Join(path, "/")].body)
 }
 
-// toObjects gives decoded lists of any values the places of objects.
+// toObjects converts decoded lists to objects with numbers as names.
 func toObjects(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

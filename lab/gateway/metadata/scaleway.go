@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// privilegedPorts are those from which only the system's own programs ask.
+// privilegedPorts are ports that only privileged programs can use.
 const privilegedPorts = 1024
 
-// scaleway is Scaleway's metadata API. User data is for those only who ask from
-// a privileged port.
+// scaleway is Scaleway's metadata API. It sends user data only to requests from a privileged port.
 var scaleway = platform{
 	name:  "scaleway",
 	addrs: addrs("169.254.42.42", "fd00:42::42"),
@@ -87,7 +86,7 @@ func scalewayNICs(in *Instance) []object {
 	return nics
 }
 
-// scalewayLines are shell assignments.
+// scalewayLines returns shell assignments.
 func scalewayLines(in *Instance) []string {
 	var out []string
 

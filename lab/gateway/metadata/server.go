@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metadata plays the metadata servers of clouds: the HTTP service from
-// which a machine reads its configuration, host name and network (on most clouds
-// at 169.254.169.254).
+// Package metadata simulates the metadata servers of clouds: the HTTP service from which a machine reads its
+// configuration, host name and network (on most clouds at 169.254.169.254).
 //
-// A platform is a value in a table: the addresses where its server is found, the
-// requests that it refuses, and a function that renders an Instance to a tree of
-// documents. Paths, headers, tokens and formats are those of the clouds' public
-// documentation; what machines do not read when they boot (credentials, signed
-// identity, maintenance events) is left out and answered with 404.
+// A platform is a value in a table: the addresses of its server, the requests that it refuses, and a function that
+// renders an Instance to a tree of documents. Paths, headers, tokens and formats follow the clouds' public
+// documentation. Documents that machines do not read when they boot (credentials, signed identity, maintenance events)
+// are left out and answered with 404.
 //
-// OpenNebula and VMware have no metadata server: they hand configuration over on
-// a disk or through the hypervisor.
+// OpenNebula and VMware have no metadata server: they pass the configuration on a disk or through the hypervisor.
 package metadata
 
 import (
@@ -26,21 +23,19 @@ import (
 // platform is a cloud's metadata server.
 type platform struct {
 	name string
-	// addrs are where the server is found beside the network's own gateway; names
-	// are what DNS has for the first of them, or for the gateway where there is
-	// none.
+	// addrs are the server's addresses besides the gateway's own. names are its DNS names, which resolve to addrs, or
+	// to the gateway if there are none.
 	addrs []netip.Addr
 	names []string
-	// token is the service that gives out the tokens that requests must show.
+	// token is the service for the tokens that requests must have.
 	token *tokenService
-	// refuse returns an HTTP status other than 0 for a request that lacks what
-	// the cloud asks for.
+	// refuse returns an HTTP status other than 0 for a request that the cloud would refuse.
 	refuse func(*http.Request) (status int, why string)
-	// render returns what the server tells of an instance.
+	// render returns the documents of an instance.
 	render func(*Instance) tree
-	// lists has the server list what is below a path (as EC2's does).
+	// lists makes the server list the names below a path, as EC2's does.
 	lists bool
-	// serve answers instead of the tree where it returns true.
+	// serve answers instead of the tree if it returns true.
 	serve func(w http.ResponseWriter, r *http.Request, in *Instance, docs tree) bool
 }
 
@@ -69,8 +64,8 @@ func find(name string) *platform {
 	return platforms[i]
 }
 
-// Addresses returns where a cloud's metadata server is found. On a cloud that
-// has none, the network's router or DHCP server is it.
+// Addresses returns the addresses of a cloud's metadata server. On a cloud without any, it is at the network's router
+// or DHCP server.
 func Addresses(cloud string) []netip.Addr {
 	if p := find(cloud); p != nil {
 		return p.addrs
@@ -88,19 +83,19 @@ func Names(cloud string) []string {
 	return nil
 }
 
-// IsAddress reports whether a metadata server of any cloud has an address.
+// IsAddress reports whether an address is that of a cloud's metadata server.
 func IsAddress(addr netip.Addr) bool {
 	return slices.ContainsFunc(platforms, func(p *platform) bool { return slices.Contains(p.addrs, addr) })
 }
 
-// Server tells instances of themselves.
+// Server sends instances their metadata.
 type Server struct {
 	mu        sync.RWMutex
 	instances map[string]*known // by name
 	tokens    tokens
 }
 
-// known is an instance and what is told of it.
+// known is an instance and its documents.
 type known struct {
 	instance *Instance
 	platform *platform
@@ -120,7 +115,7 @@ func New(instances []Instance) (*Server, error) {
 	return s, nil
 }
 
-// Set takes over an instance, in place of the one that has its name.
+// Set adds an instance, or replaces the one of its name.
 func (s *Server) Set(in Instance) error {
 	p := find(in.Platform)
 	if p == nil {
@@ -144,14 +139,14 @@ func (s *Server) Set(in Instance) error {
 	return nil
 }
 
-// Serve answers a request that an instance made.
+// Serve answers a request of an instance.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, instance string) {
 	s.mu.RLock()
 	it := s.instances[instance]
 	s.mu.RUnlock()
 
 	if it == nil {
-		http.Error(w, "this machine is on no cloud", http.StatusNotFound)
+		http.Error(w, "this machine is not on a cloud", http.StatusNotFound)
 
 		return
 	}

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// TestBareInstance checks that an instance of which little is known has its
-// metadata, and no user data, on every platform.
+// TestBareInstance checks that a minimal instance has metadata, and no user data, on every platform.
 func TestBareInstance(t *testing.T) {
 	for _, platform := range Platforms() {
 		for name, addrs := range map[string][]netip.Prefix{
@@ -47,7 +46,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestTokens checks that a token is its instance's alone, and ends.
+// TestTokens checks that a token is valid only for its instance, and expires.
 func TestTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := testInstance("aws")
@@ -123,7 +122,7 @@ func TestTokensAreBounded(t *testing.T) {
 	})
 }
 
-// FuzzServe checks that no request makes a server fail.
+// FuzzServe checks that no request crashes a server.
 func FuzzServe(f *testing.F) {
 	f.Add("gcp", "/computeMetadata/v1/instance/network-interfaces/9?recursive=true", "Google")
 	f.Add("azure", "/metadata/instance/network/interface/x?api-version=1", "true")

@@ -10,20 +10,19 @@ import (
 	"time"
 )
 
-// tokenService is how a cloud gives out the tokens that its metadata server
-// asks for.
+// tokenService describes how a cloud issues the tokens for its metadata server.
 type tokenService struct {
 	path      string
 	ttlHeader string // of the PUT request, in seconds
 	maxTTL    int
-	header    string // that shows the token
+	header    string // that has the token
 	optional  bool   // requests without a token are answered too
 }
 
-// tokenLimit is how many tokens are kept that have not ended.
+// tokenLimit bounds the valid tokens.
 const tokenLimit = 4096
 
-// tokens are those given out.
+// tokens are those that were issued.
 type tokens struct {
 	mu    sync.Mutex
 	given map[string]token
@@ -34,8 +33,8 @@ type token struct {
 	until    time.Time
 }
 
-// serve gives out a token, or refuses a request that shows none that is valid.
-// It returns false for a request that may go on.
+// serve issues a token, or refuses a request without a valid one. It returns false for a request that is not yet
+// answered.
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, service *tokenService, instance string) bool {
 	if r.URL.Path == service.path {
 		t.give(w, r, service, instance)
@@ -61,7 +60,7 @@ func (t *tokens) give(w http.ResponseWriter, r *http.Request, service *tokenServ
 	}
 
 	if r.Header.Get("X-Forwarded-For") != "" {
-		http.Error(w, "403 - Forbidden", http.StatusForbidden) // a proxy asks, not the instance
+		http.Error(w, "403 - Forbidden", http.StatusForbidden) // the request is a proxy's, not the instance's
 
 		return
 	}
@@ -98,7 +97,7 @@ func (t *tokens) give(w http.ResponseWriter, r *http.Request, service *tokenServ
 
 	w.Header().Set(service.ttlHeader, strconv.Itoa(ttl))
 	w.Header().Set("Content-Type", "text/plain")
-	_, _ = w.Write([]byte(text)) // the client is gone
+	_, _ = w.Write([]byte(text)) // fails if the client has closed the connection
 }
 
 func (t *tokens) valid(text, instance string) bool {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // tree is documents by their path.
@@ -31,14 +33,24 @@ type object = map[string]any
 func jsonDocument(v any) document {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("metadata: %v", err)) // strings, numbers, lists and maps of them
+		panic(fmt.Sprintf("metadata: %v", err)) // not for strings, numbers, and lists and maps of them
 	}
 
 	return document{"application/json", b}
 }
 
-// serve answers with the document at a path. With lists, a path above documents
-// has the names below it, those of folders with a slash.
+// yamlDocument is a document in YAML, which clouds call a text.
+func yamlDocument(v any) document {
+	b, err := yaml.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("metadata: %v", err)) // as in jsonDocument
+	}
+
+	return text(string(b))
+}
+
+// serve answers with the document at a path. With lists, a folder is answered with the names in it; those of folders
+// end with a slash.
 func (t tree) serve(w http.ResponseWriter, path string, lists bool) {
 	doc, ok := t[path]
 	if !ok {
@@ -61,10 +73,10 @@ func (t tree) serve(w http.ResponseWriter, path string, lists bool) {
 
 func (d document) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", d.kind)
-	_, _ = w.Write(d.body) // the client is gone
+	_, _ = w.Write(d.body) // fails if the client has closed the connection
 }
 
-// below lists what is in a folder.
+// below returns the names in a folder.
 func (t tree) below(folder string) []string {
 	folder = strings.TrimSuffix(folder, "/") + "/"
 	names := make(map[string]struct{})
@@ -83,10 +95,12 @@ func (t tree) below(folder string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// put adds a text where there is one.
-func (t tree) put(path, value string) {
-	if value != "" {
-		t[path] = text(value)
+// put adds texts below a path, given as name, text, name, text. Empty ones are left out.
+func (t tree) put(path string, facts ...string) {
+	for fact := range slices.Chunk(facts, 2) {
+		if fact[1] != "" {
+			t[path+fact[0]] = text(fact[1])
+		}
 	}
 }
 
@@ -105,6 +119,6 @@ func (t tree) leaves(path string, value any) {
 		t[path] = lines(value)
 	case nil:
 	default:
-		t.put(path, fmt.Sprint(value))
+		t.put(path, "", fmt.Sprint(value))
 	}
 }

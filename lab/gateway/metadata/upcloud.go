@@ -2,7 +2,10 @@
 
 package metadata
 
-import "net/netip"
+import (
+	"cmp"
+	"net/netip"
+)
 
 // upcloud is UpCloud's metadata service.
 var upcloud = platform{
@@ -29,17 +32,12 @@ var upcloud = platform{
 				})
 			}
 
-			kind := "public"
-			if i > 0 {
-				kind = "private"
-			}
-
-			cards = append(cards, object{"index": i + 1, "mac": card.MAC.String(), "type": kind, "network_id": in.uuid(), "ip_addresses": addresses})
+			cards = append(cards, object{"index": i + 1, "mac": card.MAC.String(), "type": cardKind(i), "network_id": in.uuid(), "ip_addresses": addresses})
 		}
 
 		all := object{
 			"cloud_name": "upcloud", "platform": "servers", "subplatform": "metadata (http://169.254.169.254)",
-			"instance_id": in.uuid(), "hostname": in.fqdn(), "region": orElse(in.Zone, in.Region),
+			"instance_id": in.uuid(), "hostname": in.fqdn(), "region": cmp.Or(in.Zone, in.Region),
 			"network": object{"interfaces": cards, "dns": in.dns()}, "tags": []string{}, "vendor_data": "",
 		}
 

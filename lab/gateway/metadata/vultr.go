@@ -13,9 +13,9 @@ var vultr = platform{
 		var cards []object
 
 		for i, card := range in.Cards {
-			entry := object{"mac": card.MAC.String(), "network-type": "public", "networkid": ""}
+			entry := object{"mac": card.MAC.String(), "network-type": cardKind(i), "networkid": ""}
 			if i > 0 {
-				entry["network-type"], entry["networkid"] = "private", in.uuid()
+				entry["networkid"] = in.uuid()
 			}
 
 			if p, router := card.first(true); p.IsValid() {

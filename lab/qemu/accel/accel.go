@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accel finds out how virtual machines are best run here.
+// Package accel finds the best accelerator for virtual machines on this computer.
 //
-// That /dev/kvm opens says little: on nested and emulated hosts guests then
-// hang or die. So hardware virtualization is used only after a guest of a few
-// instructions has run with it, to its end, in time.
+// An open /dev/kvm is not enough: on nested and emulated hosts guests may still hang or crash. So hardware
+// virtualization is used only after a guest of a few instructions has run with it, to its end, in time.
 package accel
 
 import (
@@ -22,10 +21,9 @@ import (
 )
 
 const (
-	// probeTime is how long the probe's guest may take. It needs a tenth.
+	// probeTime is how long the probe's guest may take. It takes a tenth of that.
 	probeTime = 2 * time.Second
-	// probeExit is QEMU's exit code when the guest writes 0x10 to its
-	// isa-debug-exit device: 0x10<<1 | 1.
+	// probeExit is QEMU's exit code when the guest writes 0x10 to its isa-debug-exit device: 0x10<<1 | 1.
 	probeExit = 33
 	// firmwareLen is the shortest firmware that QEMU takes.
 	firmwareLen = 64 << 10
@@ -38,13 +36,13 @@ var probe []byte
 
 // Accel is a way to run virtual machines.
 type Accel struct {
-	// KVM tells that hardware virtualization works.
+	// KVM is set if hardware virtualization works.
 	KVM bool
-	// Why tells what that rests on.
+	// Why is the reason.
 	Why string
 }
 
-// Name is the way's short name.
+// Name returns the short name.
 func (a Accel) Name() string {
 	if a.KVM {
 		return "kvm"
@@ -53,19 +51,18 @@ func (a Accel) Name() string {
 	return "tcg"
 }
 
-// Args are QEMU's arguments for a machine of so many CPUs.
+// Args returns QEMU's arguments for a machine with a number of CPUs.
 func (a Accel) Args(cpus int) []string {
 	if a.KVM {
 		return []string{"-accel", "kvm", "-cpu", "host"}
 	}
 
-	// Page tables of five levels have a level more to walk at each miss of the emulated TLB, and no machine of the lab
-	// has so much memory: a twentieth of the time to the API.
+	// Page tables of five levels cost one more level at each miss of the emulated TLB, a twentieth of the time to the
+	// API. No machine of the lab has so much memory that it needs them.
 	cpu := "max,-la57"
 	if cpus == 1 {
-		// Linux takes a lone emulated CPU's TSC for its clock, at the rate that it
-		// measures while it boots; on a busy computer that is wrong several fold.
-		// With more CPUs it finds them out of step and takes the HPET.
+		// With a single CPU, Linux uses the TSC as its clock, at a rate that it measures at boot. On a busy computer
+		// that rate is wrong by several times. With more CPUs Linux finds that their TSCs differ, and uses the HPET.
 		cpu += ",-tsc"
 	}
 
@@ -74,8 +71,7 @@ func (a Accel) Args(cpus int) []string {
 
 var virtualizationFlag = regexp.MustCompile(`(?m)^flags\s*:.*\b(vmx|svm)\b`)
 
-// Choose returns the best way to run virtual machines with the given QEMU. The
-// probe's answer is kept until this computer is booted again.
+// Choose returns the best accelerator for a QEMU. The probe's result is cached until this computer is booted again.
 func Choose(ctx context.Context, qemu string) Accel {
 	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -99,7 +95,7 @@ func Choose(ctx context.Context, qemu string) Accel {
 
 	a := Probe(ctx, qemu, Accel{KVM: true}.Args(1))
 	if ctx.Err() == nil {
-		_ = os.WriteFile(path, []byte(toCache(a)), 0o600) // only costs the next one a probe
+		_ = os.WriteFile(path, []byte(toCache(a)), 0o600) // without the cache the next call probes again
 	}
 
 	return a
@@ -130,7 +126,7 @@ func Probe(ctx context.Context, qemu string, args []string) Accel {
 	var stderr bytes.Buffer
 
 	cmd.Stderr = &stderr
-	// A guest that QEMU cannot end leaves the pipes open.
+	// A QEMU that cannot end its guest keeps the pipes open.
 	cmd.WaitDelay = 500 * time.Millisecond
 
 	return judge(ctx.Err, cmd.Run(), stderr.String())
@@ -153,7 +149,7 @@ func judge(ctxErr func() error, err error, stderr string) Accel {
 	return Accel{Why: strings.TrimSpace(fmt.Sprintf("no hardware virtualization: a probe guest ended with %v: %s", err, line))}
 }
 
-// cachePath names the answer by user, boot and program.
+// cachePath returns the cache file of a user, boot and program.
 func cachePath(qemu string) string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

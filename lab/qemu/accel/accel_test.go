@@ -23,8 +23,8 @@ func qemu(t *testing.T) string {
 	return hosttest.Need(t, "qemu-system-x86_64")
 }
 
-// TestProbeGuestRuns runs the guest under emulation, where it must reach its
-// end: the probe's no would mean nothing without that.
+// TestProbeGuestRuns runs the guest under emulation, where it must reach its end. Otherwise a negative result of the
+// probe would mean nothing.
 func TestProbeGuestRuns(t *testing.T) {
 	if got := Probe(t.Context(), qemu(t), Accel{}.Args(1)); !got.KVM {
 		t.Errorf("the guest did not run under emulation: %s", got.Why)
@@ -47,7 +47,7 @@ func TestProbeSaysNo(t *testing.T) {
 	t.Run("QEMU refuses", func(t *testing.T) {
 		got := Probe(t.Context(), qemu(t), []string{"-accel", "nonsense"})
 		if got.KVM || !strings.Contains(got.Why, "nonsense") {
-			t.Errorf("got %+v, want QEMU's own words", got)
+			t.Errorf("got %+v, want QEMU's own message", got)
 		}
 	})
 	t.Run("no QEMU", func(t *testing.T) {
@@ -57,8 +57,7 @@ func TestProbeSaysNo(t *testing.T) {
 	})
 }
 
-// TestChooseIsQuick checks that a lab finds out in time on whatever this runs
-// on, and the second time at once.
+// TestChooseIsQuick checks that the choice takes a bounded time on any computer, and that the second one is immediate.
 func TestChooseIsQuick(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 
@@ -92,7 +91,7 @@ func TestCacheKeepsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestProbeIsItsSource assembles probe.S anew.
+// TestProbeIsItsSource assembles probe.S again.
 func TestProbeIsItsSource(t *testing.T) {
 	dir := t.TempDir()
 
@@ -111,7 +110,7 @@ func TestProbeIsItsSource(t *testing.T) {
 	}
 
 	if !bytes.Equal(got, probe) {
-		t.Error("probe.bin is not what probe.S assembles to: assemble it as its head says")
+		t.Error("probe.bin differs from the assembled probe.S: assemble it as its header describes")
 	}
 }
 

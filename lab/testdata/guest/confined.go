@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// confined tries what a container must not be able to do, and what it must, and
-// returns "ok" or what went wrong, by name.
+// confined tries actions that must fail in a container, and some that must succeed. It returns "ok" or the error, by
+// name.
 func confined() map[string]string {
-	same := func(path string) error { // writes what it reads: the try itself changes nothing
+	same := func(path string) error { // writes what it has read, so that nothing changes
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err

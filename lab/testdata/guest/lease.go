@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lease is what DHCP gave.
+// Lease is a lease from DHCP.
 type Lease struct {
 	Addr, Hostname   string
 	Router, DNS, NTP string
@@ -32,7 +32,7 @@ func takeLease(card string) (*Lease, error) {
 			return nil, err
 		}
 
-		time.Sleep(20 * time.Millisecond) // the driver is still at it
+		time.Sleep(20 * time.Millisecond) // until the driver is ready
 	}
 
 	if err := up("lo", net.IPv4(127, 0, 0, 1), net.CIDRMask(8, 32)); err != nil {
@@ -67,7 +67,7 @@ func takeLease(card string) (*Lease, error) {
 	}, nil
 }
 
-// first is the first of some addresses, or nothing.
+// first returns the first of some addresses, or "".
 func first(addrs []net.IP) string {
 	if len(addrs) == 0 {
 		return ""
@@ -76,7 +76,7 @@ func first(addrs []net.IP) string {
 	return addrs[0].String()
 }
 
-// use has the machine ask and reach the world as the lease tells.
+// use configures the lease's resolver and default route.
 func (l *Lease) use() error {
 	if err := defaultRoute(net.ParseIP(l.Router).To4()); err != nil {
 		return err
@@ -89,11 +89,11 @@ func (l *Lease) use() error {
 	return os.WriteFile("/etc/resolv.conf", fmt.Appendf(nil, "nameserver %s\n", l.DNS), 0o644)
 }
 
-// cards are the names of network cards by hardware address.
+// cards returns the names of network cards by hardware address.
 func cards() map[string]string {
 	found := map[string]string{}
 
-	all, _ := net.Interfaces() // none if it fails, which shows
+	all, _ := net.Interfaces() // none if it fails, which the test sees
 
 	for _, card := range all {
 		if len(card.HardwareAddr) > 0 {
@@ -104,7 +104,7 @@ func cards() map[string]string {
 	return found
 }
 
-// up switches a card on, with an address or none.
+// up switches a card on, with or without an address.
 func up(card string, addr net.IP, mask net.IPMask) error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {
@@ -112,7 +112,7 @@ func up(card string, addr net.IP, mask net.IPMask) error {
 	}
 	defer unix.Close(socket)
 
-	if addr != nil { // the mask after the address, which sets a mask of its own
+	if addr != nil { // the mask last, since the address sets a default mask
 		if err := setAddr(socket, card, unix.SIOCSIFADDR, addr); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func setAddr(socket int, card string, request uint, addr net.IP) error {
 	return nil
 }
 
-// defaultRoute sends the world to a router, with the old ioctl: struct rtentry.
+// defaultRoute adds a default route, with the old ioctl: struct rtentry.
 func defaultRoute(router net.IP) error {
 	var entry struct {
 		_                  uint64
@@ -177,7 +177,7 @@ func defaultRoute(router net.IP) error {
 	defer unix.Close(socket)
 
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), unix.SIOCADDRT, uintptr(unsafe.Pointer(&entry))); errno != 0 {
-		return fmt.Errorf("route to the world over %v: %w", router, errno)
+		return fmt.Errorf("default route over %v: %w", router, errno)
 	}
 
 	return nil

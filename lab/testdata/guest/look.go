@@ -16,16 +16,16 @@ import (
 	"golang.org/x/net/ipv4"
 )
 
-// Look is what a machine sees of its network.
+// Look is a machine's view of its network.
 type Look struct {
-	// PeerAddr and WorldAddr are what DNS says.
+	// PeerAddr and WorldAddr are answers of DNS.
 	PeerAddr, WorldAddr string
 	// Peer and Gateway are answers to pings.
 	Peer, Gateway string
-	// ClockOffset is from the time that NTP gives, in seconds.
+	// ClockOffset is the difference from NTP's time, in seconds.
 	ClockOffset float64
 	NTP         string
-	// World are tries to get out, by address, and how long each took.
+	// World are the results of connections to the world, by address, and Slow their duration.
 	World map[string]string
 	Slow  time.Duration
 }
@@ -77,7 +77,7 @@ func resolve(name string) string {
 	return addrs[0].String()
 }
 
-// ping returns "ok", or what went wrong.
+// ping returns "ok" or the error.
 func ping(to string) string {
 	conn, err := icmp.ListenPacket("ip4:icmp", "0.0.0.0")
 	if err != nil {

@@ -2,9 +2,8 @@
 
 //go:build linux
 
-// Command guest is the whole user space of the machines that the lab's own test
-// boots: it takes a lease, then answers over HTTP on port 50000 what it finds on
-// its network.
+// Command guest is the whole user space of the machines that the lab's own test boots: it takes a lease, and then
+// reports over HTTP on port 50000 what it sees of its network.
 package main
 
 import (
@@ -28,7 +27,7 @@ func main() {
 	}
 }
 
-// poweroff is what a container's power button asks for.
+// poweroff waits for a container's power button, and powers off.
 func poweroff() {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
@@ -49,7 +48,7 @@ func run() error {
 	return serve()
 }
 
-// begin makes what a virtual machine has to make itself.
+// begin mounts the file systems of a virtual machine and loads its modules.
 func begin() error {
 	for _, m := range []struct{ source, target string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}} {
 		if err := os.MkdirAll(m.target, 0o755); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package servertest serves what a test looks at on a unix socket, as machined does.
+// Package servertest serves a gRPC server on a unix socket in tests.
 package servertest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Serve has a server answer on a unix socket until the test ends, and returns a connection to it.
+// Serve runs a server on a unix socket until the test ends, and returns a connection to it.
 func Serve(t testing.TB, g *grpc.Server, l net.Listener) *grpc.ClientConn {
 	t.Helper()
 
@@ -29,7 +29,7 @@ func Serve(t testing.TB, g *grpc.Server, l net.Listener) *grpc.ClientConn {
 		conn.Close()
 		g.Stop()
 
-		// A test may end before the server has begun.
+		// A test may end before the server has started.
 		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			t.Error(err)
 		}

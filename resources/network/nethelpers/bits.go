@@ -9,21 +9,16 @@ import (
 	"strings"
 )
 
-// bits names the bits of a flag word, lowest first.
-type bits[T ~uint32] []bit[T]
-
-type bit[T ~uint32] struct {
-	flag T
-	name string
-}
+// bits are the names of the bits of a flag word, lowest first. A bit without a name has an empty one.
+type bits[T ~uint32] []string
 
 func (b bits[T]) text(v T) string {
 	var words []string
 
-	for _, x := range b {
-		if v&x.flag != 0 {
-			words = append(words, x.name)
-			v &^= x.flag
+	for i, name := range b {
+		if flag := T(1) << i; v&flag != 0 && name != "" {
+			words = append(words, name)
+			v &^= flag
 		}
 	}
 
@@ -42,9 +37,8 @@ func (b bits[T]) parse(what string, text []byte, v *T) error {
 			continue
 		}
 
-		i := slices.IndexFunc(b, func(x bit[T]) bool { return strings.EqualFold(x.name, word) })
-		if i >= 0 {
-			*v |= b[i].flag
+		if i := slices.IndexFunc(b, func(name string) bool { return strings.EqualFold(name, word) }); i >= 0 {
+			*v |= 1 << i
 
 			continue
 		}

@@ -7,26 +7,13 @@ import "github.com/seed-59268b81/talos/resources/enum"
 // BondMode is how a bond spreads traffic.
 type BondMode uint8
 
-// The bond modes.
+// The bond modes that are used here.
 const (
-	BondModeRoundRobin   BondMode = 0
 	BondModeActiveBackup BondMode = 1
-	BondModeXOR          BondMode = 2
-	BondModeBroadcast    BondMode = 3
 	BondMode8023AD       BondMode = 4
-	BondModeTLB          BondMode = 5
-	BondModeALB          BondMode = 6
 )
 
-var bondModeNames = enum.Names[BondMode]{
-	BondModeRoundRobin:   "balance-rr",
-	BondModeActiveBackup: "active-backup",
-	BondModeXOR:          "balance-xor",
-	BondModeBroadcast:    "broadcast",
-	BondMode8023AD:       "802.3ad",
-	BondModeTLB:          "balance-tlb",
-	BondModeALB:          "balance-alb",
-}
+var bondModeNames = enum.Of[BondMode]("balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb")
 
 func (b BondMode) String() string                   { return bondModeNames.Text(b) }
 func (b BondMode) MarshalText() ([]byte, error)     { return bondModeNames.Marshal(b) }
@@ -35,24 +22,7 @@ func (b *BondMode) UnmarshalText(text []byte) error { return bondModeNames.Parse
 // BondXmitHashPolicy is what a bond hashes to choose a slave.
 type BondXmitHashPolicy uint8
 
-// The bond transmit hash policies.
-const (
-	BondXmitPolicyLayer2  BondXmitHashPolicy = 0
-	BondXmitPolicyLayer34 BondXmitHashPolicy = 1
-	BondXmitPolicyLayer23 BondXmitHashPolicy = 2
-	BondXmitPolicyEncap23 BondXmitHashPolicy = 3
-	BondXmitPolicyEncap34 BondXmitHashPolicy = 4
-	BondXmitPolicyVLANMAC BondXmitHashPolicy = 5
-)
-
-var bondXmitHashPolicyNames = enum.Names[BondXmitHashPolicy]{
-	BondXmitPolicyLayer2:  "layer2",
-	BondXmitPolicyLayer34: "layer3+4",
-	BondXmitPolicyLayer23: "layer2+3",
-	BondXmitPolicyEncap23: "encap2+3",
-	BondXmitPolicyEncap34: "encap3+4",
-	BondXmitPolicyVLANMAC: "vlan+srcmac",
-}
+var bondXmitHashPolicyNames = enum.Of[BondXmitHashPolicy]("layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac")
 
 func (b BondXmitHashPolicy) String() string               { return bondXmitHashPolicyNames.Text(b) }
 func (b BondXmitHashPolicy) MarshalText() ([]byte, error) { return bondXmitHashPolicyNames.Marshal(b) }
@@ -60,19 +30,10 @@ func (b *BondXmitHashPolicy) UnmarshalText(text []byte) error {
 	return bondXmitHashPolicyNames.Parse("bond transmit hash policy", text, b)
 }
 
-// LACPRate is how often LACP packets are asked for.
+// LACPRate is how often LACP packets are requested.
 type LACPRate uint8
 
-// The LACP rates.
-const (
-	LACPRateSlow LACPRate = 0
-	LACPRateFast LACPRate = 1
-)
-
-var lacpRateNames = enum.Names[LACPRate]{
-	LACPRateSlow: "slow",
-	LACPRateFast: "fast",
-}
+var lacpRateNames = enum.Of[LACPRate]("slow", "fast")
 
 func (l LACPRate) String() string                   { return lacpRateNames.Text(l) }
 func (l LACPRate) MarshalText() ([]byte, error)     { return lacpRateNames.Marshal(l) }
@@ -81,26 +42,7 @@ func (l *LACPRate) UnmarshalText(text []byte) error { return lacpRateNames.Parse
 // ARPValidate is which slaves' ARP monitoring is validated.
 type ARPValidate uint32
 
-// The ARP validations.
-const (
-	ARPValidateNone         ARPValidate = 0
-	ARPValidateActive       ARPValidate = 1
-	ARPValidateBackup       ARPValidate = 2
-	ARPValidateAll          ARPValidate = 3
-	ARPValidateFilter       ARPValidate = 4
-	ARPValidateFilterActive ARPValidate = 5
-	ARPValidateFilterBackup ARPValidate = 6
-)
-
-var arpValidateNames = enum.Names[ARPValidate]{
-	ARPValidateNone:         "none",
-	ARPValidateActive:       "active",
-	ARPValidateBackup:       "backup",
-	ARPValidateAll:          "all",
-	ARPValidateFilter:       "filter",
-	ARPValidateFilterActive: "filter_active",
-	ARPValidateFilterBackup: "filter_backup",
-}
+var arpValidateNames = enum.Of[ARPValidate]("none", "active", "backup", "all", "filter", "filter_active", "filter_backup")
 
 func (a ARPValidate) String() string               { return arpValidateNames.Text(a) }
 func (a ARPValidate) MarshalText() ([]byte, error) { return arpValidateNames.Marshal(a) }
@@ -108,19 +50,10 @@ func (a *ARPValidate) UnmarshalText(text []byte) error {
 	return arpValidateNames.Parse("ARP validation", text, a)
 }
 
-// ARPAllTargets tells how many ARP targets must answer.
+// ARPAllTargets is how many ARP targets must answer.
 type ARPAllTargets uint32
 
-// The ARP targets rules.
-const (
-	ARPAllTargetsAny ARPAllTargets = 0
-	ARPAllTargetsAll ARPAllTargets = 1
-)
-
-var arpAllTargetsNames = enum.Names[ARPAllTargets]{
-	ARPAllTargetsAny: "any",
-	ARPAllTargetsAll: "all",
-}
+var arpAllTargetsNames = enum.Of[ARPAllTargets]("any", "all")
 
 func (a ARPAllTargets) String() string               { return arpAllTargetsNames.Text(a) }
 func (a ARPAllTargets) MarshalText() ([]byte, error) { return arpAllTargetsNames.Marshal(a) }
@@ -131,18 +64,7 @@ func (a *ARPAllTargets) UnmarshalText(text []byte) error {
 // PrimaryReselect is when a bond goes back to its primary slave.
 type PrimaryReselect uint8
 
-// The primary reselections.
-const (
-	PrimaryReselectAlways  PrimaryReselect = 0
-	PrimaryReselectBetter  PrimaryReselect = 1
-	PrimaryReselectFailure PrimaryReselect = 2
-)
-
-var primaryReselectNames = enum.Names[PrimaryReselect]{
-	PrimaryReselectAlways:  "always",
-	PrimaryReselectBetter:  "better",
-	PrimaryReselectFailure: "failure",
-}
+var primaryReselectNames = enum.Of[PrimaryReselect]("always", "better", "failure")
 
 func (p PrimaryReselect) String() string               { return primaryReselectNames.Text(p) }
 func (p PrimaryReselect) MarshalText() ([]byte, error) { return primaryReselectNames.Marshal(p) }
@@ -153,18 +75,7 @@ func (p *PrimaryReselect) UnmarshalText(text []byte) error {
 // FailOverMAC is what happens to the hardware address at a fail-over.
 type FailOverMAC uint8
 
-// The fail-over MAC policies.
-const (
-	FailOverMACNone   FailOverMAC = 0
-	FailOverMACActive FailOverMAC = 1
-	FailOverMACFollow FailOverMAC = 2
-)
-
-var failOverMACNames = enum.Names[FailOverMAC]{
-	FailOverMACNone:   "none",
-	FailOverMACActive: "active",
-	FailOverMACFollow: "follow",
-}
+var failOverMACNames = enum.Of[FailOverMAC]("none", "active", "follow")
 
 func (f FailOverMAC) String() string               { return failOverMACNames.Text(f) }
 func (f FailOverMAC) MarshalText() ([]byte, error) { return failOverMACNames.Marshal(f) }
@@ -175,18 +86,7 @@ func (f *FailOverMAC) UnmarshalText(text []byte) error {
 // ADSelect is how a bond chooses among aggregators.
 type ADSelect uint8
 
-// The aggregator selections.
-const (
-	ADSelectStable    ADSelect = 0
-	ADSelectBandwidth ADSelect = 1
-	ADSelectCount     ADSelect = 2
-)
-
-var adSelectNames = enum.Names[ADSelect]{
-	ADSelectStable:    "stable",
-	ADSelectBandwidth: "bandwidth",
-	ADSelectCount:     "count",
-}
+var adSelectNames = enum.Of[ADSelect]("stable", "bandwidth", "count")
 
 func (a ADSelect) String() string               { return adSelectNames.Text(a) }
 func (a ADSelect) MarshalText() ([]byte, error) { return adSelectNames.Marshal(a) }
@@ -194,19 +94,10 @@ func (a *ADSelect) UnmarshalText(text []byte) error {
 	return adSelectNames.Parse("aggregator selection", text, a)
 }
 
-// ADLACPActive tells whether LACP packets are sent unasked.
+// ADLACPActive is whether LACP packets are sent without a request.
 type ADLACPActive uint8
 
-// The LACP activitys.
-const (
-	ADLACPActiveOff ADLACPActive = 0
-	ADLACPActiveOn  ADLACPActive = 1
-)
-
-var adLACPActiveNames = enum.Names[ADLACPActive]{
-	ADLACPActiveOff: "off",
-	ADLACPActiveOn:  "on",
-}
+var adLACPActiveNames = enum.Of[ADLACPActive]("off", "on")
 
 func (a ADLACPActive) String() string               { return adLACPActiveNames.Text(a) }
 func (a ADLACPActive) MarshalText() ([]byte, error) { return adLACPActiveNames.Marshal(a) }

@@ -4,7 +4,7 @@ package nethelpers
 
 import "github.com/seed-59268b81/talos/resources/enum"
 
-// ClientIdentifier is what a DHCP client names itself by.
+// ClientIdentifier is how a DHCP client identifies itself.
 type ClientIdentifier uint8
 
 // The DHCP client identifiers.
@@ -14,11 +14,7 @@ const (
 	ClientIdentifierDUID ClientIdentifier = 2
 )
 
-var clientIdentifierNames = enum.Names[ClientIdentifier]{
-	ClientIdentifierNone: "none",
-	ClientIdentifierMAC:  "mac",
-	ClientIdentifierDUID: "duid",
-}
+var clientIdentifierNames = enum.Of[ClientIdentifier]("none", "mac", "duid")
 
 func (c ClientIdentifier) String() string               { return clientIdentifierNames.Text(c) }
 func (c ClientIdentifier) MarshalText() ([]byte, error) { return clientIdentifierNames.Marshal(c) }

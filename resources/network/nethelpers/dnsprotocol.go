@@ -4,21 +4,10 @@ package nethelpers
 
 import "github.com/seed-59268b81/talos/resources/enum"
 
-// DNSProtocol is how a name server is spoken to.
+// DNSProtocol is the protocol of a name server.
 type DNSProtocol uint8
 
-// The DNS protocols.
-const (
-	DNSProtocolDo53 DNSProtocol = 0
-	DNSProtocolDoT  DNSProtocol = 1
-	DNSProtocolDoH  DNSProtocol = 2
-)
-
-var dnsProtocolNames = enum.Names[DNSProtocol]{
-	DNSProtocolDo53: "Do53",
-	DNSProtocolDoT:  "DoT",
-	DNSProtocolDoH:  "DoH",
-}
+var dnsProtocolNames = enum.Of[DNSProtocol]("Do53", "DoT", "DoH")
 
 func (d DNSProtocol) String() string               { return dnsProtocolNames.Text(d) }
 func (d DNSProtocol) MarshalText() ([]byte, error) { return dnsProtocolNames.Marshal(d) }

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// HardwareAddr is a link-layer address of any length; empty prints as an empty text.
+// HardwareAddr is a link-layer address of any length; an empty one prints as an empty text.
 type HardwareAddr []byte
 
 // String prints the address as bytes in hexadecimal with colons.

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// Metrics of what the kernel makes for IPv6, and of routes that are set without one.
+// Metrics of the kernel's own routes of IPv6, and of routes that are set without one.
 const (
 	connectedMetric6 = 256
 	defaultMetric6   = 1024
@@ -20,20 +20,15 @@ const (
 
 // AddAddress implements netlink.Kernel.
 func (k *Kernel) AddAddress(a netlink.Address) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("AddAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex), func() error {
+		if errno := k.checkAddress(a); errno != 0 {
+			return fmt.Errorf("add address %s to link %d: %w", a.Prefix, a.LinkIndex, errno)
+		}
 
-	if err := k.begin("AddAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex)); err != nil {
-		return err
-	}
+		k.add(a)
 
-	if errno := k.checkAddress(a); errno != 0 {
-		return fmt.Errorf("add address %s to link %d: %w", a.Prefix, a.LinkIndex, errno)
-	}
-
-	k.add(a)
-
-	return nil
+		return nil
+	})
 }
 
 func (k *Kernel) checkAddress(a netlink.Address) unix.Errno {
@@ -60,7 +55,7 @@ func (k *Kernel) add(a netlink.Address) {
 		a.Flags |= unix.IFA_F_SECONDARY
 	}
 
-	// All addresses here are for good, but those of SLAAC.
+	// All addresses here are permanent, except those of SLAAC.
 	if a.Flags&unix.IFA_F_MANAGETEMPADDR == 0 {
 		a.Flags |= unix.IFA_F_PERMANENT
 	}
@@ -70,7 +65,7 @@ func (k *Kernel) add(a netlink.Address) {
 	k.notify(netlink.WatchAddresses)
 }
 
-// scope6 is the scope that the kernel gives to an IPv6 address, whatever it is told.
+// scope6 returns the scope that the kernel sets for an IPv6 address, whatever is requested.
 func scope6(a netip.Addr) uint8 {
 	siteLocal := netip.MustParsePrefix("fec0::/10")
 
@@ -112,43 +107,38 @@ func (k *Kernel) connect(a netlink.Address) {
 
 // DeleteAddress implements netlink.Kernel.
 func (k *Kernel) DeleteAddress(a netlink.Address) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("DeleteAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex), func() error {
+		i := slices.IndexFunc(k.addresses, func(o netlink.Address) bool { return o.LinkIndex == a.LinkIndex && o.Prefix == a.Prefix })
+		if i < 0 {
+			return nil
+		}
 
-	if err := k.begin("DeleteAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex)); err != nil {
-		return err
-	}
+		removed := k.addresses[i]
+		k.addresses = slices.Delete(k.addresses, i, i+1)
 
-	i := slices.IndexFunc(k.addresses, func(o netlink.Address) bool { return o.LinkIndex == a.LinkIndex && o.Prefix == a.Prefix })
-	if i < 0 {
+		if removed.Prefix.Addr().Is6() {
+			k.disconnect6(removed)
+		} else {
+			k.disconnect4(removed)
+		}
+
+		k.notify(netlink.WatchAddresses)
+
 		return nil
-	}
-
-	gone := k.addresses[i]
-	k.addresses = slices.Delete(k.addresses, i, i+1)
-
-	if gone.Prefix.Addr().Is6() {
-		k.disconnect6(gone)
-	} else {
-		k.disconnect4(gone)
-	}
-
-	k.notify(netlink.WatchAddresses)
-
-	return nil
+	})
 }
 
-// disconnect4 takes away what hangs on an IPv4 address: the network's route and other addresses, unless one of them
-// takes over, routes with it as their source, and all routes of the link with its last address.
-func (k *Kernel) disconnect4(gone netlink.Address) {
+// disconnect4 removes what depends on an IPv4 address: the network's route and other addresses, unless one of them is promoted, routes with
+// it as their source, and with the last address all routes of the link.
+func (k *Kernel) disconnect4(removed netlink.Address) {
 	same := func(a netlink.Address) bool {
-		return a.LinkIndex == gone.LinkIndex && a.Prefix.Masked() == gone.Prefix.Masked()
+		return a.LinkIndex == removed.LinkIndex && a.Prefix.Masked() == removed.Prefix.Masked()
 	}
-	sources := []netip.Addr{gone.Prefix.Addr()}
+	sources := []netip.Addr{removed.Prefix.Addr()}
 
-	if gone.Flags&unix.IFA_F_SECONDARY == 0 {
+	if removed.Flags&unix.IFA_F_SECONDARY == 0 {
 		k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
-			return r.LinkIndex == gone.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == gone.Prefix.Masked()
+			return r.LinkIndex == removed.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == removed.Prefix.Masked()
 		})
 
 		if i := slices.IndexFunc(k.addresses, same); i >= 0 && k.Promote {
@@ -165,32 +155,32 @@ func (k *Kernel) disconnect4(gone netlink.Address) {
 		}
 	}
 
-	last := !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == gone.LinkIndex && a.Prefix.Addr().Is4() })
+	last := !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == removed.LinkIndex && a.Prefix.Addr().Is4() })
 
 	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
-		return r.Family == unix.AF_INET && (slices.Contains(sources, r.Source) || last && r.LinkIndex == gone.LinkIndex)
+		return r.Family == unix.AF_INET && (slices.Contains(sources, r.Source) || last && r.LinkIndex == removed.LinkIndex)
 	})
 }
 
-// disconnect6 takes away the network's route with the last address in it; a route with it as its source loses that.
-func (k *Kernel) disconnect6(gone netlink.Address) {
+// disconnect6 removes the network's route with the last address in it; routes with the address as their source lose the source.
+func (k *Kernel) disconnect6(removed netlink.Address) {
 	if !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool {
-		return a.LinkIndex == gone.LinkIndex && a.Prefix.Masked() == gone.Prefix.Masked()
+		return a.LinkIndex == removed.LinkIndex && a.Prefix.Masked() == removed.Prefix.Masked()
 	}) {
 		k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
-			return r.LinkIndex == gone.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == gone.Prefix.Masked()
+			return r.LinkIndex == removed.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == removed.Prefix.Masked()
 		})
 	}
 
 	for i := range k.routes {
-		if k.routes[i].Source == gone.Prefix.Addr() {
+		if k.routes[i].Source == removed.Prefix.Addr() {
 			k.routes[i].Source = netip.Addr{}
 		}
 	}
 }
 
-// Advertise has a router say on a link what its flags are, and, with a prefix, that hosts make addresses from it and
-// send to the router by default. Its lifetimes are for good.
+// Advertise makes a router advertise its flags on a link, a prefix for addresses if there is one, and a default route if the router is valid.
+// The lifetimes are infinite.
 func (k *Kernel) Advertise(index uint32, flags netlink.RouterFlags, prefix netip.Prefix, router netip.Addr) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netlinktest is a netlink.Kernel in memory, for tests. It behaves as Linux does in what the controllers of
-// the network depend on, and one table of tests holds it to that (package netlink): addresses bring connected routes;
-// routes go with their link, their source address and the link being down; a gateway must be in reach; a route that is
-// set takes the place of the one with its key; names and MTUs have limits.
+// Package netlinktest is a netlink.Kernel in memory, for tests. It behaves like Linux in all that the controllers of the network depend on,
+// and one table of tests runs against both (package netlink): addresses add connected routes; routes are removed with their link or
+// their source address, and when the link goes down; a gateway must be reachable; a new route replaces the one with its key; names and
+// MTUs have limits.
 //
 // Left out: the table local, multicast routes, duplicate address detection, ECMP, the rules of bonds' options.
 package netlinktest
@@ -20,9 +20,9 @@ import (
 
 // Kernel is the network in memory. The zero value has no links.
 type Kernel struct {
-	// Fail, if set, is asked before each operation, such as "AddAddress"; its error is returned.
+	// Fail, if set, is called before each operation, such as "AddAddress"; its error is returned.
 	Fail func(operation string) error
-	// Promote is net.ipv4.conf.all.promote_secondaries: a second IPv4 address of a network stays when the first goes.
+	// Promote is net.ipv4.conf.all.promote_secondaries: a second IPv4 address of a network stays when the first is removed.
 	Promote bool
 
 	mu        sync.Mutex
@@ -44,7 +44,7 @@ type watcher struct {
 
 var _ netlink.Kernel = (*Kernel)(nil)
 
-// Calls returns the changes that were asked for so far, such as "AddAddress 10.0.0.1/24 on 2".
+// Calls returns the changes so far, such as "AddAddress 10.0.0.1/24 on 2".
 func (k *Kernel) Calls() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,7 +52,7 @@ func (k *Kernel) Calls() []string {
 	return slices.Clone(k.calls)
 }
 
-// Reads is how often links, addresses or routes were listed.
+// Reads returns how often links, addresses or routes were listed.
 func (k *Kernel) Reads() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,6 +72,18 @@ func (k *Kernel) begin(operation string, object any) error {
 	}
 
 	return nil
+}
+
+// change runs an operation on an object, unless the test makes it fail.
+func (k *Kernel) change(operation string, object any, do func() error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if err := k.begin(operation, object); err != nil {
+		return err
+	}
+
+	return do()
 }
 
 // Links implements netlink.Kernel.
@@ -98,7 +110,7 @@ func (k *Kernel) Routes() ([]netlink.Route, error) {
 	return slices.Clone(k.routes), k.begin("Routes", nil)
 }
 
-// notify tells watchers; what goes without a word goes with its cause.
+// notify wakes watchers; groups that change without a message are reported with their cause.
 func (k *Kernel) notify(what netlink.Groups) {
 	if what&netlink.WatchLinks != 0 {
 		what = netlink.WatchAll
@@ -186,7 +198,7 @@ func (k *Kernel) WatchRouterOptions(ctx context.Context, said func(netlink.Route
 	}
 }
 
-// AdvertiseOption has a router say something that the kernel leaves to programs.
+// AdvertiseOption makes a router send an option that the kernel leaves to programs.
 func (k *Kernel) AdvertiseOption(o netlink.RouterOption) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	operUp   = 6
 )
 
-// Plug adds a link as hardware does, and gives it the next index unless it has one. One that is up has a cable.
+// Plug adds a link as hardware does, with the next index unless it has one. A link that is up has a cable.
 func (k *Kernel) Plug(l netlink.Link) netlink.Link {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,12 +46,12 @@ func (k *Kernel) Unplug(index uint32) {
 }
 
 func (k *Kernel) remove(index uint32) {
-	gone, ok := k.link(index)
+	removed, ok := k.link(index)
 	if !ok {
 		return
 	}
 
-	peer := gone.Parent
+	peer := removed.Parent
 	k.links = slices.DeleteFunc(k.links, func(l netlink.Link) bool { return l.Index == index })
 	k.addresses = slices.DeleteFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == index })
 	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool { return r.LinkIndex == index })
@@ -62,13 +62,13 @@ func (k *Kernel) remove(index uint32) {
 		}
 	}
 
-	for _, above := range slices.Clone(k.links) { // tagged links go with what they are on
+	for _, above := range slices.Clone(k.links) { // tagged links are removed with their parent
 		if above.Kind == "vlan" && above.Parent == index {
 			k.remove(above.Index)
 		}
 	}
 
-	if gone.Kind == "veth" {
+	if removed.Kind == "veth" {
 		k.remove(peer)
 	}
 
@@ -116,27 +116,22 @@ func (k *Kernel) setCarrier(l *netlink.Link, on bool) {
 
 // CreateLink implements netlink.Kernel.
 func (k *Kernel) CreateLink(n netlink.NewLink) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("CreateLink", n.Kind+" "+n.Name, func() error {
+		if errno := k.checkNew(n); errno != 0 {
+			return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, errno)
+		}
 
-	if err := k.begin("CreateLink", n.Kind+" "+n.Name); err != nil {
-		return err
-	}
+		l := k.create(n, n.Name)
 
-	if errno := k.checkNew(n); errno != 0 {
-		return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, errno)
-	}
+		if n.Kind == "veth" {
+			peer := k.create(n, n.VethPeer)
+			k.links[len(k.links)-1].Parent, k.links[len(k.links)-2].Parent = l, peer
+		}
 
-	l := k.create(n, n.Name)
+		k.notify(netlink.WatchLinks)
 
-	if n.Kind == "veth" {
-		peer := k.create(n, n.VethPeer)
-		k.links[len(k.links)-1].Parent, k.links[len(k.links)-2].Parent = l, peer
-	}
-
-	k.notify(netlink.WatchLinks)
-
-	return nil
+		return nil
+	})
 }
 
 func (k *Kernel) checkNew(n netlink.NewLink) unix.Errno {
@@ -181,49 +176,44 @@ func (k *Kernel) create(n netlink.NewLink, name string) uint32 {
 
 // SetLink implements netlink.Kernel.
 func (k *Kernel) SetLink(index uint32, change netlink.LinkChange) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("SetLink", describe(index, change), func() error {
+		l, ok := k.link(index)
+		if !ok {
+			return fmt.Errorf("set link %d: %w", index, unix.ENODEV)
+		}
 
-	if err := k.begin("SetLink", describe(index, change)); err != nil {
-		return err
-	}
+		if errno := k.checkChange(l, change); errno != 0 {
+			return fmt.Errorf("set link %d: %w", index, errno)
+		}
 
-	l, ok := k.link(index)
-	if !ok {
-		return fmt.Errorf("set link %d: %w", index, unix.ENODEV)
-	}
+		if change.MTU != nil {
+			k.setMTU(l, *change.MTU)
+		}
 
-	if errno := k.checkChange(l, change); errno != 0 {
-		return fmt.Errorf("set link %d: %w", index, errno)
-	}
+		if change.Address != nil {
+			l.Address = change.Address
+		}
 
-	if change.MTU != nil {
-		k.setMTU(l, *change.MTU)
-	}
+		if change.Master != nil {
+			l.Master = *change.Master
+		}
 
-	if change.Address != nil {
-		l.Address = change.Address
-	}
+		if change.Bridge != nil {
+			l.Bridge = change.Bridge
+		}
 
-	if change.Master != nil {
-		l.Master = *change.Master
-	}
+		if change.Bond != nil {
+			l.Bond = change.Bond
+		}
 
-	if change.Bridge != nil {
-		l.Bridge = change.Bridge
-	}
+		if change.Up != nil && *change.Up != l.Up() {
+			k.setUp(l, *change.Up)
+		}
 
-	if change.Bond != nil {
-		l.Bond = change.Bond
-	}
+		k.notify(netlink.WatchLinks)
 
-	if change.Up != nil && *change.Up != l.Up() {
-		k.setUp(l, *change.Up)
-	}
-
-	k.notify(netlink.WatchLinks)
-
-	return nil
+		return nil
+	})
 }
 
 func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Errno {
@@ -260,7 +250,7 @@ func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Er
 	return 0
 }
 
-// setMTU changes the MTU; below that of IPv6 the link has none.
+// setMTU changes the MTU; below the minimum of IPv6 the link has no IPv6.
 func (k *Kernel) setMTU(l *netlink.Link, mtu uint32) {
 	l.MTU = mtu
 
@@ -269,7 +259,7 @@ func (k *Kernel) setMTU(l *netlink.Link, mtu uint32) {
 	}
 }
 
-// setUp takes a link up or down: down, its routes go, and what IPv6 has on it.
+// setUp sets a link up or down; when it goes down, its routes and its IPv6 addresses are removed.
 func (k *Kernel) setUp(l *netlink.Link, up bool) {
 	l.Flags &^= unix.IFF_UP
 	if up {
@@ -294,7 +284,7 @@ func (k *Kernel) setUp(l *netlink.Link, up bool) {
 	}
 }
 
-// connectCable gives a link a carrier that is up; a veth needs its other end up too.
+// connectCable sets the carrier of a link that is up; a veth also needs its peer up.
 func (k *Kernel) connectCable(l *netlink.Link) {
 	on := l.Up()
 
@@ -313,20 +303,15 @@ func (k *Kernel) dropIPv6(index uint32) {
 
 // DeleteLink implements netlink.Kernel.
 func (k *Kernel) DeleteLink(index uint32) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("DeleteLink", index, func() error {
+		if l, ok := k.link(index); ok && l.Kind == "" {
+			return fmt.Errorf("delete link %d: %w", index, unix.EOPNOTSUPP)
+		}
 
-	if err := k.begin("DeleteLink", index); err != nil {
-		return err
-	}
+		k.remove(index)
 
-	if l, ok := k.link(index); ok && l.Kind == "" {
-		return fmt.Errorf("delete link %d: %w", index, unix.EOPNOTSUPP)
-	}
-
-	k.remove(index)
-
-	return nil
+		return nil
+	})
 }
 
 func describe(index uint32, c netlink.LinkChange) string {

@@ -14,47 +14,41 @@ import (
 
 // ReplaceRoute implements netlink.Kernel.
 func (k *Kernel) ReplaceRoute(r netlink.Route) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("ReplaceRoute", r); err != nil {
-		return err
-	}
-
-	if r.Family == unix.AF_INET6 {
-		r.Scope = unix.RT_SCOPE_UNIVERSE
-		if r.Priority == 0 {
-			r.Priority = defaultMetric6
+	return k.change("ReplaceRoute", r, func() error {
+		if r.Family == unix.AF_INET6 {
+			r.Scope = unix.RT_SCOPE_UNIVERSE
+			if r.Priority == 0 {
+				r.Priority = defaultMetric6
+			}
 		}
-	}
 
-	if errno := k.checkRoute(&r); errno != 0 {
-		return fmt.Errorf("set route %s: %w", r, errno)
-	}
+		if errno := k.checkRoute(&r); errno != 0 {
+			return fmt.Errorf("set route %s: %w", r, errno)
+		}
 
-	if l, _ := k.link(r.LinkIndex); !l.Carrier() {
-		r.Flags |= unix.RTNH_F_LINKDOWN
-	}
+		if l, _ := k.link(r.LinkIndex); !l.Carrier() {
+			r.Flags |= unix.RTNH_F_LINKDOWN
+		}
 
-	i := slices.IndexFunc(k.routes, func(o netlink.Route) bool { return o.Key() == r.Key() && replaceable(o, r) })
-	if i < 0 {
-		k.routes = append(k.routes, r)
-	} else {
-		k.routes[i] = r
-	}
+		i := slices.IndexFunc(k.routes, func(o netlink.Route) bool { return o.Key() == r.Key() && replaceable(o, r) })
+		if i < 0 {
+			k.routes = append(k.routes, r)
+		} else {
+			k.routes[i] = r
+		}
 
-	k.notify(netlink.WatchRoutes)
+		k.notify(netlink.WatchRoutes)
 
-	return nil
+		return nil
+	})
 }
 
-// replaceable reports whether one route takes the place of another with its key. For IPv6, one with a gateway does not take
-// that of one without.
+// replaceable reports whether a route replaces another with its key. For IPv6, a route with a gateway does not replace one without.
 func replaceable(have, want netlink.Route) bool {
 	return want.Family == unix.AF_INET || have.Gateway.IsValid() == want.Gateway.IsValid()
 }
 
-// checkRoute checks what a route needs and fills in its link.
+// checkRoute checks what a route needs, and sets its link.
 func (k *Kernel) checkRoute(r *netlink.Route) unix.Errno {
 	if r.Destination.IsValid() && r.Destination != r.Destination.Masked() {
 		return unix.EINVAL
@@ -88,8 +82,7 @@ func (k *Kernel) own(a netip.Addr) bool {
 	return slices.ContainsFunc(k.addresses, func(o netlink.Address) bool { return o.Prefix.Addr() == a })
 }
 
-// checkGateway holds that the gateway is on the link: in the network of one of its addresses, or behind a route
-// without a gateway.
+// checkGateway checks that the gateway is on the link: in the network of an address, or behind a route without a gateway.
 func (k *Kernel) checkGateway(r *netlink.Route) unix.Errno {
 	gateway := r.Gateway
 
@@ -125,15 +118,10 @@ func (k *Kernel) checkGateway(r *netlink.Route) unix.Errno {
 
 // DeleteRoute implements netlink.Kernel.
 func (k *Kernel) DeleteRoute(r netlink.Route) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("DeleteRoute", r, func() error {
+		k.routes = slices.DeleteFunc(k.routes, func(o netlink.Route) bool { return o.Key() == r.Key() && o.SameWay(r) })
+		k.notify(netlink.WatchRoutes)
 
-	if err := k.begin("DeleteRoute", r); err != nil {
-		return err
-	}
-
-	k.routes = slices.DeleteFunc(k.routes, func(o netlink.Route) bool { return o.Key() == r.Key() && o.SameWay(r) })
-	k.notify(netlink.WatchRoutes)
-
-	return nil
+		return nil
+	})
 }

@@ -70,7 +70,7 @@ var pathRegistered = sync.OnceValue(func() error {
 	return protobuf.RegisterResource(conformance.PathResourceType, &conformance.PathResource{})
 })
 
-// registerPath makes paths known to the encoding, once in a process.
+// registerPath registers paths with the encoding, once in a process.
 func registerPath(b *testing.B) {
 	b.Helper()
 	ok(b, pathRegistered())

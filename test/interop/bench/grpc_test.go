@@ -19,7 +19,7 @@ import (
 	"github.com/cosi-project/runtime/pkg/state/protobuf/server"
 )
 
-// raw is a codec whose messages are bytes: what a client does with them is not measured.
+// raw is a codec whose messages are bytes, so the decoding in the clients is not measured.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
@@ -32,7 +32,7 @@ func (raw) Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// BenchmarkFanout100 is an update of a resource, and its arrival at 100 clients that watch its kind over gRPC.
+// BenchmarkFanout100 is an update of a resource until it arrives at 100 clients that watch its kind over gRPC.
 func BenchmarkFanout100(b *testing.B) {
 	const clients = 100
 

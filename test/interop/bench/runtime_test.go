@@ -61,7 +61,7 @@ func run(b *testing.B, st state.State, register func(rt *runtime.Runtime) error)
 	})
 }
 
-// BenchmarkReconcileLatency is the time from a change to the controller that reads it.
+// BenchmarkReconcileLatency is the time from a change until the controller reads it.
 func BenchmarkReconcileLatency(b *testing.B) {
 	st := newState()
 	r := newPath("a")
@@ -88,7 +88,7 @@ func BenchmarkReconcileLatency(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)*99/100]), "p99-ns")
 }
 
-// counting counts what it is given.
+// counting counts its reconciliations.
 type counting struct {
 	want  int64
 	seen  atomic.Int64
@@ -114,7 +114,7 @@ func (*counting) MapInput(context.Context, *zap.Logger, controller.QRuntime, con
 	return nil, nil
 }
 
-// BenchmarkStartup100k is the start of a runtime with one queue controller over 100,000 inputs, until all were seen.
+// BenchmarkStartup100k is the start of a runtime with one queue controller and 100,000 inputs, until all are reconciled.
 func BenchmarkStartup100k(b *testing.B) {
 	const n = 100_000
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compare runs the benchmarks of cosi/bench and of test/interop/bench in turns, on one machine in one run, and prints
-// the medians side by side. A ratio is the figure; the times are only a hint.
+// Compare runs the benchmarks of cosi/bench and of test/interop/bench alternately, on one machine in one run, and prints
+// the medians side by side. Only the ratios are meaningful; the times depend on the machine.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// aims are the least ratios, reference by ours, for benchmark and unit.
+// aims are the minimum ratios, reference divided by ours, for benchmark and unit.
 var aims = []struct {
 	name, unit string
 	ratio      float64
@@ -48,9 +48,9 @@ var aims = []struct {
 }
 
 func main() {
-	count := flag.Int("count", 3, "how often to run each")
-	benchtime := flag.String("benchtime", "300ms", "how long to run each")
-	only := flag.String("only", "", "only benchmarks that match")
+	count := flag.Int("count", 3, "runs of each benchmark")
+	benchtime := flag.String("benchtime", "300ms", "time of a run")
+	only := flag.String("only", "", "run only benchmarks that match the regular expression")
 	flag.Parse()
 
 	if err := run(*count, *benchtime, *only); err != nil {
@@ -138,7 +138,7 @@ func build(out, dir, pkg string) error {
 	return cmd.Run()
 }
 
-// measure runs one benchmark of both in turns, and returns the medians by unit.
+// measure runs one benchmark of both alternately, and returns the medians by unit.
 func measure(ours, theirs, name, benchtime string, count int) (both [2]map[string]float64, err error) {
 	var all [2]map[string][]float64
 

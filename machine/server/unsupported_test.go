@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// TestNotYet checks the errors of unsupported calls: what is missing, and what to do instead.
+func TestNotYet(t *testing.T) {
+	b := newBench(t)
+	ctx := as(t.Context(), contract.RoleAdmin)
+	lifecycle := machine.NewLifecycleServiceClient(b.conn)
+
+	for _, tt := range []struct {
+		name string
+		call func() error
+	}{
+		{"upgrade", func() error { _, err := b.machine.Upgrade(ctx, &machine.UpgradeRequest{}); return err }},
+		{"rollback", func() error { _, err := b.machine.Rollback(ctx, &machine.RollbackRequest{}); return err }},
+		{"reset", func() error { _, err := b.machine.Reset(ctx, &machine.ResetRequest{}); return err }},
+		{"install", func() error {
+			stream, err := lifecycle.Install(ctx, &machine.LifecycleServiceInstallRequest{})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+
+			return err
+		}},
+		{"upgrade", func() error {
+			stream, err := lifecycle.Upgrade(ctx, &machine.LifecycleServiceUpgradeRequest{})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+
+			return err
+		}},
+		{"verify image", func() error {
+			_, err := machine.NewImageServiceClient(b.conn).Verify(ctx, &machine.ImageServiceVerifyRequest{})
+
+			return err
+		}},
+	} {
+		err := tt.call()
+		if status.Code(err) != codes.Unimplemented || !strings.HasPrefix(status.Convert(err).Message(), tt.name+": this version ") || !strings.Contains(err.Error(), "; ") {
+			t.Errorf("%s: got %v, want Unimplemented, with what is missing and what to do", tt.name, err)
+		}
+	}
+}
