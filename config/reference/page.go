@@ -19,7 +19,7 @@ A machine configuration is a text of YAML documents. This page has every kind of
 version. It is generated from the code (` + "`go generate ./config/reference`" + `); the effect is derived from what controllers read.
 [configuration.schema.json](configuration.schema.json) is the JSON schema for editors.
 
-An accepted key that has no effect yet gives a warning when it is applied. A document that protects the machine is refused instead.
+A key that has no effect yet gives a warning when it is applied. A key that protects the machine is refused instead.
 
 | Kind | Documents | For | Keys in effect |
 |---|---|---|---|
@@ -98,7 +98,11 @@ func (k *Kind) section(b *strings.Builder) {
 		}
 
 		about := key.About
-		if !key.Effective {
+		switch {
+		case key.Effective:
+		case key.Protects:
+			about = strings.TrimSpace(about + " **Refused: no effect yet.**")
+		default:
 			about = strings.TrimSpace(about + " **No effect yet.**")
 		}
 

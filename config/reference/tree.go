@@ -42,10 +42,8 @@ type Key struct {
 	// Least and Most are the limits of a number with Limited.
 	Limited     bool
 	Least, Most int64
-	// Effective reports whether this version reads the key.
-	Effective bool
-
-	goType reflect.Type
+	// Effective reports whether this version reads the key. One that is not read gives a warning, or is refused if it protects.
+	Effective, Protects bool
 }
 
 // Kinds describes all kinds, the main document first.
@@ -66,7 +64,7 @@ func describe(k document.Kind, root string) Kind {
 		Name: k.Name, About: about(t), Example: k.Example, ControlPlane: k.ControlPlane, Protects: k.Protects, Replaces: k.Replaced(), Type: t,
 	}
 
-	keys(t, "", root, &out.Keys)
+	keys(t, "", root, k.Protects, &out.Keys)
 
 	return out
 }
@@ -82,11 +80,12 @@ func about(t reflect.Type) string {
 }
 
 // keys adds the keys of a struct in the order of its fields. root is the kind, as package effects names it.
-func keys(t reflect.Type, path, root string, out *[]Key) {
+func keys(t reflect.Type, path, root string, protects bool, out *[]Key) {
 	for _, f := range fieldsOf(t) {
 		at := strict.Join(path, f.name)
 		k := Key{
-			Path: at, Name: f.name, About: comment(f.owner, f.field.Name), Required: f.field.Tag.Get("required") != "", goType: f.field.Type,
+			Path: at, Name: f.name, About: comment(f.owner, f.field.Name), Required: f.field.Tag.Get("required") != "",
+			Protects: protects || f.field.Tag.Get("protects") != "",
 		}
 		k.Least, k.Most, k.Limited = document.Range(f.field.Tag.Get("range"))
 		k.Type, k.Values = typeName(f.field.Type)
@@ -95,7 +94,7 @@ func keys(t reflect.Type, path, root string, out *[]Key) {
 		*out = append(*out, k)
 
 		if inner, suffix := inside(f.field.Type); inner != nil {
-			keys(inner, at+suffix, root, out)
+			keys(inner, at+suffix, root, k.Protects, out)
 		}
 	}
 }
