@@ -9,9 +9,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/elf"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,19 +54,77 @@ func run(ctx context.Context, dir, name, script string) error {
 		return err
 	}
 
-	if err := same(paths.Debug(), fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
+	exe := fmt.Sprintf("/proc/%d/exe", pid)
+	if err := same(paths.Debug(), exe); err != nil {
 		return err
 	}
 
-	args := []string{"run", delve, "attach", strconv.Itoa(pid), paths.Debug()}
+	home, err := os.MkdirTemp("", "debug")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
+
+	if err := configure(home, exe, paths.Debug()); err != nil {
+		return fmt.Errorf("configure the debugger: %w", err)
+	}
+
+	fmt.Fprintln(os.Stderr, "debug: at the end the debugger asks whether to kill the process: answer n, else the machine restarts")
+
+	args := []string{"run", delve, "attach", strconv.Itoa(pid)}
 	if script != "" {
-		args = append(args, "--init", script)
+		args = append(args, "--init", script, "--allow-non-terminal-interactive")
 	}
 
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+home)
 
 	return cmd.Run()
+}
+
+// configure writes the debugger's configuration: it finds the symbols by the GNU build ID of the running program.
+func configure(home, exe, symbols string) error {
+	id, err := buildID(exe)
+	if err != nil {
+		return err
+	}
+
+	symbols, err = filepath.Abs(symbols)
+	if err != nil {
+		return err
+	}
+
+	ids := filepath.Join(home, ".build-id")
+	link := filepath.Join(ids, id[:2], id[2:]+".debug")
+	config := filepath.Join(home, "dlv", "config.yml")
+
+	return errors.Join(
+		os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(symbols, link),
+		os.MkdirAll(filepath.Dir(config), 0o755), os.WriteFile(config, fmt.Appendf(nil, "debug-info-directories: [%q]\n", ids), 0o644),
+	)
+}
+
+// buildID returns the GNU build ID of a program, in hexadecimal digits.
+func buildID(program string) (string, error) {
+	file, err := elf.Open(program)
+	if err != nil {
+		return "", fmt.Errorf("read program %s: %w", program, err)
+	}
+	defer file.Close()
+
+	note := file.Section(".note.gnu.build-id")
+	if note == nil {
+		return "", fmt.Errorf("%s has no GNU build ID", program)
+	}
+
+	// A header of 12 bytes, the name "GNU" with a zero byte, and the ID.
+	data, err := note.Data()
+	if err != nil || len(data) < 18 {
+		return "", fmt.Errorf("read the build ID of %s: %w", program, errors.Join(err, io.ErrUnexpectedEOF))
+	}
+
+	return hex.EncodeToString(data[16:]), nil
 }
 
 // process returns the id of a machine's process 1, as this computer sees it.

@@ -37,3 +37,31 @@ func TestSame(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigure expects the symbols under the build ID of the program, where the configuration says.
+func TestConfigure(t *testing.T) {
+	home := t.TempDir()
+
+	err := configure(home, "/bin/ls", "main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	found, err := filepath.Glob(filepath.Join(home, ".build-id", "??", "*.debug"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("got %q, %v, want one file of symbols", found, err)
+	}
+
+	if _, err := os.Stat(found[0]); err != nil {
+		t.Error(err)
+	}
+
+	text, err := os.ReadFile(filepath.Join(home, "dlv", "config.yml"))
+	if want := filepath.Join(home, ".build-id"); err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("got %q, %v, want %s in it", text, err, want)
+	}
+
+	if err := configure(t.TempDir(), "main.go", "main.go"); err == nil {
+		t.Error("a file that is not a program: want an error")
+	}
+}

@@ -20,7 +20,7 @@ type Deps struct {
 	Platform platform.Platform
 	// Loader of modules; nil where the kernel is the host's.
 	Loader *module.Loader
-	// Settled is that of HotplugController.
+	// Settled is closed when HotplugController has loaded the drivers of all devices once.
 	Settled <-chan struct{}
 }
 

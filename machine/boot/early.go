@@ -49,6 +49,10 @@ func earlyMachine(modules *module.Loader, line string) error {
 		}
 	}
 
+	if err := prepare(Mounts(), map[string]string{"/dev/fd": "/proc/self/fd"}); err != nil {
+		return err
+	}
+
 	// A kernel without the file is treated as affected.
 	affected, err := os.ReadFile(meltdown)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -56,10 +60,6 @@ func earlyMachine(modules *module.Loader, line string) error {
 	}
 
 	if err := CheckArgs(line, string(affected)); err != nil {
-		return err
-	}
-
-	if err := prepare(Mounts(), map[string]string{"/dev/fd": "/proc/self/fd"}); err != nil {
 		return err
 	}
 
