@@ -7,10 +7,15 @@ const Version = "v1alpha1"
 
 // Config is the main document: the one without a kind.
 type Config struct {
-	Version string        `yaml:"version"`
-	Debug   *bool         `yaml:"debug,omitempty"`
-	Persist *bool         `yaml:"persist,omitempty"`
+	// The version of the document: always v1alpha1.
+	Version string `yaml:"version"`
+	// Whether the machine logs more.
+	Debug *bool `yaml:"debug,omitempty"`
+	// Whether the configuration is stored. It always is: false has no effect.
+	Persist *bool `yaml:"persist,omitempty"`
+	// The machine.
 	Machine MachineConfig `yaml:"machine"`
+	// The cluster that the machine belongs to.
 	Cluster ClusterConfig `yaml:"cluster"`
 }
 
