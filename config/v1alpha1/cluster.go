@@ -10,57 +10,57 @@ import (
 // ClusterConfig describes the Kubernetes cluster that the machine belongs to.
 type ClusterConfig struct {
 	// The identity of the cluster for discovery: 32 bytes in base64.
-	ID string `yaml:"id,omitempty"`
+	ID string `yaml:"id,omitempty" replaced:"1.14"`
 	// The key that encrypts what the machines tell each other through discovery: 32 bytes in base64.
-	Secret string `yaml:"secret,omitempty"`
+	Secret string `yaml:"secret,omitempty" replaced:"1.14"`
 	// Where the API servers are reached.
-	ControlPlane ControlPlane `yaml:"controlPlane"`
+	ControlPlane ControlPlane `yaml:"controlPlane" replaced:"1.14"`
 	// The name of the cluster.
-	ClusterName string `yaml:"clusterName,omitempty"`
+	ClusterName string `yaml:"clusterName,omitempty" replaced:"1.14"`
 	// The networks of pods and Services.
-	Network ClusterNetwork `yaml:"network,omitempty"`
+	Network ClusterNetwork `yaml:"network,omitempty" replaced:"1.14"`
 	// The token with which kubelets join the cluster.
 	Token string `yaml:"token,omitempty"`
 	// The key that encrypts Secrets in etcd with AES-CBC: 32 bytes in base64. Older clusters have it.
-	AESCBCEncryptionSecret string `yaml:"aescbcEncryptionSecret,omitempty"`
+	AESCBCEncryptionSecret string `yaml:"aescbcEncryptionSecret,omitempty" replaced:"1.12"`
 	// The key that encrypts Secrets in etcd with secretbox: 32 bytes in base64.
-	SecretboxSecret string `yaml:"secretboxEncryptionSecret,omitempty"`
+	SecretboxSecret string `yaml:"secretboxEncryptionSecret,omitempty" replaced:"1.14"`
 	// The authority of Kubernetes. Workers have it without its key.
-	CA CertPair `yaml:"ca,omitempty"`
+	CA CertPair `yaml:"ca,omitempty" replaced:"1.14"`
 	// More authorities of Kubernetes that are accepted.
-	AcceptedCAs []Cert `yaml:"acceptedCAs,omitempty"`
+	AcceptedCAs []Cert `yaml:"acceptedCAs,omitempty" replaced:"1.14"`
 	// The authority by which the API server proves itself to its extensions.
-	AggregatorCA CertPair `yaml:"aggregatorCA,omitempty"`
+	AggregatorCA CertPair `yaml:"aggregatorCA,omitempty" replaced:"1.14"`
 	// The key that signs the tokens of service accounts.
-	ServiceAccount KeyOnly `yaml:"serviceAccount,omitempty"`
+	ServiceAccount KeyOnly `yaml:"serviceAccount,omitempty" replaced:"1.14"`
 	// The API server.
-	APIServer APIServerConfig `yaml:"apiServer,omitempty"`
+	APIServer APIServerConfig `yaml:"apiServer,omitempty" replaced:"1.14"`
 	// The controller manager.
-	ControllerManager ControllerManagerConfig `yaml:"controllerManager,omitempty"`
+	ControllerManager ControllerManagerConfig `yaml:"controllerManager,omitempty" replaced:"1.14"`
 	// kube-proxy, which carries traffic to Services.
-	Proxy ProxyConfig `yaml:"proxy,omitempty"`
+	Proxy ProxyConfig `yaml:"proxy,omitempty" replaced:"1.14"`
 	// The scheduler.
-	Scheduler SchedulerConfig `yaml:"scheduler,omitempty"`
+	Scheduler SchedulerConfig `yaml:"scheduler,omitempty" replaced:"1.14"`
 	// How the machines of the cluster find each other.
-	Discovery DiscoveryConfig `yaml:"discovery,omitempty"`
+	Discovery DiscoveryConfig `yaml:"discovery,omitempty" replaced:"1.14"`
 	// etcd.
 	Etcd EtcdConfig `yaml:"etcd,omitempty"`
 	// CoreDNS, the DNS server of the cluster.
-	CoreDNS CoreDNSConfig `yaml:"coreDNS,omitempty"`
+	CoreDNS CoreDNSConfig `yaml:"coreDNS,omitempty" replaced:"1.14"`
 	// A cloud controller manager that the cluster runs.
 	ExternalCloudProvider ExternalCloudProvider `yaml:"externalCloudProvider,omitempty"`
 	// URLs of more manifests to apply.
-	ExtraManifests []string `yaml:"extraManifests,omitempty"`
+	ExtraManifests []string `yaml:"extraManifests,omitempty" replaced:"1.14"`
 	// Headers of the requests for extraManifests.
-	ExtraManifestHeaders map[string]string `yaml:"extraManifestHeaders,omitempty"`
+	ExtraManifestHeaders map[string]string `yaml:"extraManifestHeaders,omitempty" replaced:"1.14"`
 	// More manifests to apply.
-	InlineManifests []InlineManifest `yaml:"inlineManifests,omitempty"`
+	InlineManifests []InlineManifest `yaml:"inlineManifests,omitempty" replaced:"1.14"`
 	// The administrator's kubeconfig.
 	AdminKubeconfig AdminKubeconfig `yaml:"adminKubeconfig,omitempty"`
 	// The older name of allowSchedulingOnControlPlanes.
-	AllowSchedulingOnMasters *bool `yaml:"allowSchedulingOnMasters,omitempty"`
+	AllowSchedulingOnMasters *bool `yaml:"allowSchedulingOnMasters,omitempty" replaced:"1.12"`
 	// Whether ordinary pods may run on control plane machines.
-	AllowSchedulingOnControlPlanes *bool `yaml:"allowSchedulingOnControlPlanes,omitempty"`
+	AllowSchedulingOnControlPlanes *bool `yaml:"allowSchedulingOnControlPlanes,omitempty" replaced:"1.14"`
 }
 
 // ControlPlane describes how to reach the API servers.
@@ -110,7 +110,7 @@ type EtcdConfig struct {
 	// Flags of etcd, by their names without dashes. A flag with a list of values is repeated.
 	ExtraArgs ExtraArgs `yaml:"extraArgs,omitempty"`
 	// The older form of advertisedSubnets, with one network.
-	Subnet string `yaml:"subnet,omitempty"`
+	Subnet string `yaml:"subnet,omitempty" replaced:"1.12"`
 	// The networks that the addresses told to other members are in; with ! in front those that they are not in.
 	AdvertisedSubnets []string `yaml:"advertisedSubnets,omitempty"`
 	// The networks that the addresses etcd listens on are in; with ! in front those that they are not in.

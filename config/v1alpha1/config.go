@@ -2,10 +2,17 @@
 
 package v1alpha1
 
+import _ "embed"
+
+// Example has every key of the document, as a person would write it. Some exclude each other.
+//
+//go:embed example.yaml
+var Example string
+
 // Version is the only version of documents.
 const Version = "v1alpha1"
 
-// Config is the main document: the one without a kind.
+// Config describes the machine and its cluster. It is the main document, and the only one without a kind.
 type Config struct {
 	// The version of the document: always v1alpha1.
 	Version string `yaml:"version"`

@@ -15,7 +15,7 @@ type APIServerConfig struct {
 	// More names and addresses for the API server's certificate.
 	CertSANs []string `yaml:"certSANs,omitempty"`
 	// Kubernetes removed pod security policies: the key has no effect.
-	DisablePodSecurityPolicy *bool `yaml:"disablePodSecurityPolicy,omitempty"`
+	DisablePodSecurityPolicy *bool `yaml:"disablePodSecurityPolicy,omitempty" replaced:"1.12"`
 	// The settings of admission plugins.
 	AdmissionControl []AdmissionPlugin `yaml:"admissionControl,omitempty" merge:"key=name"`
 	// A Policy of audit.k8s.io/v1, as Kubernetes documents it: what the API server writes to its audit log.

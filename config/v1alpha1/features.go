@@ -5,21 +5,21 @@ package v1alpha1
 // FeaturesConfig turns features of the system on or off.
 type FeaturesConfig struct {
 	// Whether the roles of clients are checked. They always are: false has no effect.
-	RBAC *bool `yaml:"rbac,omitempty"`
+	RBAC *bool `yaml:"rbac,omitempty" replaced:"1.12"`
 	// Whether a machine without a name derives one from its identity.
-	StableHostname *bool `yaml:"stableHostname,omitempty"`
+	StableHostname *bool `yaml:"stableHostname,omitempty" replaced:"1.12"`
 	// Which pods may call the machine API.
-	KubernetesTalosAPIAccess KubernetesTalosAPIAccess `yaml:"kubernetesTalosAPIAccess,omitempty"`
+	KubernetesTalosAPIAccess KubernetesTalosAPIAccess `yaml:"kubernetesTalosAPIAccess,omitempty" replaced:"1.14"`
 	// Whether the key usage of clients' certificates is checked. It always is.
-	APIDCheckExtKeyUsage *bool `yaml:"apidCheckExtKeyUsage,omitempty"`
+	APIDCheckExtKeyUsage *bool `yaml:"apidCheckExtKeyUsage,omitempty" replaced:"1.12"`
 	// Whether the kubelet counts the disk space of pods by project quotas.
 	DiskQuotaSupport *bool `yaml:"diskQuotaSupport,omitempty"`
 	// The load balancer to the API servers on every machine's loopback.
-	KubePrism KubePrism `yaml:"kubePrism,omitempty"`
+	KubePrism KubePrism `yaml:"kubePrism,omitempty" replaced:"1.14"`
 	// The machine's own DNS server.
-	HostDNS HostDNS `yaml:"hostDNS,omitempty"`
+	HostDNS HostDNS `yaml:"hostDNS,omitempty" replaced:"1.14"`
 	// The image cache on the machine's own disk.
-	ImageCache ImageCache `yaml:"imageCache,omitempty"`
+	ImageCache ImageCache `yaml:"imageCache,omitempty" replaced:"1.14"`
 	// The order of the machine's addresses: v1 is by address, v2 also puts single addresses (/32, /128) last.
 	NodeAddressSortAlgorithm string `yaml:"nodeAddressSortAlgorithm,omitempty"`
 }

@@ -17,49 +17,49 @@ type MachineConfig struct {
 	// More names and addresses for the certificate of the machine API.
 	CertSANs []string `yaml:"certSANs"`
 	// Which parts of the control plane the machine does not run.
-	Plane MachineControlPlane `yaml:"controlPlane,omitempty"`
+	Plane MachineControlPlane `yaml:"controlPlane,omitempty" replaced:"1.14"`
 	// The kubelet.
-	Kubelet KubeletConfig `yaml:"kubelet,omitempty"`
+	Kubelet KubeletConfig `yaml:"kubelet,omitempty" replaced:"1.14"`
 	// Pods that the kubelet runs by itself, without an API server, as Kubernetes documents them.
-	Pods []Object `yaml:"pods,omitempty"`
+	Pods []Object `yaml:"pods,omitempty" replaced:"1.14"`
 	// The network of the machine.
-	Network NetworkConfig `yaml:"network"`
+	Network NetworkConfig `yaml:"network" replaced:"1.14"`
 	// Disks that are partitioned, formatted and mounted.
-	Disks []MachineDisk `yaml:"disks,omitempty"`
+	Disks []MachineDisk `yaml:"disks,omitempty" replaced:"1.14"`
 	// How the system is installed to a disk.
-	Install InstallConfig `yaml:"install,omitempty"`
+	Install InstallConfig `yaml:"install,omitempty" replaced:"1.14"`
 	// Files that are written.
-	Files []MachineFile `yaml:"files,omitempty"`
+	Files []MachineFile `yaml:"files,omitempty" replaced:"1.14"`
 	// Environment variables of the system's programs, such as http_proxy, https_proxy and no_proxy.
-	Env map[string]string `yaml:"env,omitempty"`
+	Env map[string]string `yaml:"env,omitempty" replaced:"1.14"`
 	// How the machine gets the time.
-	Time TimeConfig `yaml:"time,omitempty"`
+	Time TimeConfig `yaml:"time,omitempty" replaced:"1.14"`
 	// Parameters of the kernel, by their names below /proc/sys, with dots.
-	Sysctls map[string]string `yaml:"sysctls,omitempty"`
+	Sysctls map[string]string `yaml:"sysctls,omitempty" replaced:"1.14"`
 	// Values for files below /sys, by their paths with dots.
-	Sysfs map[string]string `yaml:"sysfs,omitempty"`
+	Sysfs map[string]string `yaml:"sysfs,omitempty" replaced:"1.14"`
 	// Where and how images are pulled.
-	Registries RegistriesConfig `yaml:"registries,omitempty"`
+	Registries RegistriesConfig `yaml:"registries,omitempty" replaced:"1.14"`
 	// The encryption of the system's own partitions.
-	Encryption SystemEncryption `yaml:"systemDiskEncryption,omitempty"`
+	Encryption SystemEncryption `yaml:"systemDiskEncryption,omitempty" replaced:"1.14"`
 	// Features of the system.
 	Features FeaturesConfig `yaml:"features,omitempty"`
 	// Rules for devices.
-	Udev UdevConfig `yaml:"udev,omitempty"`
+	Udev UdevConfig `yaml:"udev,omitempty" replaced:"1.14"`
 	// Where the logs of services are sent.
 	Logging LoggingConfig `yaml:"logging,omitempty"`
 	// Modules of the kernel.
-	Kernel KernelConfig `yaml:"kernel,omitempty"`
+	Kernel KernelConfig `yaml:"kernel,omitempty" replaced:"1.14"`
 	// Seccomp profiles that pods can name.
 	Seccomp []SeccompProfile `yaml:"seccompProfiles,omitempty"`
 	// What is changed in the specification that the container runtime starts containers from (OCI).
-	RuntimeSpec Object `yaml:"baseRuntimeSpecOverrides,omitempty" merge:"replace"`
+	RuntimeSpec Object `yaml:"baseRuntimeSpecOverrides,omitempty" merge:"replace" replaced:"1.14"`
 	// Labels of the Node.
-	NodeLabels map[string]string `yaml:"nodeLabels,omitempty"`
+	NodeLabels map[string]string `yaml:"nodeLabels,omitempty" replaced:"1.14"`
 	// Annotations of the Node.
-	Annotations map[string]string `yaml:"nodeAnnotations,omitempty"`
+	Annotations map[string]string `yaml:"nodeAnnotations,omitempty" replaced:"1.14"`
 	// Taints of the Node: VALUE:EFFECT, or EFFECT, by their keys.
-	Taints map[string]string `yaml:"nodeTaints,omitempty"`
+	Taints map[string]string `yaml:"nodeTaints,omitempty" replaced:"1.14"`
 }
 
 // MachineControlPlane turns off parts of the control plane on this machine.
@@ -103,7 +103,7 @@ type InstallConfig struct {
 	// The image of the installer.
 	Image string `yaml:"image,omitempty"`
 	// Images of system extensions. An installer image that has them takes their place.
-	Extensions []InstallExtension `yaml:"extensions,omitempty"`
+	Extensions []InstallExtension `yaml:"extensions,omitempty" replaced:"1.12"`
 	// Whether the boot loader is installed.
 	Bootloader *bool `yaml:"bootloader,omitempty"`
 	// Whether the disk is wiped first.

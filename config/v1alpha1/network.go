@@ -7,7 +7,7 @@ import "net/netip"
 // NetworkConfig describes the machine's network.
 type NetworkConfig struct {
 	// The name of the machine, with or without a domain.
-	Hostname string `yaml:"hostname,omitempty"`
+	Hostname string `yaml:"hostname,omitempty" replaced:"1.12"`
 	// The links of the machine.
 	Interfaces []Device `yaml:"interfaces,omitempty" merge:"key=interface,deviceSelector"`
 	// The DNS servers, in their order. Without any they come from DHCP or the platform.

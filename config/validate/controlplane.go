@@ -11,6 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -55,7 +57,9 @@ func (c *check) controlPlaneOnly(cl *v1alpha1.ClusterConfig) {
 
 // encryptionSecrets checks the keys that encrypt Kubernetes' secrets in etcd.
 func (c *check) encryptionSecrets(cl *v1alpha1.ClusterConfig) {
-	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" {
+	document := config.Find[*k8s.KubeEtcdEncryptionConfig](c.cfg)
+
+	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" && document == nil {
 		c.wrong("cluster.secretboxEncryptionSecret", "is missing: it encrypts Kubernetes' secrets in etcd; copy it from another control plane machine")
 	}
 

@@ -44,7 +44,7 @@ type (
 
 // Validate checks a configuration for a mode. The error, if not nil, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
-	c := &check{mode: mode}
+	c := &check{mode: mode, cfg: cfg}
 	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
@@ -90,6 +90,7 @@ func Change(from, to *config.Config) error {
 // check collects the findings.
 type check struct {
 	mode         Mode
+	cfg          *config.Config
 	controlPlane bool
 	findings     Findings
 	warnings     []string

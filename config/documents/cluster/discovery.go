@@ -50,8 +50,9 @@ name: default
 endpoint: https://discovery.talos.dev/
 `)
 
-// Overlay implements overlay.Overlayer: the document switches discovery on.
+// Overlay implements overlay.Overlayer: the document switches discovery on. Documents have no registry in Kubernetes.
 func (c *DiscoveryServiceConfig) Overlay(main *v1alpha1.Config) {
 	main.Cluster.Discovery.Enabled = new(true)
+	main.Cluster.Discovery.Registries.Kubernetes.Disabled = new(true)
 	main.Cluster.Discovery.Registries.Service.Endpoint = c.Endpoint.String()
 }
