@@ -273,6 +273,10 @@ func TestComments(t *testing.T) {
 			}
 		}
 
+		if strings.Contains(string(both.ControlPlane), "# hostname: node\n") {
+			t.Errorf("%s: there is an example of a key that HostnameConfig has replaced", contract)
+		}
+
 		if strings.Contains(string(both.Worker), "advertisedSubnets") {
 			t.Errorf("%s: a worker has examples for control planes", contract)
 		}

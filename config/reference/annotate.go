@@ -90,7 +90,18 @@ func exampleOf(k *Kind) (*yaml.Node, error) {
 		return nil, fmt.Errorf("example of %s: %w", k.Name, err)
 	}
 
+	block(&document)
+
 	return document.Content[0], nil
+}
+
+// block has one key or element in each line.
+func block(node *yaml.Node) {
+	node.Style &^= yaml.FlowStyle
+
+	for _, inner := range node.Content {
+		block(inner)
+	}
 }
 
 // documents returns examples of documents that a configuration does not have, as comments.

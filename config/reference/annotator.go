@@ -20,8 +20,8 @@ type annotator struct {
 	worker bool
 }
 
-// shortest is the length from which on a value has its comment above instead of behind it.
-const shortest = 48
+// longest is the length of a value with its comment behind it. Longer ones have it above.
+const longest = 110
 
 // object annotates the keys of an object, and below it the keys of other objects. An example of the object has keys that it lacks.
 func (a *annotator) object(node *yaml.Node, t reflect.Type, example *yaml.Node, path string) {
@@ -83,7 +83,7 @@ func aboutField(f structField) string {
 
 // explain puts a text behind a short value, and above others.
 func explain(key, value *yaml.Node, text string) {
-	if value.Kind == yaml.ScalarNode && len(value.Value) < shortest && !strings.Contains(value.Value, "\n") {
+	if value.Kind == yaml.ScalarNode && len(value.Value)+len(text) <= longest && !strings.Contains(value.Value, "\n") {
 		addComment(&value.LineComment, text)
 	} else {
 		addComment(&key.HeadComment, wrapped(text))
@@ -146,7 +146,7 @@ func (a *annotator) lacking(node *yaml.Node, fields []structField, example *yaml
 			continue
 		}
 
-		lacks.Content = append(lacks.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: f.name}, shown)
+		lacks.Content = append(lacks.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: f.name}, a.without(shown, f.field.Type, strict.Join(path, f.name)))
 	}
 
 	if len(lacks.Content) == 0 {
@@ -159,6 +159,27 @@ func (a *annotator) lacking(node *yaml.Node, fields []structField, example *yaml
 	}
 
 	return strings.TrimSuffix(string(text), "\n")
+}
+
+// without returns an example without the keys that are skipped. The example itself stays as it is.
+func (a *annotator) without(example *yaml.Node, t reflect.Type, path string) *yaml.Node {
+	inner, suffix := inside(t)
+	if inner == nil || suffix != "" || example.Kind != yaml.MappingNode {
+		return example
+	}
+
+	out := *example
+	out.Content = nil
+
+	for _, f := range fieldsOf(inner) {
+		at := strict.Join(path, f.name)
+		if value := child(example, f.name); value != nil && !a.skips(f, at) {
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: f.name}
+			out.Content = append(out.Content, key, a.without(value, f.field.Type, at))
+		}
+	}
+
+	return &out
 }
 
 // skips reports whether a key is not an example: another key or document has replaced it, or the machine is a worker and the key is for

@@ -31,10 +31,21 @@ const keySize = 32
 // Validate implements document.Validator. The key is a secret, so that messages do not show it.
 func (c *DiscoveryIdentityConfig) Validate(r *document.Report) {
 	for _, v := range []struct{ key, text string }{{"clusterID", c.ClusterID}, {"clusterSecret", c.ClusterSecret}} {
-		if raw, err := base64.StdEncoding.DecodeString(v.text); v.text != "" && (err != nil || len(raw) != keySize) {
+		if v.text != "" && !isKey(v.text) {
 			r.Wrong(v.key, "want %d bytes in base64, as \"talosctl gen secrets\" makes them", keySize)
 		}
 	}
+}
+
+// isKey reports whether a text is a key in base64. Existing clients write identities in its form for URLs, and keys in the other one.
+func isKey(text string) bool {
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		if raw, err := encoding.DecodeString(text); err == nil && len(raw) == keySize {
+			return true
+		}
+	}
+
+	return false
 }
 
 // DiscoveryServiceConfig is a service through which the machines of a cluster find each other.
