@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/overlay"
@@ -280,5 +281,22 @@ func TestComments(t *testing.T) {
 		if strings.Contains(string(both.Worker), "advertisedSubnets") {
 			t.Errorf("%s: a worker has examples for control planes", contract)
 		}
+	}
+}
+
+// BenchmarkNewest decodes and validates the largest configuration that is generated.
+func BenchmarkNewest(b *testing.B) {
+	out, err := generate.New("demo", "https://10.5.0.2:6443", "", generate.Options{Contract: generate.Newest, Secrets: configtest.Bundle(b)})
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	for b.Loop() {
+		cfg, err := config.Decode(out.ControlPlane)
+		if err != nil {
+			b.Fatal(err)
+		}
+
+		_, _ = validate.Validate(cfg, validate.Metal)
 	}
 }

@@ -44,6 +44,8 @@ type Key struct {
 	Least, Most int64
 	// Effective reports whether this version reads the key.
 	Effective bool
+	// Replaced is the contract from which on documents or other keys take its place, such as 1.14.
+	Replaced string
 
 	goType reflect.Type
 }
@@ -88,6 +90,7 @@ func keys(t reflect.Type, path, root string, out *[]Key) {
 		k := Key{
 			Path: at, Name: f.name, About: comment(f.owner, f.field.Name), Required: f.field.Tag.Get("required") != "", goType: f.field.Type,
 		}
+		k.Replaced = f.field.Tag.Get("replaced")
 		k.Least, k.Most, k.Limited = document.Range(f.field.Tag.Get("range"))
 		k.Type, k.Values = typeName(f.field.Type)
 		_, k.Effective = effects.Lookup(strings.TrimPrefix(root+"."+strings.ReplaceAll(at, "[]", ""), "."))
