@@ -17,11 +17,10 @@ func Page() []byte {
 
 A machine configuration is a text of YAML documents. This page has every kind of document and every key, with what it does in this
 version. It is generated from the code (` + "`go generate ./config/reference`" + `); the effect is derived from what controllers read.
-[configuration.schema.json](configuration.schema.json) is the JSON schema for editors.
-
 ` + "`talosctl gen config --with-docs --with-examples`" + ` writes configurations with these texts as comments, and with keys and documents that
 could be added. ` + "`--talos-version`" + ` chooses the contract, the release that reads them: from 1.14 on, documents take the place of most keys of
 the v1alpha1 document.
+[configuration.schema.json](configuration.schema.json) is the JSON schema for editors.
 
 An accepted key that has no effect yet gives a warning when it is applied. A document that protects the machine is refused instead.
 
@@ -102,10 +101,6 @@ func (k *Kind) section(b *strings.Builder) {
 		}
 
 		about := key.About
-		if key.Replaced != "" {
-			about += fmt.Sprintf(" From the contract %s on, others take its place.", key.Replaced)
-		}
-
 		if !key.Effective {
 			about = strings.TrimSpace(about + " **No effect yet.**")
 		}

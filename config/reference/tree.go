@@ -44,8 +44,6 @@ type Key struct {
 	Least, Most int64
 	// Effective reports whether this version reads the key.
 	Effective bool
-	// Replaced is the contract from which on documents or other keys take its place, such as 1.14.
-	Replaced string
 
 	goType reflect.Type
 }
@@ -90,9 +88,9 @@ func keys(t reflect.Type, path, root string, out *[]Key) {
 		k := Key{
 			Path: at, Name: f.name, About: comment(f.owner, f.field.Name), Required: f.field.Tag.Get("required") != "", goType: f.field.Type,
 		}
-		k.Replaced = f.field.Tag.Get("replaced")
 		k.Least, k.Most, k.Limited = document.Range(f.field.Tag.Get("range"))
 		k.Type, k.Values = typeName(f.field.Type)
+		k.About += replaced(f)
 		_, k.Effective = effects.Lookup(strings.TrimPrefix(root+"."+strings.ReplaceAll(at, "[]", ""), "."))
 
 		*out = append(*out, k)
@@ -101,6 +99,15 @@ func keys(t reflect.Type, path, root string, out *[]Key) {
 			keys(inner, at+suffix, root, out)
 		}
 	}
+}
+
+// replaced says from which contract on documents or other keys take the place of a key.
+func replaced(f structField) string {
+	if contract := f.field.Tag.Get("replaced"); contract != "" {
+		return fmt.Sprintf(" From the contract %s on, others take its place.", contract)
+	}
+
+	return ""
 }
 
 type structField struct {

@@ -11,8 +11,6 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -57,9 +55,7 @@ func (c *check) controlPlaneOnly(cl *v1alpha1.ClusterConfig) {
 
 // encryptionSecrets checks the keys that encrypt Kubernetes' secrets in etcd.
 func (c *check) encryptionSecrets(cl *v1alpha1.ClusterConfig) {
-	document := config.Find[*k8s.KubeEtcdEncryptionConfig](c.cfg)
-
-	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" && document == nil {
+	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" && !c.encrypted {
 		c.wrong("cluster.secretboxEncryptionSecret", "is missing: it encrypts Kubernetes' secrets in etcd; copy it from another control plane machine")
 	}
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/api/contract"
-	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/documents/runtime"
 	"github.com/seed-59268b81/talos/config/strict"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
@@ -135,9 +133,7 @@ func (c *check) nodeMeta(m *v1alpha1.MachineConfig) {
 func (c *check) install(in *v1alpha1.InstallConfig) {
 	selector := in.DiskSelector != v1alpha1.InstallDiskSelector{}
 
-	document := config.Find[*runtime.UnattendedInstallConfig](c.cfg)
-
-	if c.mode == Metal && in.Disk == "" && !selector && document == nil {
+	if c.mode == Metal && in.Disk == "" && !selector && !c.installs {
 		c.wrong("machine.install", "names no disk: set machine.install.disk (such as /dev/sda) or machine.install.diskSelector")
 	}
 
