@@ -129,7 +129,7 @@ func TestForeignCluster(t *testing.T) {
 func TestApplyConfigPatches(t *testing.T) {
 	dir := t.TempDir()
 
-	if r := run(t.Context(), "gen", "config", "demo", "https://172.20.0.2:6443", "-o", dir); r.exit != 0 {
+	if r := run(t.Context(), "gen", "config", "demo", "https://172.20.0.2:6443", "--talos-version", "v1.12", "-o", dir); r.exit != 0 {
 		t.Fatalf("gen config: %+v", r)
 	}
 

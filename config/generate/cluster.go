@@ -50,11 +50,7 @@ func (in *input) controlPlane(cluster *v1alpha1.ClusterConfig) {
 		Image:            images.KubeAPIServer + ":" + in.kubernetes,
 		CertSANs:         in.AdditionalSANs,
 		AdmissionControl: []v1alpha1.AdmissionPlugin{podSecurity()},
-		AuditPolicy: v1alpha1.Object{
-			"apiVersion": "audit.k8s.io/v1",
-			"kind":       "Policy",
-			"rules":      []any{map[string]any{"level": "Metadata"}},
-		},
+		AuditPolicy:      auditPolicy(),
 	}
 	cluster.ControllerManager.Image = images.KubeControllerManager + ":" + in.kubernetes
 	cluster.Proxy.Image = images.KubeProxy + ":" + in.kubernetes
@@ -62,6 +58,15 @@ func (in *input) controlPlane(cluster *v1alpha1.ClusterConfig) {
 
 	if in.AllowSchedulingOnControlPlanes {
 		cluster.AllowSchedulingOnControlPlanes = new(true)
+	}
+}
+
+// auditPolicy logs who did what, without the contents of requests.
+func auditPolicy() v1alpha1.Object {
+	return v1alpha1.Object{
+		"apiVersion": "audit.k8s.io/v1",
+		"kind":       "Policy",
+		"rules":      []any{map[string]any{"level": "Metadata"}},
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/reference"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
@@ -42,21 +42,24 @@ func New(clusterName, endpoint, kubernetesVersion string, opts Options) (*Output
 
 // text generates and patches the configuration of a role.
 func (in *input) text(role v1alpha1.MachineType, rolePatches []patch.Patch) ([]byte, error) {
-	hostname := network.NewHostnameConfig()
-	hostname.Auto = network.AutoHostnameStable
-
-	text, err := config.Encode[config.Document](&v1alpha1.Config{
-		Version: v1alpha1.Version,
-		Debug:   new(false),
-		Persist: new(true),
-		Machine: in.machine(role),
-		Cluster: in.cluster(role),
-	}, hostname)
+	text, err := config.Encode(in.documents(role)...)
 	if err != nil {
 		return nil, err
 	}
 
-	return patch.Apply(text, append(in.Patches[:len(in.Patches):len(in.Patches)], rolePatches...)...)
+	// Values of options can be wrong too.
+	if _, err := config.Decode(text); err != nil {
+		return nil, err
+	}
+
+	text, err = patch.Apply(text, append(in.Patches[:len(in.Patches):len(in.Patches)], rolePatches...)...)
+	if err != nil || !in.Docs && !in.Examples {
+		return text, err
+	}
+
+	return reference.Annotate(text, reference.Annotations{
+		Docs: in.Docs, Examples: in.Examples, Contract: in.Contract.String(), Documents: in.Contract >= Documents,
+	})
 }
 
 // withoutKey returns an authority without its private key, for workers.

@@ -19,9 +19,9 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/pki"
@@ -84,31 +84,38 @@ func TestGeneratedIsValid(t *testing.T) {
 		}},
 		{"no discovery", generate.Options{NoClusterDiscovery: true}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			out := generated(t, test.opts)
+		for contract := generate.Oldest; contract <= generate.Newest; contract++ {
+			t.Run(test.name+" "+contract.String(), func(t *testing.T) {
+				test.opts.Contract = contract
+				out := generated(t, test.opts)
 
-			for role, text := range map[string][]byte{"controlplane": out.ControlPlane, "worker": out.Worker} {
-				cfg, err := config.Decode(text)
-				if err != nil {
-					t.Fatalf("%s: %v", role, err)
-				}
+				for role, text := range map[string][]byte{"controlplane": out.ControlPlane, "worker": out.Worker} {
+					cfg := decode(t, text)
 
-				for _, mode := range []validate.Mode{validate.Metal, validate.Cloud, validate.Container} {
-					if _, err := validate.Validate(cfg, mode); err != nil {
-						t.Errorf("%s in mode %s: %v", role, mode, err)
+					for _, mode := range []validate.Mode{validate.Metal, validate.Cloud, validate.Container} {
+						if paths := wrong(t, cfg, mode); len(paths) > 0 {
+							t.Errorf("%s in mode %s: %q", role, mode, paths)
+						}
+					}
+
+					if got := view.Of(cfg).Type().String(); got != role {
+						t.Errorf("type: got %s, want %s", got, role)
 					}
 				}
-
-				if got := view.Of(cfg).Type().String(); got != role {
-					t.Errorf("type: got %s, want %s", got, role)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 
 func TestWorkerHoldsNoKeys(t *testing.T) {
-	out := generated(t, generate.Options{})
+	for contract := generate.Oldest; contract <= generate.Newest; contract++ {
+		t.Run(contract.String(), func(t *testing.T) { workerHoldsNoKeys(t, generated(t, generate.Options{Contract: contract})) })
+	}
+}
+
+func workerHoldsNoKeys(t *testing.T, out *generate.Output) {
+	t.Helper()
+
 	bundle := out.Secrets
 
 	for name, secret := range map[string]string{
@@ -125,7 +132,13 @@ func TestWorkerHoldsNoKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cluster := config.Find[*v1alpha1.Config](cfg).Cluster
+	if strings.Contains(string(out.Worker), "PRIVATE KEY") {
+		t.Error("the worker's configuration has a private key")
+	}
+
+	main, _ := overlay.Of(cfg)
+	cluster := main.Cluster
+
 	for name, key := range map[string][]byte{"machine.ca": view.Of(cfg).MachineCA().Key, "cluster.ca": cluster.CA.Key, "aggregatorCA": cluster.AggregatorCA.Key, "etcd.ca": cluster.Etcd.CA.Key, "serviceAccount": cluster.ServiceAccount.Key} {
 		if len(key) > 0 {
 			t.Errorf("%s has its key on a worker", name)
@@ -253,5 +266,24 @@ func TestRefuses(t *testing.T) {
 				t.Errorf("got %v, want %q in it", err, test.want)
 			}
 		})
+	}
+}
+
+func TestRefusesOptions(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		opts generate.Options
+		want string
+	}{
+		{"an old contract", generate.Options{Contract: 11}, "contract v1.11: want v1.12 to v1.14"},
+		{"a new contract", generate.Options{Contract: 15}, "contract v1.15"},
+		{"a mirror", generate.Options{Contract: generate.Documents, RegistryMirrors: map[string][]string{"a.example": {"b"}}}, "mirror of the registry a.example"},
+		{"a name", generate.Options{Contract: generate.Documents, AdditionalSANs: []string{"a b"}}, "certExtraSANs"},
+	} {
+		test.opts.Secrets = configtest.Bundle(t)
+
+		if _, err := generate.New("demo", "https://10.5.0.2:6443", "", test.opts); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q in it", test.name, err, test.want)
+		}
 	}
 }

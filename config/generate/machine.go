@@ -41,7 +41,7 @@ func (in *input) machine(role v1alpha1.MachineType) v1alpha1.MachineConfig {
 
 	if role.IsControlPlane() {
 		machine.CA = in.Secrets.Certs.OS
-		machine.NodeLabels = map[string]string{"node.kubernetes.io/exclude-from-external-load-balancers": ""}
+		machine.NodeLabels = map[string]string{withoutLoadBalancers: ""}
 	}
 
 	return machine

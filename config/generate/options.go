@@ -25,6 +25,10 @@ const InstallerRepository = "ghcr.io/seed-59268b81/installer"
 // Options are settings that may differ from the defaults. The zero value gives a working cluster.
 type Options struct {
 	Secrets *secrets.Bundle // default: new ones
+	// Contract is the release that reads the configurations; Oldest without it.
+	Contract Contract
+	// Docs adds a comment to each key that says what it is; Examples adds other keys and documents as comments.
+	Docs, Examples bool
 
 	// AdditionalSANs are names and addresses of the machine API and the API server, besides those that they
 	// detect.
@@ -32,6 +36,8 @@ type Options struct {
 	DNSDomain      string
 	InstallDisk    string
 	InstallImage   string
+	// NoInstall leaves out the document that installs the system to a disk.
+	NoInstall bool
 	// RegistryMirrors maps a registry host to the URLs that replace it.
 	RegistryMirrors    map[string][]string
 	NoClusterDiscovery bool
@@ -89,6 +95,10 @@ func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*i
 		return nil, fmt.Errorf("Kubernetes version %q: want a release such as %s", kubernetesVersion, images.KubernetesVersion)
 	}
 
+	if opts.Contract = cmp.Or(opts.Contract, Oldest); opts.Contract < Oldest || opts.Contract > Newest {
+		return nil, fmt.Errorf("contract %s: want %s to %s", opts.Contract, Oldest, Newest)
+	}
+
 	opts.InstallDisk = cmp.Or(opts.InstallDisk, DefaultInstallDisk)
 	opts.InstallImage = cmp.Or(opts.InstallImage, InstallerRepository+":"+version.Tag)
 	opts.DNSDomain = cmp.Or(opts.DNSDomain, v1alpha1.DefaultDNSDomain)
@@ -101,6 +111,12 @@ func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*i
 		opts.ServiceSubnets = []netip.Prefix{netip.MustParsePrefix(v1alpha1.DefaultServiceSubnet)}
 	}
 
+	if opts.Contract >= Documents {
+		if err := checkMirrors(opts.RegistryMirrors); err != nil {
+			return nil, err
+		}
+	}
+
 	if opts.Secrets == nil {
 		if opts.Secrets, err = secrets.New(); err != nil {
 			return nil, err
@@ -108,6 +124,19 @@ func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*i
 	}
 
 	return &input{Options: opts, clusterName: clusterName, endpoint: url, kubernetes: kubernetesVersion}, nil
+}
+
+// checkMirrors checks what a document of a mirror cannot have.
+func checkMirrors(mirrors map[string][]string) error {
+	for host, endpoints := range mirrors {
+		for _, endpoint := range endpoints {
+			if _, err := v1alpha1.ParseURL(endpoint); err != nil {
+				return fmt.Errorf("mirror of the registry %s: %w", host, err)
+			}
+		}
+	}
+
+	return nil
 }
 
 // ParseEndpoint parses the URL of a cluster's API servers.

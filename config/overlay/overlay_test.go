@@ -68,6 +68,10 @@ func TestSame(t *testing.T) {
 		},
 		{kind + "TimeSyncConfig\nenabled: false\nbootTimeout: 2m\nntp: {servers: [a.example]}\n", "machine: {time: {disabled: true, bootTimeout: 2m, servers: [a.example]}}"},
 		{kind + "SysctlConfig\nparams: {a.b: '1'}\n" + kind + "KernelModuleConfig\nname: m\nparameters: [x=1]\n", "machine: {sysctls: {a.b: '1'}, kernel: {modules: [{name: m, parameters: [x=1]}]}}"},
+		{
+			kind + "DiscoveryServiceConfig\nname: a\nendpoint: https://a.example/\n",
+			"cluster: {discovery: {enabled: true, registries: {kubernetes: {disabled: true}, service: {endpoint: 'https://a.example/'}}}}",
+		},
 		{kind + "KubeFlannelCNIConfig\nextraArgs: [--a]\n", "cluster: {network: {cni: {name: flannel, flannel: {extraArgs: [--a]}}}}"},
 		{
 			kind + "ResolverConfig\nnameservers: [{address: 192.0.2.53}]\nsearchDomains: {domains: [a.example], disableDefault: true}\n",
@@ -227,4 +231,28 @@ func sample(t *testing.T, of reflect.Type) reflect.Value {
 	}
 
 	return v
+}
+
+// TestOwnTaint: a document without the taint of control planes lets ordinary pods run there, unless a key says otherwise.
+func TestOwnTaint(t *testing.T) {
+	const (
+		document = "---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n"
+		taint    = "taints: {node-role.kubernetes.io/control-plane: ':NoSchedule'}\n"
+	)
+
+	for _, tt := range []struct {
+		name, text string
+		want       *bool
+	}{
+		{"no document", "machine: {type: controlplane}\n", nil},
+		{"a document without the taint", "machine: {type: controlplane}\n" + document, new(true)},
+		{"a document with the taint", "machine: {type: controlplane}\n" + document + taint, nil},
+		{"a key", "machine: {type: controlplane}\ncluster: {allowSchedulingOnControlPlanes: false}\n" + document, new(false)},
+		{"a worker", "machine: {type: worker}\n" + document, nil},
+	} {
+		main, _ := Of(decode(t, tt.text))
+		if diff := cmp.Diff(tt.want, main.Cluster.AllowSchedulingOnControlPlanes); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
 }

@@ -17,6 +17,9 @@ func Page() []byte {
 
 A machine configuration is a text of YAML documents. This page has every kind of document and every key, with what it does in this
 version. It is generated from the code (` + "`go generate ./config/reference`" + `); the effect is derived from what controllers read.
+` + "`talosctl gen config --with-docs --with-examples`" + ` writes configurations with these texts as comments, and with keys and documents that
+could be added. ` + "`--talos-version`" + ` chooses the contract, the release that reads them: from 1.14 on, documents take the place of most keys of
+the v1alpha1 document.
 [configuration.schema.json](configuration.schema.json) is the JSON schema for editors.
 
 A key that has no effect yet gives a warning when it is applied. A key that protects the machine is refused instead.

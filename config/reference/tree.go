@@ -89,6 +89,7 @@ func keys(t reflect.Type, path, root string, protects bool, out *[]Key) {
 		}
 		k.Least, k.Most, k.Limited = document.Range(f.field.Tag.Get("range"))
 		k.Type, k.Values = typeName(f.field.Type)
+		k.About += replaced(f)
 		_, k.Effective = effects.Lookup(strings.TrimPrefix(root+"."+strings.ReplaceAll(at, "[]", ""), "."))
 
 		*out = append(*out, k)
@@ -97,6 +98,15 @@ func keys(t reflect.Type, path, root string, protects bool, out *[]Key) {
 			keys(inner, at+suffix, root, k.Protects, out)
 		}
 	}
+}
+
+// replaced says from which contract on documents or other keys take the place of a key.
+func replaced(f structField) string {
+	if contract := f.field.Tag.Get("replaced"); contract != "" {
+		return fmt.Sprintf(" From the contract %s on, others take its place.", contract)
+	}
+
+	return ""
 }
 
 type structField struct {

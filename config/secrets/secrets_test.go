@@ -94,9 +94,17 @@ func TestTokensDiffer(t *testing.T) {
 }
 
 func TestFromConfig(t *testing.T) {
+	for contract := generate.Oldest; contract <= generate.Newest; contract++ {
+		t.Run(contract.String(), func(t *testing.T) { fromConfig(t, contract) })
+	}
+}
+
+func fromConfig(t *testing.T, contract generate.Contract) {
+	t.Helper()
+
 	bundle := configtest.Bundle(t)
 
-	out, err := generate.New("demo", "https://10.5.0.2:6443", "", generate.Options{Secrets: bundle})
+	out, err := generate.New("demo", "https://10.5.0.2:6443", "", generate.Options{Secrets: bundle, Contract: contract})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/k8s"
+	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // FromConfig extracts the bundle from a control plane configuration.
 func FromConfig(cfg *config.Config) (*Bundle, error) {
-	main := config.Find[*v1alpha1.Config](cfg)
-	if main == nil {
+	main, complete := overlay.Of(cfg)
+	if !complete {
 		return nil, errors.New("read secrets from configuration: no v1alpha1 document")
 	}
 
@@ -42,11 +44,45 @@ func FromConfig(cfg *config.Config) (*Bundle, error) {
 		},
 	}
 
+	if document := config.Find[*k8s.KubeEtcdEncryptionConfig](cfg); document != nil {
+		bundle.Secrets.AESCBCSecret, bundle.Secrets.SecretboxSecret = key(document.Config, "aescbc"), key(document.Config, "secretbox")
+	}
+
 	if err := bundle.Check(); err != nil {
 		return nil, fmt.Errorf("read secrets from configuration: %w", err)
 	}
 
 	return bundle, nil
+}
+
+// key returns the first key of a provider of an EncryptionConfiguration, the one that encrypts.
+func key(encryption map[string]any, provider string) string {
+	for _, resource := range list(encryption, "resources") {
+		for _, p := range list(resource, "providers") {
+			settings, _ := p[provider].(map[string]any)
+
+			for _, k := range list(settings, "keys") {
+				secret, _ := k["secret"].(string)
+
+				return secret
+			}
+		}
+	}
+
+	return ""
+}
+
+// list returns the objects of a list in free-form configuration.
+func list(in map[string]any, name string) (out []map[string]any) {
+	elements, _ := in[name].([]any)
+
+	for _, e := range elements {
+		if object, ok := e.(map[string]any); ok {
+			out = append(out, object)
+		}
+	}
+
+	return out
 }
 
 // FromKubernetesPKI reads the authorities of a Kubernetes cluster from a directory with the layout of

@@ -2,15 +2,27 @@
 
 package v1alpha1
 
+import _ "embed"
+
+// Example has every key of the document, as a person would write it. Some exclude each other.
+//
+//go:embed example.yaml
+var Example string
+
 // Version is the only version of documents.
 const Version = "v1alpha1"
 
-// Config is the main document: the one without a kind.
+// Config describes the machine and its cluster. It is the main document, and the only one without a kind.
 type Config struct {
-	Version string        `yaml:"version"`
-	Debug   *bool         `yaml:"debug,omitempty"`
-	Persist *bool         `yaml:"persist,omitempty"`
+	// The version of the document: always v1alpha1.
+	Version string `yaml:"version"`
+	// Whether the machine logs more.
+	Debug *bool `yaml:"debug,omitempty"`
+	// Whether the configuration is stored. It always is: false has no effect.
+	Persist *bool `yaml:"persist,omitempty"`
+	// The machine.
 	Machine MachineConfig `yaml:"machine"`
+	// The cluster that the machine belongs to.
 	Cluster ClusterConfig `yaml:"cluster"`
 }
 

@@ -13,4 +13,6 @@
 //
 // A strategic merge patch replaces fields marked merge:"replace" and does not append to them. It merges lists
 // marked merge:"key=a,b" element by element, matched by the first of the named keys that is set.
+//
+// A field marked replaced:"1.14" is not generated or shown as an example from that contract on: documents, or other keys, take its place.
 package v1alpha1

@@ -3,7 +3,6 @@
 package v1alpha1_test
 
 import (
-	"os"
 	"reflect"
 	"testing"
 
@@ -59,12 +58,7 @@ func removeSet(v reflect.Value, out map[key]bool) {
 }
 
 func TestEveryKey(t *testing.T) {
-	text, err := os.ReadFile("testdata/every-key.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	cfg, err := config.Decode(text)
+	cfg, err := config.Decode([]byte(v1alpha1.Example))
 	if err != nil {
 		t.Fatal(err)
 	}

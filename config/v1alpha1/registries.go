@@ -4,15 +4,20 @@ package v1alpha1
 
 // RegistriesConfig configures the registries of container images.
 type RegistriesConfig struct {
+	// Where the images of a registry are pulled from, by the host of the registry; * is for all others.
 	Mirrors map[string]RegistryMirror `yaml:"mirrors,omitempty"`
-	Config  map[string]RegistryAccess `yaml:"config,omitempty"`
+	// How a registry is accessed, by its host.
+	Config map[string]RegistryAccess `yaml:"config,omitempty"`
 }
 
 // RegistryMirror lists the endpoints that replace a registry host ("*": every host).
 type RegistryMirror struct {
-	Endpoints    []string `yaml:"endpoints"`
-	OverridePath *bool    `yaml:"overridePath,omitempty"`
-	SkipFallback *bool    `yaml:"skipFallback,omitempty"`
+	// The URLs that images are pulled from, in this order, before the registry itself.
+	Endpoints []string `yaml:"endpoints"`
+	// Whether the path of a URL takes the place of /v2, instead of coming before it.
+	OverridePath *bool `yaml:"overridePath,omitempty"`
+	// Whether images are not pulled from the registry itself when no endpoint has them.
+	SkipFallback *bool `yaml:"skipFallback,omitempty"`
 
 	// overrides are the choices of a document for each endpoint.
 	overrides []bool
@@ -34,21 +39,30 @@ func (m *RegistryMirror) AddEndpoint(url string, overridesPath bool) {
 
 // RegistryAccess configures the connection to a registry host.
 type RegistryAccess struct {
-	TLS  *RegistryTLS  `yaml:"tls,omitempty"`
+	// What the registry proves itself by, and the machine to it.
+	TLS *RegistryTLS `yaml:"tls,omitempty"`
+	// What the registry is logged in to with.
 	Auth *RegistryAuth `yaml:"auth,omitempty"`
 }
 
 // RegistryTLS configures TLS for a registry.
 type RegistryTLS struct {
-	ClientIdentity     *CertPair `yaml:"clientIdentity,omitempty"`
-	CA                 Base64    `yaml:"ca,omitempty"`
-	InsecureSkipVerify *bool     `yaml:"insecureSkipVerify,omitempty"`
+	// What the machine proves itself by.
+	ClientIdentity *CertPair `yaml:"clientIdentity,omitempty"`
+	// The authorities that the registry's certificate may be from, beside those of the system.
+	CA Base64 `yaml:"ca,omitempty"`
+	// Whether the registry's certificate is not checked.
+	InsecureSkipVerify *bool `yaml:"insecureSkipVerify,omitempty"`
 }
 
 // RegistryAuth has the credentials for a registry.
 type RegistryAuth struct {
-	Username      string `yaml:"username,omitempty"`
-	Password      string `yaml:"password,omitempty"`
-	Auth          string `yaml:"auth,omitempty"`
+	// The user.
+	Username string `yaml:"username,omitempty"`
+	// The password.
+	Password string `yaml:"password,omitempty"`
+	// User and password with a colon between, in base64.
+	Auth string `yaml:"auth,omitempty"`
+	// A token of OAuth 2.
 	IdentityToken string `yaml:"identityToken,omitempty"`
 }

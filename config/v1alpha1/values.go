@@ -56,17 +56,21 @@ func (b Base64) MarshalText() ([]byte, error) {
 
 // CertPair is a certificate and its key, in PEM. Workers have authorities without their keys.
 type CertPair struct {
+	// The certificate.
 	Crt Base64 `yaml:"crt"`
+	// Its private key.
 	Key Base64 `yaml:"key"`
 }
 
 // Cert is a certificate without its key.
 type Cert struct {
+	// The certificate.
 	Crt Base64 `yaml:"crt"`
 }
 
 // KeyOnly is a private key without a certificate.
 type KeyOnly struct {
+	// The private key.
 	Key Base64 `yaml:"key"`
 }
 

@@ -19,10 +19,8 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 	c.findings = append(c.findings, r.Findings...)
 	c.warnings = append(c.warnings, r.Warnings...)
 
-	for _, path := range effects.Unread(d) {
-		if kind.Protects || document.Protected(d, path) {
-			c.wrong(path, "has no effect in this version, and the machine would be less safe than the configuration says: remove it")
-		}
+	for _, path := range refused(kind, d) {
+		c.wrong(path, "has no effect in this version, and the machine would be less safe than the configuration says: remove it")
 	}
 
 	if main == nil {
@@ -38,6 +36,27 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 			c.wrong(key, "the %s document sets this too: remove one of the two", kind.Name)
 		}
 	}
+}
+
+// Refused returns the branches of a configuration that have no effect yet and that the machine would be less safe without.
+func Refused(cfg *config.Config) (paths []string) {
+	for _, d := range cfg.Documents() {
+		if kind, known := config.KindOf(d.Kind()); known {
+			paths = append(paths, refused(kind, d)...)
+		}
+	}
+
+	return paths
+}
+
+func refused(kind document.Kind, d config.Document) (paths []string) {
+	for _, path := range effects.Unread(d) {
+		if kind.Protects || document.Protected(d, path) {
+			paths = append(paths, path)
+		}
+	}
+
+	return paths
 }
 
 // isSet reports whether a key has a value, in any element of a list or map on the way.

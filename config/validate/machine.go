@@ -133,7 +133,7 @@ func (c *check) nodeMeta(m *v1alpha1.MachineConfig) {
 func (c *check) install(in *v1alpha1.InstallConfig) {
 	selector := in.DiskSelector != v1alpha1.InstallDiskSelector{}
 
-	if c.mode == Metal && in.Disk == "" && !selector {
+	if c.mode == Metal && in.Disk == "" && !selector && !c.installs {
 		c.wrong("machine.install", "names no disk: set machine.install.disk (such as /dev/sda) or machine.install.diskSelector")
 	}
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/documents/k8s"
+	"github.com/seed-59268b81/talos/config/documents/runtime"
 	"github.com/seed-59268b81/talos/config/effects"
 	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
@@ -44,13 +46,14 @@ type (
 
 // Validate checks a configuration for a mode. The error, if not nil, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
-	c := &check{mode: mode}
+	c := &check{mode: mode, encrypted: config.Find[*k8s.KubeEtcdEncryptionConfig](cfg) != nil}
 	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
 		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot without it")
 	} else {
 		merged, _ := overlay.Of(cfg)
+		c.installs = config.Find[*runtime.UnattendedInstallConfig](cfg) != nil
 		c.document(merged)
 	}
 
@@ -91,8 +94,10 @@ func Change(from, to *config.Config) error {
 type check struct {
 	mode         Mode
 	controlPlane bool
+	encrypted    bool // by a KubeEtcdEncryptionConfig
 	findings     Findings
 	warnings     []string
+	installs     bool // by an UnattendedInstallConfig
 }
 
 func (c *check) wrong(path, format string, args ...any) {

@@ -32,7 +32,7 @@ type createFlags struct {
 	extraDisks                              int
 	extraDiskSize                           string
 	firmware                                qemu.Firmware
-	kubernetesVersion                       string
+	kubernetesVersion, talosVersion         string
 	patches, controlPlanePatch, workerPatch []string
 	skipConfig                              bool
 	wait                                    bool
@@ -141,6 +141,7 @@ func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
 	flags.StringVar(&f.firmware.Code, "firmware-code-path", "", "UEFI firmware for QEMU, its code")
 	flags.StringVar(&f.firmware.Vars, "firmware-vars-path", "", "UEFI firmware for QEMU, its variables")
 	flags.StringVar(&f.kubernetesVersion, "kubernetes-version", images.KubernetesVersion, "Kubernetes version")
+	flags.StringVar(&f.talosVersion, "talos-version", generate.Oldest.String(), "generate configurations for this release; from "+generate.Documents.String()+" on they are documents, and so are their patches")
 	flags.StringArrayVar(&f.patches, "config-patch", nil, "patch all machine configurations (inline, or @file)")
 	flags.StringArrayVar(&f.controlPlanePatch, "config-patch-control-plane", nil, "patch the control plane configuration (inline, or @file)")
 	flags.StringArrayVar(&f.workerPatch, "config-patch-worker", nil, "patch the worker configuration (inline, or @file)")
@@ -164,6 +165,10 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 
 	if f.lab.ControlPlanes < 1 {
 		return nil, fmt.Errorf("--controlplanes %d: a cluster has at least one", f.lab.ControlPlanes)
+	}
+
+	if c.config.Contract, err = generate.ParseContract(f.talosVersion); err != nil {
+		return nil, fmt.Errorf("--talos-version: %w", err)
 	}
 
 	if c.lab.Subnet, err = netip.ParsePrefix(f.cidr); err != nil {

@@ -5,13 +5,11 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/generate"
-	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway"
@@ -37,8 +35,11 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	session.Complete(cmd, "nat", kinds()...)
 }
 
-// ipv6Cluster is the patch that Kubernetes needs without IPv4.
-const ipv6Cluster = `cluster: {network: {podSubnets: ["fd00:10:244::/56"], serviceSubnets: ["fd00:10:96::/112"]}}`
+// The networks of pods and Services without IPv4.
+var (
+	podSubnet6     = netip.MustParsePrefix("fd00:10:244::/56")
+	serviceSubnet6 = netip.MustParsePrefix("fd00:10:96::/112")
+)
 
 // apply sets the networks in the options.
 func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
@@ -63,13 +64,7 @@ func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 
 	if f.ipv6Only {
 		o.Subnet = netip.Prefix{}
-
-		own, err := patch.Load([]string{ipv6Cluster})
-		if err != nil {
-			return err
-		}
-
-		config.Patches = slices.Concat(own, config.Patches) // the patches of the user come last
+		config.PodSubnets, config.ServiceSubnets = []netip.Prefix{podSubnet6}, []netip.Prefix{serviceSubnet6}
 	}
 
 	for i := range f.sites {

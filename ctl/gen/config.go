@@ -21,7 +21,7 @@ type configFlags struct {
 	mirrors                                 []string
 	kubernetesVersion, talosVersion         string
 	discovery                               bool
-	docs, examples, kubeSpan                bool
+	kubeSpan                                bool
 	types                                   []string
 	output                                  string
 	opts                                    generate.Options
@@ -52,14 +52,14 @@ https://10.5.0.2:6443.`,
 	flags.StringVar(&f.opts.InstallDisk, "install-disk", generate.DefaultInstallDisk, "the disk to install to")
 	flags.StringVar(&f.opts.InstallImage, "install-image", "", "the image to install from (default: the installer of this release)")
 	flags.StringVar(&f.kubernetesVersion, "kubernetes-version", strings.TrimPrefix(images.KubernetesVersion, "v"), "Kubernetes version to run")
-	flags.StringVar(&f.talosVersion, "talos-version", "", "generate for this release (v1.12 or later)")
+	flags.StringVar(&f.talosVersion, "talos-version", "", talosVersionUsage)
 	flags.StringSliceVar(&f.opts.AdditionalSANs, "additional-sans", nil, "additional names and addresses of the APIs")
 	flags.StringVar(&f.opts.DNSDomain, "dns-domain", "cluster.local", "the DNS domain of the cluster")
 	flags.StringSliceVar(&f.mirrors, "registry-mirror", nil, "registry mirrors, as HOST=URL")
 	flags.BoolVar(&f.kubeSpan, "with-kubespan", false, "encrypt the traffic between the machines by KubeSpan (not available: must be false)")
 	flags.BoolVar(&f.discovery, "with-cluster-discovery", true, "let the machines discover each other")
-	flags.BoolVar(&f.docs, "with-docs", false, "explain the keys in comments (not available: must be false)")
-	flags.BoolVar(&f.examples, "with-examples", false, "show examples in comments (not available: must be false)")
+	flags.BoolVar(&f.opts.Docs, "with-docs", false, "explain the keys in comments")
+	flags.BoolVar(&f.opts.Examples, "with-examples", false, "show keys and documents that could be added, as comments")
 	flags.StringSliceVarP(&f.types, "output-types", "t", allTypes, "what to generate: "+strings.Join(allTypes, ", "))
 	flags.StringVarP(&f.output, "output", "o", "", "directory for the files, or the file for a single output type, or - for the standard output")
 
@@ -67,18 +67,17 @@ https://10.5.0.2:6443.`,
 }
 
 func (f *configFlags) run(cmd *cobra.Command, name, endpoint string, force bool) error {
-	if f.docs || f.examples {
-		return fmt.Errorf("--with-docs and --with-examples: comments are not available in this version: omit them")
-	}
-
 	// Without KubeSpan the traffic would not be encrypted.
 	if f.kubeSpan {
 		return fmt.Errorf("--with-kubespan: KubeSpan is not available in this version: omit it")
 	}
 
-	if err := checkContract(f.talosVersion); err != nil {
+	contract, err := contractOf(f.talosVersion)
+	if err != nil {
 		return err
 	}
+
+	f.opts.Contract = contract
 
 	paths, err := destinations(f.types, f.output)
 	if err != nil {
@@ -93,6 +92,10 @@ func (f *configFlags) run(cmd *cobra.Command, name, endpoint string, force bool)
 		if err := refuseExisting([]string{paths[t]}, force); err != nil {
 			return err
 		}
+	}
+
+	if err := warnRefused(cmd.ErrOrStderr(), contract); err != nil {
+		return err
 	}
 
 	if f.opts.Secrets == nil {
@@ -122,6 +125,7 @@ func (f *configFlags) run(cmd *cobra.Command, name, endpoint string, force bool)
 // complete reads the files and values of the flags into the options.
 func (f *configFlags) complete() (err error) {
 	f.opts.NoClusterDiscovery = !f.discovery
+	f.opts.NoInstall = f.opts.InstallDisk == ""
 
 	if f.secretsFile != "" {
 		if f.opts.Secrets, err = secrets.Load(f.secretsFile); err != nil {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -66,29 +64,4 @@ func destinations(types []string, output string) (map[string]string, error) {
 	}
 
 	return paths, nil
-}
-
-var contract = regexp.MustCompile(`^v?([0-9]+)\.([0-9]+)(\.[0-9]+.*)?$`)
-
-// checkContract checks that the named release reads what is generated.
-func checkContract(version string) error {
-	if version == "" {
-		return nil
-	}
-
-	const oldestMinor = 12
-
-	m := contract.FindStringSubmatch(version)
-	if m == nil {
-		return fmt.Errorf("--talos-version %q: want a release such as v1.12", version)
-	}
-
-	major, errMajor := strconv.Atoi(m[1])
-	minor, errMinor := strconv.Atoi(m[2])
-
-	if errMajor != nil || errMinor != nil || major < 1 || major == 1 && minor < oldestMinor {
-		return fmt.Errorf("--talos-version %s: configurations are generated for v1.%d, which older releases cannot read", version, oldestMinor)
-	}
-
-	return nil
 }

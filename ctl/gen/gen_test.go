@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
@@ -159,13 +160,56 @@ func TestConfigDestinations(t *testing.T) {
 	}
 }
 
+func TestContracts(t *testing.T) {
+	for _, test := range []struct {
+		args      []string
+		contract  generate.Contract
+		documents int // at least
+		has, not  string
+	}{
+		{[]string{"--talos-version", "v1.12"}, 12, 2, "nodeLabels:", "KubeNodeConfig"},
+		{[]string{"--talos-version", "v1.13.1"}, 13, 2, "nodeLabels:", "KubeNodeConfig"},
+		{[]string{"--talos-version", "1.14"}, 14, 25, "KubeNodeConfig", "#"},
+		{nil, generate.Accepted(), 2, "type: controlplane", "#"},
+		{[]string{"--with-docs"}, generate.Accepted(), 2, "# The role of the machine", "# logging:"},
+		{[]string{"--with-examples"}, generate.Accepted(), 2, "# logging:", "# The role of the machine"},
+	} {
+		stdout, stderr := must(t, append([]string{"config", "demo", "https://10.5.0.2:6443", "-t", "controlplane", "-o", "-"}, test.args...)...)
+
+		cfg, err := config.Decode([]byte(stdout))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := len(cfg.Documents()); got < test.documents {
+			t.Errorf("%q: got %d documents, want %d at least", test.args, got, test.documents)
+		}
+
+		if !strings.Contains(stdout, test.has) || strings.Contains(stdout, test.not) {
+			t.Errorf("%q: want %q and not %q in\n%s", test.args, test.has, test.not, stdout)
+		}
+
+		if got, want := strings.Contains(stderr, "warning: machines of this release refuse"), test.contract > generate.Accepted(); got != want {
+			t.Errorf("%q: a warning: got %t, want %t", test.args, got, want)
+		}
+	}
+}
+
 func TestSecretsMakeTheSameCluster(t *testing.T) {
+	for _, release := range []string{"v1.12", "v1.14"} {
+		t.Run(release, func(t *testing.T) { secretsMakeTheSameCluster(t, release) })
+	}
+}
+
+func secretsMakeTheSameCluster(t *testing.T, release string) {
+	t.Helper()
 	t.Chdir(t.TempDir())
 
 	must(t, "secrets")
 
-	first, stderr := must(t, "config", "demo", "https://10.5.0.2:6443", "--with-secrets", "secrets.yaml", "-t", "controlplane", "-o", "-")
-	second, _ := must(t, "config", "demo", "https://10.5.0.2:6443", "--with-secrets", "secrets.yaml", "-t", "controlplane", "-o", "-")
+	args := []string{"config", "demo", "https://10.5.0.2:6443", "--with-secrets", "secrets.yaml", "-t", "controlplane", "-o", "-", "--talos-version", release}
+	first, stderr := must(t, args...)
+	second, _ := must(t, args...)
 
 	if first != second {
 		t.Error("the same secrets gave two configurations")
@@ -254,7 +298,6 @@ func TestRefuses(t *testing.T) {
 		{"all to stdout", append(good, "-o", "-"), "one output type"},
 		{"bad mirror", append(good, "--registry-mirror", "docker.io"), "HOST=URL"},
 		{"bad patch", append(good, "--config-patch", "machine: {a: b}"), "--config-patch: patch 1"},
-		{"docs", append(good, "--with-docs"), "omit them"},
 		{"KubeSpan", append(good, "--with-kubespan"), "KubeSpan is not available"},
 		{"old contract", append(good, "--talos-version", "v1.11"), "v1.12"},
 		{"no contract", append(good, "--talos-version", "new"), "want a release"},

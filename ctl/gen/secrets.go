@@ -24,7 +24,8 @@ func secretsCommand(force *bool) *cobra.Command {
 With the bundle, "gen config" generates configurations of the same cluster again. Keep it safe.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkContract(talosVersion), refuseExisting([]string{output}, *force)); err != nil {
+			_, err := contractOf(talosVersion)
+			if err := errors.Join(err, refuseExisting([]string{output}, *force)); err != nil {
 				return err
 			}
 
@@ -47,7 +48,7 @@ With the bundle, "gen config" generates configurations of the same cluster again
 	flags.StringVar(&fromConfig, "from-controlplane-config", "", "take the secrets from a control plane configuration")
 	flags.StringVarP(&fromPKI, "from-kubernetes-pki", "p", "", "take the authorities from a directory like /etc/kubernetes/pki")
 	flags.StringVarP(&token, "kubernetes-bootstrap-token", "t", "", "the bootstrap token to use with --from-kubernetes-pki")
-	flags.StringVar(&talosVersion, "talos-version", "", "generate for this release (v1.12 or later)")
+	flags.StringVar(&talosVersion, "talos-version", "", "generate for this release, v1.12 or later (the bundle is the same for all)")
 	cmd.MarkFlagsMutuallyExclusive("from-controlplane-config", "from-kubernetes-pki")
 
 	return cmd

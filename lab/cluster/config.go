@@ -17,24 +17,39 @@ import (
 )
 
 // Options returns the options for configurations of a lab's machines: their disk, the address 127.0.0.1 for clients on
-// this computer, and for an offline lab no discovery service.
+// this computer, and for an offline lab no discovery service. The contract is the oldest one, so that patches can have all
+// keys of the v1alpha1 document.
 func Options(workers int, offline bool) generate.Options {
 	return generate.Options{
-		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"}, NoClusterDiscovery: offline,
+		Contract: generate.Oldest, InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"}, NoClusterDiscovery: offline,
 		AllowSchedulingOnControlPlanes: workers == 0,
 	}
 }
 
 // alone is for a single control plane node, which needs no leader election. An emulated one may be too slow to renew
 // the lease within its 10 s. The component would then start again, which makes the node still slower.
-const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
+const (
+	alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
+
+	aloneDocuments = `{apiVersion: v1alpha1, kind: KubeControllerManagerConfig, extraArgs: {leader-elect: "false"}}
+---
+{apiVersion: v1alpha1, kind: KubeSchedulerConfig, extraArgs: {leader-elect: "false"}}`
+)
 
 // shared is for a cluster with containers. kube-proxy runs with the same arguments on all nodes, and in a container it
 // cannot set the size of the kernel's connection table. A control plane that is a container configures that itself.
-const shared = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
+const (
+	shared          = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
+	sharedDocuments = `{apiVersion: v1alpha1, kind: KubeProxyConfig, extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}`
+)
 
 // ownPatches returns the patches of the control planes for the kinds of machines in the lab.
-func ownPatches(nodes []state.Node, emulated bool) []string {
+func ownPatches(nodes []state.Node, emulated bool, contract generate.Contract) []string {
+	alone, shared := alone, shared
+	if contract >= generate.Documents {
+		alone, shared = aloneDocuments, sharedDocuments
+	}
+
 	var (
 		patches       []string
 		controlPlanes int
@@ -73,7 +88,7 @@ func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) e
 		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
 	}
 
-	own, err := patch.Load(ownPatches(s.Nodes, c.Emulated))
+	own, err := patch.Load(ownPatches(s.Nodes, c.Emulated, options.Contract))
 	if err != nil {
 		return err
 	}

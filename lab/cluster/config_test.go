@@ -3,10 +3,17 @@
 package cluster
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -26,13 +33,60 @@ func TestOwnPatches(t *testing.T) {
 		{"a worker in a container", []state.Node{controlPlane, contained}, false, []string{shared}},
 		{"both", []state.Node{controlPlane, contained}, true, []string{alone, shared}},
 	} {
-		got := ownPatches(tt.nodes, tt.emulated)
+		got := ownPatches(tt.nodes, tt.emulated, generate.Oldest)
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 
-		if _, err := patch.Load(got); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
+		for contract := generate.Oldest; contract <= generate.Newest; contract++ {
+			patches, err := patch.Load(ownPatches(tt.nodes, tt.emulated, contract))
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+
+			if len(patches) != len(tt.want) {
+				t.Errorf("%s for %s: got %d patches, want %d", tt.name, contract, len(patches), len(tt.want))
+			}
+
+			opts := generate.Options{Contract: contract, Secrets: configtest.Bundle(t), ControlPlanePatches: patches}
+
+			out, err := generate.New("lab", "https://192.0.2.1:6443", "", opts)
+			if err != nil {
+				t.Fatalf("%s for %s: %v", tt.name, contract, err)
+			}
+
+			cfg, err := config.Decode(out.ControlPlane)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			conflicts(t, cfg)
+
+			manager, _ := view.Of(cfg).ControllerManager()
+			if got, want := len(manager.ExtraArgs) > 0, slices.Contains(tt.want, alone); got != want {
+				t.Errorf("%s for %s: no leader election: got %t, want %t", tt.name, contract, got, want)
+			}
+
+			if got, want := len(view.Of(cfg).Proxy().ExtraArgs) > 0, slices.Contains(tt.want, shared); got != want {
+				t.Errorf("%s for %s: no connection table: got %t, want %t", tt.name, contract, got, want)
+			}
+		}
+	}
+}
+
+// conflicts finds keys that a document sets too.
+func conflicts(t *testing.T, cfg *config.Config) {
+	t.Helper()
+
+	_, err := validate.Validate(cfg, validate.Metal)
+
+	var findings validate.Findings
+
+	errors.As(err, &findings)
+
+	for _, f := range findings {
+		if strings.Contains(f.Text, "sets this too") {
+			t.Errorf("%v", f)
 		}
 	}
 }

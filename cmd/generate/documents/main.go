@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-59268b81/talos/config/reference"
+	"github.com/seed-59268b81/talos/config/reference/source"
 )
 
 // It is run in config/reference.
@@ -23,7 +24,7 @@ func main() {
 
 func run(second bool) error {
 	if !second {
-		texts, err := reference.Collect("..")
+		texts, err := source.Comments("..")
 		if err != nil {
 			return err
 		}

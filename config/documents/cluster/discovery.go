@@ -31,10 +31,21 @@ const keySize = 32
 // Validate implements document.Validator. The key is a secret, so that messages do not show it.
 func (c *DiscoveryIdentityConfig) Validate(r *document.Report) {
 	for _, v := range []struct{ key, text string }{{"clusterID", c.ClusterID}, {"clusterSecret", c.ClusterSecret}} {
-		if raw, err := base64.StdEncoding.DecodeString(v.text); v.text != "" && (err != nil || len(raw) != keySize) {
+		if v.text != "" && !isKey(v.text) {
 			r.Wrong(v.key, "want %d bytes in base64, as \"talosctl gen secrets\" makes them", keySize)
 		}
 	}
+}
+
+// isKey reports whether a text is a key in base64. Existing clients write identities in its form for URLs, and keys in the other one.
+func isKey(text string) bool {
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		if raw, err := encoding.DecodeString(text); err == nil && len(raw) == keySize {
+			return true
+		}
+	}
+
+	return false
 }
 
 // DiscoveryServiceConfig is a service through which the machines of a cluster find each other.
@@ -50,8 +61,9 @@ name: default
 endpoint: https://discovery.talos.dev/
 `)
 
-// Overlay implements overlay.Overlayer: the document switches discovery on.
+// Overlay implements overlay.Overlayer: the document switches discovery on. Documents have no registry in Kubernetes.
 func (c *DiscoveryServiceConfig) Overlay(main *v1alpha1.Config) {
 	main.Cluster.Discovery.Enabled = new(true)
+	main.Cluster.Discovery.Registries.Kubernetes.Disabled = new(true)
 	main.Cluster.Discovery.Registries.Service.Endpoint = c.Endpoint.String()
 }

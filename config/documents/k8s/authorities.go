@@ -111,7 +111,14 @@ func (c *KubeAPIServerCAConfig) Overlay(main *v1alpha1.Config) {
 		main.Cluster.CA = pair(c.IssuingCA)
 	}
 
-	for _, certs := range c.AcceptedCAs {
+	accepted := c.AcceptedCAs
+
+	// Workers have no issuing authority. The one that they know the API server by is the first.
+	if len(main.Cluster.CA.Crt) == 0 && len(accepted) > 0 {
+		main.Cluster.CA, accepted = v1alpha1.CertPair{Crt: v1alpha1.Base64(accepted[0])}, accepted[1:]
+	}
+
+	for _, certs := range accepted {
 		main.Cluster.AcceptedCAs = append(slices.Clip(main.Cluster.AcceptedCAs), v1alpha1.Cert{Crt: v1alpha1.Base64(certs)})
 	}
 }

@@ -44,7 +44,8 @@ type KubeNodeConfig struct {
 	Labels map[string]string `yaml:"labels,omitempty" maps:"machine.nodeLabels"`
 	// Annotations of the Node.
 	Annotations map[string]string `yaml:"annotations,omitempty" maps:"machine.nodeAnnotations"`
-	// Taints of the Node: VALUE:EFFECT, or EFFECT, by their keys.
+	// Taints of the Node: VALUE:EFFECT, or EFFECT, by their keys. A control plane keeps ordinary pods away by the taint
+	// node-role.kubernetes.io/control-plane: a document without it lets them run there.
 	Taints map[string]string `yaml:"taints,omitempty" maps:"machine.nodeTaints"`
 }
 
@@ -64,6 +65,19 @@ labels:
 taints:
     dedicated: storage:NoSchedule
 `)
+
+// controlPlaneTaint keeps ordinary pods off control planes.
+const controlPlaneTaint = "node-role.kubernetes.io/control-plane"
+
+// Overlay implements overlay.Overlayer: a control plane without the taint of its own lets ordinary pods run, unless a key says otherwise.
+func (c *KubeNodeConfig) Overlay(main *v1alpha1.Config) {
+	cluster := &main.Cluster
+	said := cluster.AllowSchedulingOnControlPlanes != nil || cluster.AllowSchedulingOnMasters != nil
+
+	if _, tainted := c.Taints[controlPlaneTaint]; !tainted && !said && main.Machine.Type.IsControlPlane() {
+		cluster.AllowSchedulingOnControlPlanes = new(true)
+	}
+}
 
 // Validate implements document.Validator.
 func (c *KubeNodeConfig) Validate(r *document.Report) {
