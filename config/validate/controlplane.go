@@ -55,7 +55,7 @@ func (c *check) controlPlaneOnly(cl *v1alpha1.ClusterConfig) {
 
 // encryptionSecrets checks the keys that encrypt Kubernetes' secrets in etcd.
 func (c *check) encryptionSecrets(cl *v1alpha1.ClusterConfig) {
-	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" {
+	if cl.AESCBCEncryptionSecret == "" && cl.SecretboxSecret == "" && !c.encrypted {
 		c.wrong("cluster.secretboxEncryptionSecret", "is missing: it encrypts Kubernetes' secrets in etcd; copy it from another control plane machine")
 	}
 

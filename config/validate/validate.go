@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/effects"
 	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
@@ -44,7 +45,7 @@ type (
 
 // Validate checks a configuration for a mode. The error, if not nil, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
-	c := &check{mode: mode}
+	c := &check{mode: mode, encrypted: config.Find[*k8s.KubeEtcdEncryptionConfig](cfg) != nil}
 	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
@@ -91,6 +92,7 @@ func Change(from, to *config.Config) error {
 type check struct {
 	mode         Mode
 	controlPlane bool
+	encrypted    bool // by a KubeEtcdEncryptionConfig
 	findings     Findings
 	warnings     []string
 }
