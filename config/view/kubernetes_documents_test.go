@@ -34,7 +34,7 @@ func TestAbsence(t *testing.T) {
 		want state
 	}{
 		"main document":               {plane, others("flannel", false)},
-		"main document, KubePrism":    {plane + "  features: {kubePrism: {enabled: true}}\n", others("flannel", true)},
+		"main document, KubePrism":    {"machine: {type: controlplane, features: {kubePrism: {enabled: true}}}\n", others("flannel", true)},
 		"documents without a network": {plane + cluster, others("none", false)},
 		"documents with flannel":      {plane + cluster + document + "KubeFlannelCNIConfig\n", others("flannel", false)},
 		"documents with KubePrism":    {plane + cluster + document + "KubePrismConfig\n", others("none", true)},
