@@ -20,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/gen"
 	"github.com/seed-59268b81/talos/ctl/get"
 	"github.com/seed-59268b81/talos/ctl/imagecmd"
+	"github.com/seed-59268b81/talos/ctl/inject"
 	"github.com/seed-59268b81/talos/ctl/kubecmd"
 	"github.com/seed-59268b81/talos/ctl/lifecycle"
 	"github.com/seed-59268b81/talos/ctl/logs"
@@ -55,7 +56,7 @@ func groups(s *session.Session, local []*cobra.Command) []group {
 		{"Configure the nodes", configure.Commands(s)},
 		{"Start, restart and stop the nodes", lifecycle.Commands(s)},
 		{"etcd, Kubernetes and images", []*cobra.Command{etcdcmd.Command(s), imagecmd.Command(s), imagecmd.DebugCommand(s), kubecmd.Command(s)}},
-		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), local)},
+		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), []*cobra.Command{inject.Command()}, local)},
 	}
 }
 

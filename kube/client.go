@@ -139,6 +139,11 @@ func (c *Client) ApplyUncontested(ctx context.Context, path, manager string, obj
 	return c.object(ctx, http.MethodPatch, path+"?fieldManager="+url.QueryEscape(manager), applyContent, object)
 }
 
+// Merge changes some fields of an object.
+func (c *Client) Merge(ctx context.Context, path string, fields Object) error {
+	return c.do(ctx, http.MethodPatch, path, mergeContent, fields, nil)
+}
+
 // Delete deletes the object with this UID, and in the background the objects that it owns.
 func (c *Client) Delete(ctx context.Context, path, uid string) error {
 	return c.do(ctx, http.MethodDelete, path, jsonContent, Object{

@@ -53,7 +53,7 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bool) error {
 	patch := Object{"spec": Object{"unschedulable": !schedulable}}
 
-	if err := c.do(ctx, http.MethodPatch, nodePath(name), mergeContent, patch, nil); err != nil {
+	if err := c.Merge(ctx, nodePath(name), patch); err != nil {
 		return fmt.Errorf("Kubernetes node %s: %w", name, brief(err))
 	}
 

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/kubeaccess"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -44,7 +45,7 @@ var namespaces = map[string]string{
 func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
-		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
+		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(), kubeaccess.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
 	)
 }

@@ -21,7 +21,7 @@ import (
 const (
 	EnvPath   = "TALOSCONFIG"
 	EnvHome   = "TALOS_HOME"
-	podPath   = "/var/run/secrets/talos.dev/config"
+	PodPath   = "/var/run/secrets/talos.dev/config"
 	directory = ".talos"
 	fileName  = "config"
 )
@@ -47,8 +47,8 @@ func Path(given string) (string, error) {
 	path := filepath.Join(home, fileName)
 
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(podPath); err == nil {
-			return podPath, nil
+		if _, err := os.Stat(PodPath); err == nil {
+			return PodPath, nil
 		}
 	}
 

@@ -62,12 +62,13 @@ func (c *Config) CoreDNS() CoreDNS {
 const (
 	CNIFlannel = v1alpha1.DefaultCNI
 	CNICustom  = "custom"
+	CNINone    = "none"
 )
 
 // CNI returns the settings of the pod network.
 func (c *Config) CNI() CNI {
 	cni := c.main.Cluster.Network.CNI
-	cni.Name = cmp.Or(cni.Name, CNIFlannel)
+	cni.Name = cmp.Or(cni.Name, c.kubernetes.defaultCNI())
 
 	return cni
 }
@@ -76,12 +77,6 @@ func (c *Config) CNI() CNI {
 func (c *Config) ExternalCloudProvider() ExternalCloudProvider {
 	return c.main.Cluster.ExternalCloudProvider
 }
-
-// ExtraManifests are URLs of manifests.
-func (c *Config) ExtraManifests() []string { return c.main.Cluster.ExtraManifests }
-
-// ExtraManifestHeaders are the HTTP headers of the requests for ExtraManifests.
-func (c *Config) ExtraManifestHeaders() map[string]string { return c.main.Cluster.ExtraManifestHeaders }
 
 // InlineManifests are texts of manifests.
 func (c *Config) InlineManifests() []InlineManifest { return c.main.Cluster.InlineManifests }

@@ -14,13 +14,17 @@ type Config struct {
 	main     *v1alpha1.Config
 	hostname *network.HostnameConfig // nil without one
 	complete bool
+
+	kubernetes kubernetesDocuments
 }
 
 // Of returns the view of a configuration. The view of nil has the defaults.
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	return &Config{
+		main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete, kubernetes: kubernetesDocumentsOf(cfg),
+	}
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.

@@ -51,7 +51,7 @@ func Controllers(deps Deps) []controller.Controller {
 
 	service := &kubeletServiceController{supervisor: deps.Supervisor, root: root, platform: deps.Platform, fetch: deps.Fetch}
 
-	return slices.Concat(settingsControllers(deps.Platform), finalControllers(), nodeSpecControllers(), []controller.Controller{
+	return slices.Concat(settingsControllers(deps.Platform), finalControllers(), nodeSpecControllers(), talosAccessControllers(root), []controller.Controller{
 		etcdEncryptionConfigController(),
 		renderSecretsController(root),
 		renderConfigsController(root),

@@ -38,8 +38,9 @@ type target struct {
 type follower struct {
 	name   string
 	inputs []controller.Input
+	// output and its kind are empty for a controller that only writes to Kubernetes.
 	output controller.Output
-	kind   resource.Kind // of the outputs
+	kind   resource.Kind
 	// connect chooses what is followed; nil until its inputs exist.
 	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
 	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more. Outputs that it does
@@ -63,7 +64,13 @@ func (f *follower) Name() string { return f.name }
 func (f *follower) Inputs() []controller.Input { return f.inputs }
 
 // Outputs implements controller.Controller.
-func (f *follower) Outputs() []controller.Output { return []controller.Output{f.output} }
+func (f *follower) Outputs() []controller.Output {
+	if f.kind == (resource.Kind{}) {
+		return nil
+	}
+
+	return []controller.Output{f.output}
+}
 
 // Run implements controller.Controller.
 func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -121,7 +128,7 @@ func (f *follower) round(ctx context.Context, rt controller.Runtime, objects []k
 	switch err := f.apply(ctx, rt, objects); {
 	case errors.Is(err, controller.ErrSkip):
 		return nil
-	case err != nil:
+	case err != nil || f.kind == (resource.Kind{}):
 		return err
 	default:
 		return rt.CleanupOutputs(ctx, f.kind)

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 // Intervals at which the kubelet's certificate is read, before and after it exists. The kubelet writes it through symbolic links into
@@ -32,19 +33,27 @@ const (
 func kubeletKubeconfigController(root string) controller.Controller {
 	path := filepath.Join(root, kubelet.KubeconfigFile)
 
+	var join secrets.KubeletSpec
+
 	return frominputs.Controller[k8s.KubeletKubeconfigSpec]("k8s.KubeletKubeconfigController", controller.Exclusive, frominputs.List{
 		healthy(KubeletServiceID).Optional(),
+		frominputs.Of(secrets.KubeletID, &join).Optional(),
 	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 		config, err := kubeletIdentity(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return controller.Requeue(identityPollNew)
 		}
 
+		if err == nil && join.EndpointTLSServerName != "" {
+			config.TLSServerName = join.EndpointTLSServerName
+			err = nameServer(path, join.EndpointTLSServerName)
+		}
+
 		if err != nil {
 			return err
 		}
 
-		sum := sha256.Sum256(append([]byte(config.Server), config.Crt...))
+		sum := sha256.Sum256(append([]byte(config.Server+config.TLSServerName), config.Crt...))
 		err = typed.Set(ctx, rt, "", k8s.KubeletID, k8s.KubeletKubeconfigSpec{Hash: hex.EncodeToString(sum[:])})
 
 		return controller.RequeueWith(err, identityPollHeld)
@@ -59,4 +68,15 @@ func kubeletIdentity(path string) (kubeconfig.Config, error) {
 	}
 
 	return kubeconfig.Parse(text)
+}
+
+// nameServer adds the name by which API servers are verified to the kubelet's kubeconfig. The kubelet knows the name from its bootstrap
+// kubeconfig, but writes its own without it: its next start would fail, and so would the node's own requests.
+func nameServer(path, name string) error {
+	file, err := kubeconfig.Read(path)
+	if err != nil || !file.SetTLSServerName(name) {
+		return err
+	}
+
+	return kubeconfig.Write(path, file)
 }

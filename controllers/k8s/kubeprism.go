@@ -82,6 +82,7 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 			return f.Err
 		} else if f.OK {
 			prober.Trust(secrets.JoinCerts(join.AcceptedCAs))
+			prober.Expect(join.EndpointTLSServerName)
 		}
 
 		address := ""

@@ -39,7 +39,12 @@ const realPatience = 2 * time.Minute
 // TestRealControlPlane starts the real etcd, API server, controller manager and scheduler with the rendered command lines and files, each as its
 // own user with the node's root as its root. It waits until the bootstrap manifests are applied: only the programs themselves show that a flag,
 // a file or a certificate is valid.
-func TestRealControlPlane(t *testing.T) {
+func TestRealControlPlane(t *testing.T) { withPrograms(t, realControlPlane) }
+
+// withPrograms runs a test with the built programs, in a network namespace of its own.
+func withPrograms(t *testing.T, do func(t *testing.T, binaries string)) {
+	t.Helper()
+
 	binaries, err := filepath.Abs("../../out/components/bin")
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +58,13 @@ func TestRealControlPlane(t *testing.T) {
 
 	switch {
 	case os.Getenv(insideVariable) != "":
-		realControlPlane(t, binaries)
+		do(t, binaries)
 	case testing.Short():
 		t.Skip("starts a control plane, which takes a minute")
 	case os.Geteuid() != 0:
 		t.Skip("needs root for a network namespace and users")
 	default:
-		cmd := exec.Command(os.Args[0], "-test.run=^TestRealControlPlane$", "-test.v", "-test.timeout=10m")
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
 		cmd.Env = append(os.Environ(), insideVariable+"=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 
@@ -71,10 +76,48 @@ func TestRealControlPlane(t *testing.T) {
 }
 
 func realControlPlane(t *testing.T, binaries string) {
+	bundle := generateSecrets(t)
+	c, programs, client, kubeconfigs := startReal(t, binaries, generate.Options{Secrets: bundle, AllowSchedulingOnControlPlanes: true})
+	ctx := context.Background()
+
+	probes(t, kubeconfigs.LocalhostAdminKubeconfig)
+	kubeletRights(t, client)
+	registerNode(t, c, kubeconfigs.LocalhostAdminKubeconfig)
+
+	eventually(t, "the bootstrap manifests are applied", func() error {
+		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 13 {
+			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
+		}
+
+		return err
+	})
+	readsHealth(t, c, kubeconfigs.LocalhostAdminKubeconfig)
+	eventually(t, "the controller manager works", func() error {
+		_, err := client.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
+
+		return err
+	})
+	t.Run("serving certificates", func(t *testing.T) { serving(t, c, client, kubeconfigs.LocalhostAdminKubeconfig) })
+	joinWorker(t, bundle, client)
+	eventually(t, "the deployment of DNS has its pods", func() error {
+		list, err := client.Get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns")
+		if items, _ := list["items"].([]any); err == nil && len(items) != 2 {
+			return fmt.Errorf("got %d pods, want 2", len(items))
+		}
+
+		return err
+	})
+	followEdits(t, c, client)
+	strangers(t, c, bundle, programs)
+}
+
+// startReal starts the programs of a control plane.
+func startReal(t *testing.T, binaries string, opts generate.Options) (*cluster, *programs, *kube.Client, secretsres.KubernetesCertsSpec) {
+	t.Helper()
 	setUpLoopback(t)
 
-	bundle := generateSecrets(t)
-	c := controlPlane(t, generate.Options{Secrets: bundle, AllowSchedulingOnControlPlanes: true})
+	c := controlPlane(t, opts)
 	programs := &programs{running: map[string]func(){}, t: t, root: c.root, binaries: binaries}
 	ctx := context.Background()
 
@@ -126,36 +169,7 @@ func realControlPlane(t *testing.T, binaries string) {
 		return err
 	})
 
-	probes(t, kubeconfigs.LocalhostAdminKubeconfig)
-	kubeletRights(t, client)
-	registerNode(t, c, kubeconfigs.LocalhostAdminKubeconfig)
-
-	eventually(t, "the bootstrap manifests are applied", func() error {
-		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
-		if err == nil && len(status.TypedSpec().ManifestsApplied) != 13 {
-			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
-		}
-
-		return err
-	})
-	readsHealth(t, c, kubeconfigs.LocalhostAdminKubeconfig)
-	eventually(t, "the controller manager works", func() error {
-		_, err := client.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
-
-		return err
-	})
-	t.Run("serving certificates", func(t *testing.T) { serving(t, c, client, kubeconfigs.LocalhostAdminKubeconfig) })
-	joinWorker(t, bundle, client)
-	eventually(t, "the deployment of DNS has its pods", func() error {
-		list, err := client.Get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns")
-		if items, _ := list["items"].([]any); err == nil && len(items) != 2 {
-			return fmt.Errorf("got %d pods, want 2", len(items))
-		}
-
-		return err
-	})
-	followEdits(t, c, client)
-	strangers(t, c, bundle, programs)
+	return c, programs, client, kubeconfigs
 }
 
 // probes checks that only the kubelet's probes are permitted without a certificate.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/k8s/talosaccess"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -19,6 +20,10 @@ func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 	var sans names
 
 	sans.add(cfg.MachineCertSANs()...)
+
+	if _, enabled := cfg.TalosAPIAccess(); enabled && cfg.Type().IsControlPlane() {
+		sans.add(talosaccess.Names()...)
+	}
 
 	return &secrets.OSRootSpec{
 		IssuingCA:       certAndKey(cfg.MachineCA()),
@@ -41,25 +46,31 @@ func kubernetesRoot(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 		return nil, err
 	}
 
-	endpoint := cfg.Endpoint().String()
+	tokens := cfg.ServiceAccounts()
 
 	spec := &secrets.KubernetesRootSpec{
 		Name:                      cfg.ClusterName(),
-		Endpoint:                  secrets.URL{FullPath: endpoint},
+		Endpoint:                  secrets.URL{FullPath: cfg.Endpoint().String()},
 		LocalEndpoint:             localEndpoint(cfg),
-		CertSANs:                  cfg.APIServer().CertSANs,
+		CertSANs:                  kubernetesNames(cfg),
 		DNSDomain:                 cfg.DNSDomain(),
 		IssuingCA:                 certAndKey(cfg.ClusterCA()),
 		AcceptedCAs:               acceptedCAs(cfg.ClusterCA(), cfg.ClusterAcceptedCAs()),
 		ServiceAccount:            secrets.Key{Key: cfg.ServiceAccountKey()},
 		AggregatorCA:              certAndKey(cfg.AggregatorCA()),
-		AcceptedAggregatorCAs:     acceptedCAs(cfg.AggregatorCA(), nil),
+		AcceptedAggregatorCAs:     acceptedCAs(cfg.AggregatorCA(), cfg.AggregatorAcceptedCAs()),
 		AESCBCEncryptionSecret:    cfg.AESCBCSecret(),
 		SecretboxEncryptionSecret: cfg.SecretboxSecret(),
 		BootstrapTokenID:          id,
 		BootstrapTokenSecret:      secret,
-		IssuerURL:                 endpoint,
-		APIAudiences:              []string{endpoint},
+		EtcdEncryptionConfig:      cfg.EtcdEncryption(),
+		IssuerURL:                 tokens.Issuer,
+		AcceptedIssuers:           tokens.AcceptedIssuers,
+		APIAudiences:              tokens.Audiences,
+	}
+
+	for _, key := range tokens.AcceptedKeys {
+		spec.ServiceAccountAcceptedKeys = append(spec.ServiceAccountAcceptedKeys, secrets.Key{Key: key})
 	}
 
 	for _, subnet := range cfg.ServiceSubnets() {
@@ -67,6 +78,17 @@ func kubernetesRoot(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 	}
 
 	return spec, nil
+}
+
+// kubernetesNames returns the additional names of API servers: those of the configuration, and the one by which clients of KubePrism verify them.
+func kubernetesNames(cfg *view.Config) []string {
+	names := cfg.APIServer().CertSANs
+
+	if _, on := cfg.KubePrismPort(); on && cfg.KubePrismServerName() != "" {
+		names = append(slices.Clip(names), cfg.KubePrismServerName())
+	}
+
+	return names
 }
 
 // kubeletSecrets returns what the kubelet joins the cluster with. With KubePrism, the kubelet connects to it. Without KubePrism, it
@@ -86,6 +108,7 @@ func kubeletSecrets(cfg *view.Config) (*secrets.KubeletSpec, error) {
 	switch port, kubePrism := cfg.KubePrismPort(); {
 	case kubePrism:
 		spec.Endpoint = secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(port)}
+		spec.EndpointTLSServerName = cfg.KubePrismServerName()
 	case cfg.Type().IsControlPlane():
 		spec.Endpoint = localEndpoint(cfg)
 	default:

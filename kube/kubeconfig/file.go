@@ -85,6 +85,17 @@ func (f *File) SetServer(url string) {
 	}
 }
 
+// SetTLSServerName changes the name by which all servers are verified, and reports whether that changed one.
+func (f *File) SetTLSServerName(name string) (changed bool) {
+	for _, e := range f.Clusters {
+		if e.Cluster != nil && e.Cluster.TLSServerName != name {
+			e.Cluster.TLSServerName, changed = name, true
+		}
+	}
+
+	return changed
+}
+
 // ParseFile decodes a kubeconfig, YAML or JSON. Without text the file is empty.
 func ParseFile(text []byte) (*File, error) {
 	var f File

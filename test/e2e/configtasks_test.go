@@ -131,6 +131,10 @@ var offlineTasks = []task{
 	{name: "machineconfig gen", do: func(t *testing.T, s *session) {
 		s.shows(t, `(?m)^    type: worker$`, "machineconfig gen other https://"+s.node()+":6443 --output-types worker --output -")
 	}},
+	{name: "inject serviceaccount", do: func(t *testing.T, s *session) {
+		s.write(t, "pod.yaml", []byte("{apiVersion: v1, kind: Pod, metadata: {name: reader}, spec: {containers: [{name: a, image: a}]}}"))
+		s.shows(t, `(?m)^ +secretName: reader-talos-secrets$[\s\S]*^kind: ServiceAccount$`, "inject serviceaccount --file pod.yaml --roles os:reader")
+	}},
 	{name: "gen keypair", do: func(t *testing.T, s *session) {
 		s.talosctl(t, "gen keypair --organization example --ip "+s.node())
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	proxyv1alpha1 "k8s.io/kube-proxy/config/v1alpha1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
@@ -31,6 +32,9 @@ func listTypes() {
 		reflect.TypeFor[schedulerv1.KubeSchedulerConfiguration](),
 		reflect.TypeFor[auditv1.Policy](),
 		reflect.TypeFor[apiserverv1.AuthorizationConfiguration](),
+		reflect.TypeFor[apiserverv1.AuthenticationConfiguration](),
+		reflect.TypeFor[apiserverv1.EncryptionConfiguration](),
+		reflect.TypeFor[proxyv1alpha1.KubeProxyConfiguration](),
 	} {
 		walk(t.Name(), "", t)
 	}

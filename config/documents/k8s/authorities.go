@@ -3,10 +3,11 @@
 package k8s
 
 import (
+	"slices"
+
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
-	"slices"
 )
 
 // KubeAPIServerCAConfig has the authority of the cluster. Workers have only the certificates that they accept.
@@ -38,7 +39,7 @@ type KubeAggregatorCAConfig struct {
 	document.Header `yaml:",inline"`
 	// The certificate and key that new certificates are signed with.
 	IssuingCA *value.CertificateAndKey `yaml:"issuingCA,omitempty" like:"cluster.aggregatorCA"`
-	// More certificates of authorities that are accepted, in PEM.
+	// More certificates of authorities of API servers that extensions accept, in PEM.
 	AcceptedCAs []value.Certificates `yaml:"acceptedCAs,omitempty"`
 }
 
@@ -59,50 +60,6 @@ issuingCA:
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VwBCIEIHhqXtcF1uYZNjVhizLtNcf7fIKeJcOEWCxg4AKAestp
         -----END PRIVATE KEY-----
-`, document.ControlPlane)
-
-// KubeServiceAccountConfig has the keys of the tokens of service accounts.
-type KubeServiceAccountConfig struct {
-	document.Header `yaml:",inline"`
-	// What new tokens are signed with.
-	Issuer *ServiceAccountIssuer `yaml:"issuer,omitempty"`
-	// What else is accepted.
-	Accepted *ServiceAccountAccepted `yaml:"accepted,omitempty"`
-}
-
-// ServiceAccountIssuer signs tokens.
-type ServiceAccountIssuer struct {
-	// The private key, in PEM.
-	PrivateKey value.PrivateKey `yaml:"privateKey" required:"true" maps:"cluster.serviceAccount.key"`
-	// The URL that names the issuer in tokens; that of the cluster without it.
-	IssuerURL value.URL `yaml:"issuerURL,omitempty"`
-}
-
-// ServiceAccountAccepted is which tokens are accepted beside those of the issuer.
-type ServiceAccountAccepted struct {
-	// Public keys, in PEM.
-	PublicKeys []value.PublicKey `yaml:"publicKeys,omitempty"`
-	// Issuers.
-	Issuers []string `yaml:"issuers,omitempty"`
-	// Audiences.
-	Audiences []string `yaml:"audiences,omitempty"`
-}
-
-var serviceAccount = document.Of[KubeServiceAccountConfig]("KubeServiceAccountConfig", `apiVersion: v1alpha1
-kind: KubeServiceAccountConfig
-issuer:
-    privateKey: |
-        -----BEGIN PRIVATE KEY-----
-        MC4CAQAwBQYDK2VwBCIEIHhqXtcF1uYZNjVhizLtNcf7fIKeJcOEWCxg4AKAestp
-        -----END PRIVATE KEY-----
-accepted:
-    publicKeys:
-        - |
-          -----BEGIN PUBLIC KEY-----
-          MCowBQYDK2VwAyEA7hyzmgqi0T7FxxN3tkWpXKDE6/4CsgOrr0M7wP61/Q4=
-          -----END PUBLIC KEY-----
-    issuers:
-        - https://old.example.com:6443
 `, document.ControlPlane)
 
 // Overlay implements overlay.Overlayer.

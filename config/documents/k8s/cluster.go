@@ -3,8 +3,10 @@
 package k8s
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/document"
@@ -38,7 +40,7 @@ type KubeNetworkConfig struct {
 	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets,omitempty" merge:"replace" maps:"cluster.network.serviceSubnets"`
 	// The length of the prefix of a node's network of pods, in IPv4; 24 without it.
 	NodeCIDRMaskSizeIPv4 int `yaml:"nodeCIDRMaskSizeIPv4,omitempty" range:"8,30"`
-	// The same in IPv6; 80 without it.
+	// The same in IPv6; 64 without it. It is at most 16 longer than that of the network of pods.
 	NodeCIDRMaskSizeIPv6 int `yaml:"nodeCIDRMaskSizeIPv6,omitempty" range:"48,126"`
 }
 
@@ -50,6 +52,9 @@ podSubnets:
 serviceSubnets:
     - 10.96.0.0/12
 `)
+
+// maxNodeNetworkBits is a limit of the controller manager, for IPv6.
+const maxNodeNetworkBits = 16
 
 // Validate implements document.Validator.
 func (c *KubeNetworkConfig) Validate(r *document.Report) {
@@ -69,8 +74,14 @@ func (c *KubeNetworkConfig) Validate(r *document.Report) {
 
 			families[is4] = true
 
-			if mask := map[bool]int{true: list.mask4, false: list.mask6}[is4]; mask != 0 && mask < p.Bits() {
+			mask := map[bool]int{true: list.mask4, false: list.mask6}[is4]
+
+			switch {
+			case mask == 0:
+			case mask < p.Bits():
 				r.Wrong(list.key, "%s is smaller than the /%d of each node", p, mask)
+			case !is4 && mask-p.Bits() > maxNodeNetworkBits:
+				r.Wrong(list.key, "%s has more than 2^%d networks with the /%d of each node: choose a shorter nodeCIDRMaskSizeIPv6", p, maxNodeNetworkBits, mask)
 			}
 		}
 	}
@@ -88,7 +99,8 @@ type KubePrismConfig struct {
 	document.Header `yaml:",inline"`
 	// The port on the loopback; 7445 without it.
 	Port int `yaml:"port,omitempty" range:"1,65535" maps:"machine.features.kubePrism.port"`
-	// The name that API servers must have in their certificates.
+	// The name that API servers must have in their certificates, where these are not for 127.0.0.1: KubePrism connects only to those, and the
+	// kubelet verifies the name.
 	TLSServerName value.Hostname `yaml:"tlsServerName,omitempty"`
 }
 
@@ -117,7 +129,7 @@ allowedKubernetesNamespaces:
 // KubeExternalManifestConfig applies objects from a URL.
 type KubeExternalManifestConfig struct {
 	document.Named `yaml:",inline"`
-	// Headers of the request.
+	// HTTP headers of the request.
 	Headers map[string]string `yaml:"headers,omitempty"`
 	// The URL.
 	URL value.URL `yaml:"url" required:"true" like:"cluster.extraManifests"`
@@ -167,6 +179,22 @@ pod:
               image: nginx
 `)
 
+// Validate implements document.Validator.
+func (c *KubeExternalManifestConfig) Validate(r *document.Report) {
+	if !c.URL.IsZero() && c.URL.Scheme != "https" && c.URL.Scheme != "http" {
+		r.Wrong("url", "the scheme is %q: want https or http", c.URL.Scheme)
+	}
+}
+
+// Validate implements document.Validator.
+func (c *KubeTalosAPIAccessConfig) Validate(r *document.Report) {
+	for i, role := range c.AllowedRoles {
+		if !slices.Contains(contract.Roles(), role) {
+			r.Wrong(fmt.Sprintf("allowedRoles[%d]", i), "%q is not known: want one of %s", role, strings.Join(contract.Roles(), ", "))
+		}
+	}
+}
+
 // Overlay implements overlay.Overlayer: the document switches it on.
 func (*KubePrismConfig) Overlay(main *v1alpha1.Config) {
 	main.Machine.Features.KubePrism.Enabled = new(true)
@@ -175,11 +203,6 @@ func (*KubePrismConfig) Overlay(main *v1alpha1.Config) {
 // Overlay implements overlay.Overlayer: the document switches it on.
 func (*KubeTalosAPIAccessConfig) Overlay(main *v1alpha1.Config) {
 	main.Machine.Features.KubernetesTalosAPIAccess.Enabled = new(true)
-}
-
-// Overlay implements overlay.Overlayer.
-func (c *KubeExternalManifestConfig) Overlay(main *v1alpha1.Config) {
-	main.Cluster.ExtraManifests = append(slices.Clip(main.Cluster.ExtraManifests), c.URL.String())
 }
 
 // Overlay implements overlay.Overlayer.

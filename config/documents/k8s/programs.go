@@ -23,7 +23,7 @@ type KubeAPIServerConfig struct {
 	APIPort int `yaml:"apiPort,omitempty" range:"1,65535" maps:"cluster.controlPlane.localAPIServerPort"`
 	// More names and addresses for the API server's certificate.
 	CertExtraSANs []value.Host `yaml:"certExtraSANs,omitempty" maps:"cluster.apiServer.certSANs"`
-	// Whether the kubelet gives the API server time to start before it checks that it lives.
+	// Whether the kubelet gives the API server time to start before it checks that it lives; it does without this key.
 	StartupProbes *bool `yaml:"startupProbes,omitempty"`
 }
 
@@ -93,12 +93,27 @@ type KubeProxyConfig struct {
 	Image value.Image `yaml:"image,omitempty" maps:"cluster.proxy.image"`
 	// How traffic is carried.
 	Mode ProxyMode `yaml:"mode,omitempty" maps:"cluster.proxy.mode"`
-	// A KubeProxyConfiguration, as Kubernetes documents it, without apiVersion and kind.
+	// A KubeProxyConfiguration, as Kubernetes documents it, without apiVersion and kind. With it kube-proxy takes no extraArgs.
 	Config v1alpha1.Object `yaml:"config,omitempty"`
 	// Flags, by their names without dashes. A flag with a list of values is repeated.
 	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty" maps:"cluster.proxy.extraArgs"`
 	// CPU and memory that the pods request and are limited to, as Kubernetes writes them.
 	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
+}
+
+// Validate implements document.Validator. With a configuration file, kube-proxy ignores its flags.
+func (c *KubeProxyConfig) Validate(r *document.Report) {
+	if len(c.Config) == 0 {
+		return
+	}
+
+	if len(c.ExtraArgs) > 0 {
+		r.Wrong("extraArgs", "kube-proxy ignores flags where it has a config: set the same there")
+	}
+
+	if mode := c.Config["mode"]; c.Mode != "" && mode != nil && mode != string(c.Mode) {
+		r.Wrong("config.mode", "%v is not the mode %s of the document: remove one of the two", mode, c.Mode)
+	}
 }
 
 // ProxyMode is how kube-proxy carries traffic.
@@ -134,45 +149,3 @@ var coreDNS = document.Of[KubeCoreDNSConfig]("KubeCoreDNSConfig", `apiVersion: v
 kind: KubeCoreDNSConfig
 enabled: true
 `, document.ControlPlane)
-
-// KubeFlannelCNIConfig has flannel connect the pods. A cluster without this document has the network that its owner installs.
-type KubeFlannelCNIConfig struct {
-	document.Header `yaml:",inline"`
-	// How packets between nodes are carried.
-	BackendType FlannelBackend `yaml:"backendType,omitempty"`
-	// The UDP port of the backend; 4789 without it.
-	BackendPort int `yaml:"backendPort,omitempty" range:"1,65535"`
-	// The largest packet of pods, in bytes; as large as the backend allows without it.
-	BackendMTU int `yaml:"backendMTU,omitempty" range:"576,65535"`
-	// More settings of the backend, as flannel documents them.
-	BackendExtraConfig v1alpha1.Object `yaml:"backendExtraConfig,omitempty"`
-	// CPU and memory that the pods request and are limited to, as Kubernetes writes them.
-	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
-	// Flags of flanneld, with their dashes.
-	ExtraArgs []string `yaml:"extraArgs,omitempty" maps:"cluster.network.cni.flannel.extraArgs"`
-	// Whether NetworkPolicies are enforced.
-	KubeNetworkPoliciesEnabled *bool `yaml:"kubeNetworkPoliciesEnabled,omitempty" maps:"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled"`
-}
-
-// FlannelBackend is how flannel carries packets between nodes.
-type FlannelBackend string
-
-// The backends.
-const (
-	FlannelVXLAN  FlannelBackend = "vxlan"
-	FlannelHostGW FlannelBackend = "host-gw"
-)
-
-// Values implements document.Enum.
-func (FlannelBackend) Values() []string { return document.EnumOf(FlannelVXLAN, FlannelHostGW) }
-
-var flannel = document.Of[KubeFlannelCNIConfig]("KubeFlannelCNIConfig", `apiVersion: v1alpha1
-kind: KubeFlannelCNIConfig
-backendType: vxlan
-backendPort: 4789
-`, document.ControlPlane, document.Replaces("cluster.network.cni"))
-
-// Overlay implements overlay.Overlayer: the document chooses the network.
-func (*KubeFlannelCNIConfig) Overlay(main *v1alpha1.Config) {
-	main.Cluster.Network.CNI.Name = "flannel"
-}

@@ -23,7 +23,10 @@ const dialTimeout = 5 * time.Second
 //
 // Clients of the balancer verify certificates themselves. The prober verifies them to find servers that do not belong to the cluster: while the
 // node's own API server does not run, any program on the host's network can listen on its port, and would be the first upstream.
-type Prober struct{ cas atomic.Pointer[x509.CertPool] }
+type Prober struct {
+	cas  atomic.Pointer[x509.CertPool]
+	name atomic.Pointer[string]
+}
 
 // Trust sets the authorities (PEM) that sign API servers; without any, all servers are accepted.
 func (p *Prober) Trust(authorities []byte) {
@@ -34,6 +37,9 @@ func (p *Prober) Trust(authorities []byte) {
 
 	p.cas.Store(pool)
 }
+
+// Expect sets the name that API servers must have in their certificates; with "", any name is accepted.
+func (p *Prober) Expect(name string) { p.name.Store(&name) }
 
 // Readyz asks an API server whether it is ready. It calls answered after the handshake, since the answer may take longer. A server that refuses
 // unauthenticated clients counts as ready.
@@ -57,7 +63,7 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 			TLSHandshakeTimeout: dialTimeout,
 			TLSClientConfig: &tls.Config{
 				InsecureSkipVerify: true, // verify does
-				MinVersion:         tls.VersionTLS12, VerifyConnection: p.verify,
+				MinVersion:         tls.VersionTLS12, VerifyConnection: p.verify, ServerName: p.expected(),
 			},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -81,8 +87,23 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 	return nil
 }
 
-// verify checks only the authority: an API server has many names, and a wrong clock does not make its certificate another cluster's.
+func (p *Prober) expected() string {
+	if name := p.name.Load(); name != nil {
+		return *name
+	}
+
+	return ""
+}
+
+// verify checks the authority, and the name if one is expected: an API server has many names, and a wrong clock does not make its certificate
+// another cluster's.
 func (p *Prober) verify(state tls.ConnectionState) error {
+	if name := p.expected(); name != "" {
+		if err := state.PeerCertificates[0].VerifyHostname(name); err != nil {
+			return err
+		}
+	}
+
 	cas := p.cas.Load()
 	if cas == nil {
 		return nil

@@ -147,3 +147,25 @@ func TestLeavesUnready(t *testing.T) {
 		t.Errorf("the local one is ready again: got %q, want this one", name)
 	}
 }
+
+// TestExpect checks that an API server counts only if its certificate has the expected name.
+func TestExpect(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS() // its certificate is for example.com and 127.0.0.1
+	t.Cleanup(server.Close)
+
+	var prober kubeprism.Prober
+
+	for _, step := range []struct {
+		name string
+		want bool
+	}{{"", true}, {"example.com", true}, {"other.example", false}, {"", true}} {
+		prober.Expect(step.name)
+
+		err := prober.Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() {})
+		if (err == nil) != step.want {
+			t.Errorf("name %q: got %v, want it accepted: %t", step.name, err, step.want)
+		}
+	}
+}

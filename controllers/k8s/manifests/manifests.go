@@ -11,15 +11,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
+	"github.com/seed-59268b81/talos/api/contract"
+	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/talosaccess"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 //go:embed templates/*.yaml
 var templates embed.FS
+
+// Paths in the container of kube-proxy.
+const (
+	ProxyKubeconfig = "/etc/kubernetes/kubeconfig"
+	proxyConfigDir  = "/etc/kube-proxy"
+	ProxyConfigFile = proxyConfigDir + "/config.yaml"
+)
 
 // ServingApprover is the user with which control planes approve the serving certificates of kubelets.
 const ServingApprover = "talos:kubelet-serving-approver"
@@ -47,11 +58,16 @@ func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootS
 		{"01-kubelet-api-admin-role-binding", true, render.Values{"group": secrets.KubeletClientGroup}},
 		{"05-flannel", cfg.FlannelEnabled, flannel(cfg)},
 		{"10-kube-proxy", cfg.ProxyEnabled, proxy(cfg)},
+		{"10-kube-proxy-config", cfg.ProxyEnabled && len(cfg.ProxyConfig) > 0, render.Values{"config": indented(cfg.ProxyConfig)}},
 		{"11-core-dns", cfg.CoreDNSEnabled, render.Values{"domain": cfg.ClusterDomain, "image": cfg.CoreDNSImage}},
 		{"11-core-dns-svc", cfg.CoreDNSEnabled, dnsService(cfg)},
 		{"11-kube-config-in-cluster", true, render.Values{"server": cfg.Server}},
 		{"11-talos-node-rbac-template", true, nil},
 		{"12-talos-health", true, nil},
+		{"13-talos-service", cfg.TalosAPIServiceEnabled, render.Values{"name": talosaccess.Service, "namespace": talosaccess.Namespace, "port": contract.APIPort}},
+		{"13-talos-service-account-crd", cfg.TalosAPIServiceEnabled, render.Values{
+			"group": talosaccess.Group, "version": talosaccess.Version, "kind": talosaccess.Kind, "plural": talosaccess.Plural,
+		}},
 	}
 }
 
@@ -105,7 +121,7 @@ func flannel(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 	network := render.Object{
 		// The image has the programs for nftables, and kube-proxy uses it.
 		"EnableNFTables": true,
-		"Backend":        render.Object{"Type": cfg.FlannelBackendType, "Port": cfg.FlannelBackendPort},
+		"Backend":        flannelBackend(cfg),
 	}
 
 	for _, cidr := range cfg.PodCIDRs {
@@ -135,10 +151,28 @@ func flannel(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 				render.Object{"type": "portmap", "capabilities": render.Object{"portMappings": true}},
 			},
 		}),
-		"resources":   render.Object{"requests": render.Object{"cpu": "100m", "memory": "50Mi"}},
+		"resources":   pods.Resources(render.Object{"cpu": "100m", "memory": "50Mi"}, cfg.FlannelResources),
 		"serviceHost": variable("KUBERNETES_SERVICE_HOST", cfg.FlannelKubeServiceHost),
 		"servicePort": variable("KUBERNETES_SERVICE_PORT", cfg.FlannelKubeServicePort),
 	}
+}
+
+// flannelBackend returns how flannel carries packets between nodes. Only a tunnel has a port.
+func flannelBackend(cfg k8s.BootstrapManifestsConfigSpec) render.Object {
+	backend := render.Object{}
+	maps.Copy(backend, cfg.FlannelBackendExtraConfig)
+
+	backend["Type"] = cfg.FlannelBackendType
+
+	if cfg.FlannelBackendType == "vxlan" && cfg.FlannelBackendPort != 0 {
+		backend["Port"] = cfg.FlannelBackendPort
+	}
+
+	if cfg.FlannelBackendMTU != 0 {
+		backend["MTU"] = cfg.FlannelBackendMTU
+	}
+
+	return backend
 }
 
 func indented(object render.Object) string {
@@ -164,7 +198,18 @@ func proxy(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 		command = append(command, arg)
 	}
 
-	return render.Values{"image": cfg.ProxyImage, "command": command, "resources": render.Object{}}
+	values := render.Values{
+		"image": cfg.ProxyImage, "command": command, "resources": pods.Resources(nil, cfg.ProxyResources),
+		"annotations": render.Omit, "configMount": render.Omit, "configVolume": render.Omit,
+	}
+
+	if len(cfg.ProxyConfig) > 0 {
+		values["annotations"] = render.Object{"talos.dev/config-checksum": cfg.ProxyConfigChecksum}
+		values["configMount"] = render.Object{"name": "config", "mountPath": proxyConfigDir, "readOnly": true}
+		values["configVolume"] = render.Object{"name": "config", "configMap": render.Object{"name": "kube-proxy"}}
+	}
+
+	return values
 }
 
 func dnsService(cfg k8s.BootstrapManifestsConfigSpec) render.Values {

@@ -3,6 +3,7 @@
 package pods
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,22 +53,28 @@ var apiServerPolicy = args.Policy{
 
 // UseAuthenticationConfig reports whether the API server uses structured authentication.
 func UseAuthenticationConfig(image string, extra k8s.Args) bool {
-	return takesFile(image, authenticationConfigSince, extra, "anonymous-auth", "oidc-")
+	return minorOf(image) >= authenticationConfigSince && len(AuthenticationFlags(extra)) == 0
+}
+
+// AuthenticationFlags returns the extra arguments that exclude structured authentication.
+func AuthenticationFlags(extra k8s.Args) []string {
+	return withPrefix(extra, "anonymous-auth", "oidc-")
 }
 
 func useAuthorizationConfig(image string, extra k8s.Args) bool {
-	return takesFile(image, authorizationConfigSince, extra, "authorization-mode", "authorization-policy-file", "authorization-webhook-")
+	return minorOf(image) >= authorizationConfigSince &&
+		len(withPrefix(extra, "authorization-mode", "authorization-policy-file", "authorization-webhook-")) == 0
 }
 
-// takesFile reports whether a file can replace the flags with these prefixes: the version supports it, and no such flag is set.
-func takesFile(image string, since int, extra k8s.Args, prefixes ...string) bool {
-	for flag := range extra {
+// withPrefix returns the flags with one of these prefixes.
+func withPrefix(extra k8s.Args, prefixes ...string) (out []string) {
+	for _, flag := range slices.Sorted(maps.Keys(extra)) {
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(flag, prefix) }) {
-			return false
+			out = append(out, flag)
 		}
 	}
 
-	return minorOf(image) >= since
+	return out
 }
 
 // APIServerArgs returns the command line of kube-apiserver.

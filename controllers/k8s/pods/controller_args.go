@@ -3,6 +3,9 @@
 package pods
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
@@ -61,7 +64,36 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		wanted["cloud-provider"] = []string{cfg.CloudProvider}
 	}
 
+	if err := nodeMasks(cfg, wanted); err != nil {
+		return nil, err
+	}
+
 	return args.Merge(c, cfg.Image, wanted, args.Of(cfg.ExtraArgs), controllerManagerPolicy)
+}
+
+// nodeMasks adds the lengths of the prefixes of nodes' pod networks. The program does not start with that of a family without a pod network,
+// nor with the flag for both families beside these.
+func nodeMasks(cfg k8s.ControllerManagerConfigSpec, wanted args.Set) error {
+	const both = "node-cidr-mask-size"
+
+	for _, family := range []struct {
+		flag string
+		bits int
+		is6  bool
+	}{{both + "-ipv4", cfg.NodeCIDRMaskSizeIPv4, false}, {both + "-ipv6", cfg.NodeCIDRMaskSizeIPv6, true}} {
+		has := slices.ContainsFunc(cfg.PodCIDRs, func(cidr string) bool { return strings.Contains(cidr, ":") == family.is6 })
+		if family.bits == 0 || !has {
+			continue
+		}
+
+		if _, conflict := cfg.ExtraArgs[both]; conflict {
+			return fmt.Errorf("%s: extra argument %q is not allowed: KubeNetworkConfig sets the size already", ControllerManager, both)
+		}
+
+		wanted[family.flag] = []string{strconv.Itoa(family.bits)}
+	}
+
+	return nil
 }
 
 var schedulerPolicy = args.Policy{

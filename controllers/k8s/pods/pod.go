@@ -51,7 +51,7 @@ func (c component) pod(v Versions) render.Object {
 		"image":     c.image,
 		"command":   command,
 		"env":       c.environment(),
-		"resources": c.limits(),
+		"resources": Resources(c.requests, c.resources),
 		"securityContext": render.Object{
 			"allowPrivilegeEscalation": false,
 			"capabilities":             render.Object{"drop": []any{"ALL"}, "add": c.capabilities},
@@ -127,24 +127,28 @@ func Image(pod render.Object) string {
 
 func variable(name, value string) render.Object { return render.Object{"name": name, "value": value} }
 
-// limits returns the resources of the configuration over the component's default requests.
-func (c component) limits() render.Object {
+// Resources returns the resources of the configuration over a container's default requests.
+func Resources(defaults render.Object, c k8s.Resources) render.Object {
 	requests, limits := render.Object{}, render.Object{}
 
 	// A limit below the default request lowers the request.
-	for name, quantity := range c.requests {
-		requests[name] = smaller(quantity, c.resources.Limits[name])
+	for name, quantity := range defaults {
+		requests[name] = smaller(quantity, c.Limits[name])
 	}
 
-	for name, quantity := range c.resources.Requests {
+	for name, quantity := range c.Requests {
 		requests[name] = quantity
 	}
 
-	for name, quantity := range c.resources.Limits {
+	for name, quantity := range c.Limits {
 		limits[name] = quantity
 	}
 
-	out := render.Object{"requests": requests}
+	out := render.Object{}
+	if len(requests) > 0 {
+		out["requests"] = requests
+	}
+
 	if len(limits) > 0 {
 		out["limits"] = limits
 	}

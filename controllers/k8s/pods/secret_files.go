@@ -31,7 +31,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 	}
 
 	for _, accepted := range s.Root.ServiceAccountAcceptedKeys {
-		tokenKey = append(tokenKey, accepted.Key...)
+		tokenKey = slices.Concat(bytes.TrimSpace(tokenKey), []byte("\n"), accepted.Key)
 	}
 
 	acceptedCAs := secrets.JoinCerts(s.Root.AcceptedCAs)

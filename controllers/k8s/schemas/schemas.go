@@ -33,6 +33,10 @@ const (
 	KubeSchedulerConfiguration = "KubeSchedulerConfiguration"
 	AuditPolicy                = "Policy"
 	AuthorizationConfiguration = "AuthorizationConfiguration"
+
+	AuthenticationConfiguration = "AuthenticationConfiguration"
+	EncryptionConfiguration     = "EncryptionConfiguration"
+	KubeProxyConfiguration      = "KubeProxyConfiguration"
 )
 
 // fields has the type of each path of a kind. In a path [] is an element of a list, {} a value of a map.

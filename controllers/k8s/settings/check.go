@@ -83,6 +83,18 @@ func (c *check) pod(path string, pod render.Object) {
 	}
 }
 
+// containerResources checks the resources of a container in a manifest.
+func (c *check) containerResources(at string, given view.Resources) {
+	container := render.Object{"name": "a", "image": "a", "resources": pods.Resources(nil, resources(given))}
+
+	for _, problem := range pods.Check(render.Object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": render.Object{"name": "a"}, "spec": render.Object{"containers": []any{container}},
+	}) {
+		_, path, _ := strings.Cut(problem.Path, ".resources.")
+		c.wrong(at+"."+path, "%s", problem.Text)
+	}
+}
+
 func (c *check) kubelet() {
 	const at = "machine.kubelet"
 
@@ -162,14 +174,18 @@ func controlPlaneName(pod view.Object) bool {
 func (c *check) apiServer() {
 	const at = "cluster.apiServer"
 
-	endpoint := c.cfg.Endpoint().String()
+	tokens := c.cfg.ServiceAccounts()
 
 	var err error
 
 	spec := APIServer(c.cfg)
-	spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{IssuerURL: endpoint, APIAudiences: []string{endpoint}})
+	spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{
+		IssuerURL: tokens.Issuer, AcceptedIssuers: tokens.AcceptedIssuers, APIAudiences: tokens.Audiences,
+	})
 	c.failed(at+".extraArgs", err)
 	c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
+	c.authentication()
+	c.etcdEncryption()
 
 	if policy := c.cfg.APIServer().AuditPolicy; policy["apiVersion"] == "audit.k8s.io/v1" {
 		c.object(at+".auditPolicy", schemas.AuditPolicy, policy)
@@ -229,6 +245,10 @@ func (c *check) manifests() {
 
 	extra, err := ExtraManifests(c.cfg)
 	c.failed("cluster.inlineManifests", err)
+
+	c.proxyConfiguration()
+	c.containerResources("KubeProxyConfig.resources", c.cfg.ProxyResources())
+	c.containerResources("KubeFlannelCNIConfig.resources", c.cfg.Flannel().Resources)
 
 	if err != nil {
 		return

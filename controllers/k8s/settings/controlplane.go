@@ -32,7 +32,7 @@ func APIServer(cfg *view.Config) *k8s.APIServerConfigSpec {
 		AdvertisedAddress:       "$(POD_IP)",
 		Resources:               resources(c.Resources),
 		ExtraArgs:               extra,
-		StartupProbesEnabled:    true,
+		StartupProbesEnabled:    cfg.StartupProbes(),
 		UseAuthenticationConfig: pods.UseAuthenticationConfig(c.Image, extra),
 	}
 }
@@ -40,6 +40,7 @@ func APIServer(cfg *view.Config) *k8s.APIServerConfigSpec {
 // ControllerManager returns the controller manager's settings.
 func ControllerManager(cfg *view.Config) *k8s.ControllerManagerConfigSpec {
 	c, enabled := cfg.ControllerManager()
+	mask4, mask6 := cfg.NodeCIDRMaskSizes()
 
 	return &k8s.ControllerManagerConfigSpec{
 		Enabled:              enabled,
@@ -51,6 +52,8 @@ func ControllerManager(cfg *view.Config) *k8s.ControllerManagerConfigSpec {
 		EnvironmentVariables: c.Env,
 		Resources:            resources(c.Resources),
 		ExtraArgs:            extraArgs(c.ExtraArgs),
+		NodeCIDRMaskSizeIPv4: mask4,
+		NodeCIDRMaskSizeIPv6: mask6,
 	}
 }
 
@@ -93,20 +96,6 @@ func AuditPolicy(cfg *view.Config) *k8s.AuditPolicyConfigSpec {
 	}}
 }
 
-// Authentication permits probes without a certificate, and nothing else.
-func Authentication(*view.Config) *k8s.AuthenticationConfigSpec {
-	var conditions []any
-	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
-		conditions = append(conditions, map[string]any{"path": path})
-	}
-
-	return &k8s.AuthenticationConfigSpec{Config: map[string]any{
-		"apiVersion": "apiserver.config.k8s.io/v1",
-		"kind":       "AuthenticationConfiguration",
-		"anonymous":  map[string]any{"enabled": true, "conditions": conditions},
-	}}
-}
-
 // Authorization returns the chain of authorizers: those of the configuration, and then those for nodes and roles, unless the configuration has
 // them at another place in the chain.
 func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
@@ -124,41 +113,6 @@ func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
 	}
 
 	return spec
-}
-
-// ExtraManifests returns the manifests of the configuration.
-func ExtraManifests(cfg *view.Config) (*k8s.ExtraManifestsConfigSpec, error) {
-	spec := &k8s.ExtraManifestsConfigSpec{}
-
-	download := func(priority string, urls []string, headers map[string]string) {
-		for _, url := range urls {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-				Name: manifestName(url), URL: url, Priority: priority, ExtraHeaders: headers,
-			})
-		}
-	}
-
-	if cni := cfg.CNI(); cni.Name == view.CNICustom {
-		download("05", cni.URLs, nil)
-	}
-
-	if cloud := cfg.ExternalCloudProvider(); view.IsTrue(cloud.Enabled) {
-		download("30", cloud.Manifests, nil)
-	}
-
-	download("99", cfg.ExtraManifests(), cfg.ExtraManifestHeaders())
-
-	for i, manifest := range cfg.InlineManifests() {
-		if manifest.Name == "" {
-			return nil, fmt.Errorf("cluster.inlineManifests[%d]: has no name", i)
-		}
-
-		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-			Name: manifest.Name, Priority: "99", InlineManifest: manifest.Contents,
-		})
-	}
-
-	return spec, nil
 }
 
 func cloudProvider(cfg *view.Config) string {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/talosaccess"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/resources/kubeaccess"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// How soon the requests are looked at again: a Secret may be deleted, and one that is in the way may be gone soon.
+const (
+	talosAccountCheck = 5 * time.Minute
+	talosAccountRetry = 5 * time.Second
+)
+
+// maxTalosAccounts bounds the requests of pods in memory: a user of Kubernetes can create any number.
+const maxTalosAccounts = 2048
+
+// talosAccounts writes the credentials that pods request. It runs on each control plane: the second one finds them valid.
+type talosAccounts struct {
+	access kubeconfig.Config
+	// last are the requests of the last run, of which the credentials are deleted when pods lose the access.
+	last []kube.Object
+	wake *time.Timer
+}
+
+// talosAccountsController is a follower without outputs: what it writes is in Kubernetes.
+func talosAccountsController(root string) controller.Controller {
+	a := &talosAccounts{}
+
+	return &follower{
+		name: "kubeaccess.CRDController",
+		inputs: accessInputs(
+			controller.In[kubeaccess.ConfigSpec](controller.Weak, "", kubeaccess.ConfigID),
+			controller.In[secrets.OSRootSpec](controller.Weak, "", secrets.OSRootID),
+			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
+		),
+		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) { return a.connect(ctx, rt, root) },
+		apply:   a.apply,
+		again:   true,
+	}
+}
+
+func (a *talosAccounts) connect(ctx context.Context, rt controller.Runtime, root string) (*target, error) {
+	var allowed kubeaccess.ConfigSpec
+
+	if f := typed.Read(ctx, rt, kubeaccess.ConfigID, &allowed); f.Err != nil || !f.OK || !allowed.Enabled {
+		return nil, f.Err
+	}
+
+	to, err := atAPIServer(ctx, rt, root, target{path: talosaccess.Path, keep: talosaccess.Keep, most: maxTalosAccounts})
+	if err != nil || to == nil {
+		return nil, err
+	}
+
+	a.access = to.config
+
+	return to, nil
+}
+
+// apply decides about all requests. Without objects the access has ended.
+func (a *talosAccounts) apply(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
+	if a.wake != nil {
+		a.wake.Stop()
+	}
+
+	ended := objects == nil
+	if ended {
+		objects = a.last
+	}
+
+	if len(objects) == 0 {
+		return nil
+	}
+
+	var (
+		allowed   kubeaccess.ConfigSpec
+		root      secrets.OSRootSpec
+		authority secrets.KubernetesRootSpec
+	)
+
+	ok, err := typed.All(
+		typed.Read(ctx, rt, kubeaccess.ConfigID, &allowed),
+		typed.Read(ctx, rt, secrets.OSRootID, &root),
+		typed.Read(ctx, rt, secrets.KubernetesRootID, &authority),
+	)
+	if err != nil || !ok && !ended {
+		return err
+	}
+
+	client, err := kube.New(a.access)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	a.last = objects
+	signer := talosaccess.Authority{Cluster: authority.Name, Root: root}
+	due := time.Now().Add(talosAccountCheck)
+
+	var errs []error
+
+	for _, object := range objects {
+		renewal, err := answerTalosAccount(ctx, client, signer, allowed, talosaccess.RequestOf(object))
+		if err == nil && !renewal.IsZero() && renewal.Before(due) {
+			due = renewal
+		}
+
+		errs = append(errs, err)
+	}
+
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+
+	if ended {
+		a.last = nil
+	} else {
+		a.wake = time.AfterFunc(time.Until(due), rt.QueueReconcile)
+	}
+
+	return nil
+}
+
+// answerTalosAccount writes or deletes the credentials of a request, and its status. It returns when to look at them again, if that is known.
+func answerTalosAccount(
+	ctx context.Context, client *kube.Client, signer talosaccess.Authority, allowed kubeaccess.ConfigSpec, request talosaccess.Request,
+) (due time.Time, err error) {
+	secret, err := client.Get(ctx, request.SecretPath())
+	if err != nil && !kube.IsNotFound(err) {
+		return due, err
+	}
+
+	there := err == nil
+	failure := request.Refusal(allowed)
+
+	switch {
+	case failure == "" && there && !talosaccess.Owned(secret, request):
+		failure = "there is a Secret of this name that does not belong to the object"
+		due, err = time.Now().Add(talosAccountRetry), nil
+	case failure == "":
+		due, err = updateTalosSecret(ctx, client, signer, request, secret, there)
+	case there && talosaccess.Owned(secret, request):
+		err = client.Delete(ctx, request.SecretPath(), kube.At[string](secret, "metadata", "uid"))
+	default:
+		err = nil
+	}
+
+	// Another control plane, or the end of the object, came first: the watch shows it.
+	if err != nil && !kube.IsConflict(err) && !kube.IsNotFound(err) {
+		return due, err
+	}
+
+	if failure == request.Failure {
+		return due, nil
+	}
+
+	if err := client.Merge(ctx, request.StatusPath(), kube.Object{"status": kube.Object{"failureReason": failure}}); err != nil && !kube.IsNotFound(err) {
+		return due, err
+	}
+
+	return due, nil
+}
+
+// updateTalosSecret creates or replaces a Secret whose credentials do not fit, and returns when they are to be replaced.
+func updateTalosSecret(
+	ctx context.Context, client *kube.Client, signer talosaccess.Authority, request talosaccess.Request, live kube.Object, there bool,
+) (time.Time, error) {
+	now := time.Now()
+
+	if there {
+		if due, ok := signer.Valid(live, request, now); ok {
+			return due, nil
+		}
+	}
+
+	secret, due, err := signer.Secret(request, now)
+	if err != nil {
+		return due, err
+	}
+
+	if !there {
+		_, err = client.Create(ctx, request.SecretsPath(), secret)
+
+		return due, err
+	}
+
+	// Only the Secret that was read is replaced.
+	metadata := kube.At[kube.Object](secret, "metadata")
+	metadata["uid"] = kube.At[string](live, "metadata", "uid")
+	metadata["resourceVersion"] = kube.At[string](live, "metadata", "resourceVersion")
+
+	_, err = client.Replace(ctx, request.SecretPath(), secret)
+
+	return due, err
+}

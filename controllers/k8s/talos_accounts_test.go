@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/talosaccess"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/kubeaccess"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// fakeKubernetes keeps objects by their paths, and records the writes.
+type fakeKubernetes struct {
+	objects map[string]kube.Object
+	writes  []string
+}
+
+func (f *fakeKubernetes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body kube.Object
+
+	_ = json.NewDecoder(r.Body).Decode(&body) // a read has none
+
+	path := r.URL.Path
+	if r.Method == http.MethodPost {
+		path += "/" + body["metadata"].(kube.Object)["name"].(string)
+	}
+
+	object, there := f.objects[path]
+
+	switch {
+	case r.Method == http.MethodPatch && strings.HasSuffix(path, "/status"):
+		there, object = true, body
+	case r.Method == http.MethodDelete && there:
+		delete(f.objects, path)
+	case r.Method == http.MethodPost, r.Method == http.MethodPut, r.Method == http.MethodPatch:
+		f.objects[path], object, there = body, body, true
+	}
+
+	if r.Method != http.MethodGet {
+		f.writes = append(f.writes, r.Method+" "+path)
+	}
+
+	if !there {
+		w.WriteHeader(http.StatusNotFound)
+	}
+
+	_ = json.NewEncoder(w).Encode(object) // the client reports it
+}
+
+func startFakeKubernetes(t *testing.T, objects map[string]kube.Object) (*fakeKubernetes, *kube.Client) {
+	t.Helper()
+
+	fake := &fakeKubernetes{objects: objects}
+	server := httptest.NewTLSServer(fake)
+	t.Cleanup(server.Close)
+
+	client, err := kube.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server)})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(client.Close)
+
+	return fake, client
+}
+
+// TestTalosAccount checks what is written for a request for credentials.
+func TestTalosAccount(t *testing.T) {
+	const (
+		secret = "/api/v1/namespaces/n/secrets/a"
+		status = "PATCH /apis/talos.dev/v1alpha1/namespaces/n/serviceaccounts/a/status"
+	)
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	signer := talosaccess.Authority{Cluster: "demo", Root: secrets.OSRootSpec{
+		IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}, AcceptedCAs: []secrets.Cert{{Crt: ca.PEM.Crt}},
+	}}
+	allowed := kubeaccess.ConfigSpec{Enabled: true, AllowedAPIRoles: []string{"os:reader", "os:operator"}, AllowedKubernetesNamespaces: []string{"n"}}
+	asked := talosaccess.Request{Namespace: "n", Name: "a", UID: "1", Roles: []string{"os:reader"}}
+
+	held := func(r talosaccess.Request) kube.Object {
+		object, _, err := signer.Secret(r, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		object["metadata"].(kube.Object)["uid"] = "s"
+
+		return object
+	}
+
+	failed, operator, another := asked, asked, asked
+	failed.Failure, operator.Roles, another.UID = "earlier", []string{"os:operator"}, "2"
+
+	for name, tt := range map[string]struct {
+		request talosaccess.Request
+		allowed kubeaccess.ConfigSpec
+		secret  kube.Object
+		want    []string
+	}{
+		"a new request":              {asked, allowed, nil, []string{"POST " + secret}},
+		"as before":                  {asked, allowed, held(asked), nil},
+		"no longer refused":          {failed, allowed, held(asked), []string{status}},
+		"other roles":                {operator, allowed, held(asked), []string{"PUT " + secret}},
+		"a Secret of someone else":   {asked, allowed, kube.Object{"metadata": kube.Object{"uid": "s"}}, []string{status}},
+		"a Secret of an older one":   {another, allowed, held(asked), []string{status}},
+		"refused":                    {asked, kubeaccess.ConfigSpec{}, nil, []string{status}},
+		"the access has ended":       {asked, kubeaccess.ConfigSpec{}, held(asked), []string{"DELETE " + secret, status}},
+		"ended, of someone else":     {asked, kubeaccess.ConfigSpec{}, kube.Object{"metadata": kube.Object{"uid": "s"}}, []string{status}},
+		"refused for another reason": {failed, kubeaccess.ConfigSpec{}, nil, []string{status}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := map[string]kube.Object{}
+			if tt.secret != nil {
+				objects[secret] = tt.secret
+			}
+
+			fake, client := startFakeKubernetes(t, objects)
+
+			due, err := answerTalosAccount(t.Context(), client, signer, tt.allowed, tt.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tt.want, fake.writes); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+
+			soon := tt.secret != nil && len(tt.want) == 1 && tt.want[0] == status && tt.request.Failure == "" && tt.allowed.Enabled
+
+			if ahead := time.Until(due); !due.IsZero() && ahead > talosAccountRetry == soon {
+				t.Errorf("again in %s, want it soon: %t", ahead, soon)
+			}
+		})
+	}
+}
+
+// TestTalosEndpoints checks that the endpoints are written once, and again only after a change.
+func TestTalosEndpoints(t *testing.T) {
+	fake, client := startFakeKubernetes(t, map[string]kube.Object{talosaccess.ServicePath: {"metadata": kube.Object{"uid": "1"}}})
+	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+
+	for _, step := range []struct {
+		addrs []netip.Addr
+		want  int
+	}{{addrs, 1}, {addrs, 1}, {append(addrs, netip.MustParseAddr("192.0.2.2")), 2}} {
+		if err := writeTalosEndpoints(t.Context(), client, step.addrs); err != nil || len(fake.writes) != step.want {
+			t.Errorf("%v: got writes %q, %v, want %d", step.addrs, fake.writes, err, step.want)
+		}
+	}
+
+	delete(fake.objects, talosaccess.ServicePath)
+
+	if err := writeTalosEndpoints(t.Context(), client, addrs); !kube.IsNotFound(err) {
+		t.Errorf("without the Service: got %v, want that it is missing", err)
+	}
+}
