@@ -2,6 +2,11 @@
 
 package v1alpha1
 
+import (
+	"encoding/base64"
+	"strings"
+)
+
 // RegistriesConfig configures the registries of container images.
 type RegistriesConfig struct {
 	Mirrors map[string]RegistryMirror `yaml:"mirrors,omitempty"`
@@ -51,4 +56,11 @@ type RegistryAuth struct {
 	Password      string `yaml:"password,omitempty"`
 	Auth          string `yaml:"auth,omitempty"`
 	IdentityToken string `yaml:"identityToken,omitempty"`
+}
+
+// Valid reports whether Auth is a user and a password with a colon between, in base64, if it is set.
+func (a *RegistryAuth) Valid() bool {
+	decoded, err := base64.StdEncoding.DecodeString(a.Auth)
+
+	return a.Auth == "" || err == nil && strings.Contains(string(decoded), ":")
 }

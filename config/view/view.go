@@ -4,23 +4,32 @@ package view
 
 import (
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/cri"
 	"github.com/seed-59268b81/talos/config/documents/network"
+	"github.com/seed-59268b81/talos/config/documents/security"
 	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Config is the merged view of a configuration. It is read-only: callers must not change the values that it returns.
 type Config struct {
-	main     *v1alpha1.Config
-	hostname *network.HostnameConfig // nil without one
-	complete bool
+	main           *v1alpha1.Config
+	hostname       *network.HostnameConfig // nil without one
+	customizations []*cri.CRICustomizationConfig
+	roots          []*security.TrustedRootsConfig
+	complete       bool
 }
 
 // Of returns the view of a configuration. The view of nil has the defaults.
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	return &Config{
+		main: main, complete: complete,
+		hostname:       config.Find[*network.HostnameConfig](cfg),
+		customizations: config.All[*cri.CRICustomizationConfig](cfg),
+		roots:          config.All[*security.TrustedRootsConfig](cfg),
+	}
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.
