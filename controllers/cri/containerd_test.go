@@ -5,6 +5,7 @@
 package cri
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,16 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
+
+// freePort returns an address on the loopback where nothing listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+
+	return l.Addr().String()
+}
 
 // mountVolume lets a requester have a volume.
 func mountVolume(n *controllertest.Node, requester, volume, target string) {
@@ -50,7 +61,7 @@ func restarted(t *testing.T, s *controllertest.Supervisor, times int) []string {
 // TestContainerdFollows checks when containerd starts, and which changes of the configuration restart it.
 func TestContainerdFollows(t *testing.T) {
 	sup := &controllertest.Supervisor{}
-	c := &containerdController{supervisor: sup, registry: &RegistryPort{Address: "127.0.0.1:0"}, root: t.TempDir(), at: metal}
+	c := &containerdController{supervisor: sup, registry: &RegistryPort{Address: freePort(t)}, root: t.TempDir(), at: metal}
 
 	t.Cleanup(func() {
 		if c.registry.port != nil {
@@ -124,7 +135,7 @@ func TestContainerdFollows(t *testing.T) {
 // TestImageCacheStatus checks when images come from the image cache.
 func TestImageCacheStatus(t *testing.T) {
 	sup := &controllertest.Supervisor{}
-	registry := &RegistryPort{Address: "127.0.0.1:0"}
+	registry := &RegistryPort{Address: freePort(t)}
 
 	t.Cleanup(func() {
 		if registry.port != nil {

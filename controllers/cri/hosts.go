@@ -57,7 +57,7 @@ func renderHosts(registries cri.RegistriesConfigSpec, roots string) (map[string]
 			return nil, fmt.Errorf("registry %q: this is not the name of a host", name)
 		}
 
-		r := registry{RegistriesConfigSpec: registries, name: name, dir: dir, roots: roots, files: files}
+		r := folder{RegistriesConfigSpec: registries, name: name, dir: dir, roots: roots, files: files}
 		if err := r.render(); err != nil {
 			return nil, fmt.Errorf("registry %s: %w", name, err)
 		}
@@ -66,8 +66,8 @@ func renderHosts(registries cri.RegistriesConfigSpec, roots string) (map[string]
 	return files, nil
 }
 
-// registry renders the folder of one registry.
-type registry struct {
+// folder is what is rendered for one registry.
+type folder struct {
 	cri.RegistriesConfigSpec
 
 	name, dir, roots string
@@ -79,7 +79,7 @@ type host struct {
 	settings table
 }
 
-func (r *registry) render() error {
+func (r *folder) render() error {
 	mirror, ok := r.RegistryMirrors[r.name]
 	if !ok {
 		mirror = r.RegistryMirrors[cri.AnyRegistry]
@@ -124,7 +124,7 @@ func (r *registry) render() error {
 }
 
 // own returns the host of the registry itself.
-func (r *registry) own() string {
+func (r *folder) own() string {
 	if r.name == settings.DockerHub {
 		return settings.DockerHubHost
 	}
@@ -133,7 +133,7 @@ func (r *registry) own() string {
 }
 
 // access returns how the machine and a host authenticate each other, and adds the files for it to the folder. Paths are relative to it.
-func (r *registry) access(name string) table {
+func (r *folder) access(name string) table {
 	tls := r.RegistryTLSs[name]
 	out := table{}
 

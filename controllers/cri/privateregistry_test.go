@@ -19,12 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -144,28 +142,32 @@ func grant(w http.ResponseWriter, q *http.Request) {
 	_, _ = io.WriteString(w, `{"access_token": "`+accessToken+`", "expires_in": 300}`)
 }
 
-// direct calls a handler without a connection.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	recorder := httptest.NewRecorder()
-
-	if r.Body == nil {
-		r.Body = io.NopCloser(&bytes.Reader{})
-	}
-
-	d.ServeHTTP(recorder, r)
-
-	return recorder.Result(), nil
-}
-
+// push uploads an image as test/image:1.
 func push(t *testing.T, to http.Handler, image v1.Image) {
 	t.Helper()
 
-	ref := must(name.ParseReference("registry.test/test/image:1"))
-	if err := remote.Write(ref, image, remote.WithTransport(direct{to})); err != nil {
-		t.Fatal(err)
+	send := func(method, path, kind string, body []byte) {
+		request := httptest.NewRequest(method, "/v2/test/image/"+path, bytes.NewReader(body))
+		request.Header.Set("Content-Type", kind)
+
+		recorder := httptest.NewRecorder()
+		to.ServeHTTP(recorder, request)
+
+		if recorder.Code != http.StatusCreated {
+			t.Fatalf("%s %s: %d %s", method, path, recorder.Code, recorder.Body)
+		}
 	}
+
+	blob := func(digest v1.Hash, body []byte) {
+		send(http.MethodPost, "blobs/uploads/?digest="+digest.String(), "application/octet-stream", body)
+	}
+
+	for _, layer := range must(image.Layers()) {
+		blob(must(layer.Digest()), must(io.ReadAll(must(layer.Compressed()))))
+	}
+
+	blob(must(image.ConfigName()), must(image.RawConfigFile()))
+	send(http.MethodPut, "manifests/1", string(must(image.MediaType())), must(image.RawManifest()))
 }
 
 // startProxy runs a proxy that connects all hosts to the registry, and returns its URL and the number of its connections.

@@ -7,7 +7,6 @@ package cri
 import (
 	"context"
 	"encoding/base64"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -209,9 +208,7 @@ func TestPullWithToken(t *testing.T) {
 // TestPullFromMirror checks the order of mirrors, their paths, and that the registry itself is asked only if it may be.
 func TestPullFromMirror(t *testing.T) {
 	origin, mirror := startRegistry(t, access{}), startRegistry(t, access{password: true})
-	down := must(net.Listen("tcp", "127.0.0.1:0"))
-	_ = down.Close()
-
+	down := freePort(t)
 	access := origin.tlsDocument(false) + mirror.tlsDocument(false)
 	of := func(rest string) string {
 		return "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: " + origin.host() + "\nendpoints:\n" + rest
@@ -227,11 +224,11 @@ func TestPullFromMirror(t *testing.T) {
 	}{
 		{
 			name: "a path of its own beside one without", from: mirror, alone: true,
-			documents: of(at(down.Addr().String(), "", "") + at(mirror.host(), elsewhere, ", overridePath: true")),
+			documents: of(at(down, "", "") + at(mirror.host(), elsewhere, ", overridePath: true")),
 		},
 		{name: "a path before /v2", documents: of(at(mirror.host(), elsewhere, "") + "skipFallback: true\n"), fails: "does not have the image (404", alone: true},
-		{name: "the registry itself after its mirrors", documents: of(at(down.Addr().String(), "", "")), from: origin},
-		{name: "no fallback", documents: of(at(down.Addr().String(), "", "") + "skipFallback: true\n"), fails: "connection refused", alone: true},
+		{name: "the registry itself after its mirrors", documents: of(at(down, "", "")), from: origin},
+		{name: "no fallback", documents: of(at(down, "", "") + "skipFallback: true\n"), fails: "connection refused", alone: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := origin.asked()
@@ -256,21 +253,19 @@ func TestPullThroughProxy(t *testing.T) {
 	r := startRegistry(t, access{password: true, certificate: true})
 	documents := r.named(r.authDocument(rightLogin) + r.tlsDocument(true))
 
-	down := must(net.Listen("tcp", "127.0.0.1:0"))
-	_ = down.Close()
-
+	down := freePort(t)
 	proxy, connections := startProxy(t, r.host(), http.StatusOK)
 	closed, _ := startProxy(t, r.host(), http.StatusProxyAuthRequired)
 
 	for _, tt := range []struct{ name, proxy, fails string }{
 		{name: "the proxy", proxy: proxy},
-		{name: "the proxy is down", proxy: "http://" + down.Addr().String(), fails: "the proxy does not answer: see EnvironmentConfig"},
+		{name: "the proxy is down", proxy: "http://" + down, fails: "the proxy does not answer: see EnvironmentConfig"},
 		{name: "the proxy wants a login", proxy: closed, fails: "Proxy Authentication Required (through the proxy " + closed + ")"},
-		{name: "an address that is none", proxy: "http://%zz", fails: "the proxy in the environment is not a URL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("HTTPS_PROXY", tt.proxy)
 			t.Setenv("NO_PROXY", "")
+			t.Setenv("no_proxy", "")
 
 			digest, err := newMachine(t, documents, "").pull(t, "registry.test:"+r.port+"/test/image:1")
 			r.check(t, digest, err, tt.fails)

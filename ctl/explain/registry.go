@@ -19,7 +19,7 @@ type pullFault struct {
 // pullFaults are in the order in which the steps of a pull fail: a later one is reached only if those before it do not.
 var pullFaults = []pullFault{
 	{
-		[]string{"proxyconnect", "the proxy does not answer", "Proxy Authentication Required", "the proxy in the environment is not a URL"},
+		[]string{"proxyconnect", "the proxy does not answer", "Proxy Authentication Required"},
 		"the proxy does not let it through",
 		"correct the proxy in the machine configuration (EnvironmentConfig, or machine.env), or except the registry there: no_proxy",
 	},

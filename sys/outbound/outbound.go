@@ -20,13 +20,7 @@ import (
 
 // Proxy returns the proxy of a request, or nil. It is for http.Transport.
 func Proxy(r *http.Request) (*url.URL, error) {
-	proxy, err := httpproxy.FromEnvironment().ProxyFunc()(r.URL)
-	if err != nil {
-		// The address of the proxy may have a password.
-		return nil, errors.New("the proxy in the environment is not a URL: see EnvironmentConfig or machine.env")
-	}
-
-	return proxy, nil
+	return httpproxy.FromEnvironment().ProxyFunc()(r.URL)
 }
 
 // Client returns a client that trusts the authorities in a file, such as layout.CABundle, or those of the system without that file. Close its

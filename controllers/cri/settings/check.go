@@ -3,7 +3,9 @@
 package settings
 
 import (
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -34,12 +36,32 @@ func Check(cfg *view.Config) []validate.Finding {
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(cfg.Environment())) {
-		if value := cfg.Environment()[name]; name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			findings = append(findings, validate.Finding{
-				Path: "machine.env", Text: "is not the environment of a process: a name is empty or has =, or a text has a zero byte",
-			})
+		if err := checkVariable(name, cfg.Environment()[name]); err != nil {
+			wrong("machine.env", err)
 		}
 	}
 
 	return findings
+}
+
+// checkVariable refuses what cannot be in the environment of a process, and a proxy that would be ignored. The address of a proxy may have a
+// password, and is not in the error.
+func checkVariable(name, value string) error {
+	if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+		return fmt.Errorf("%q is not the name of an environment variable, or its value has a zero byte", name)
+	}
+
+	if lower := strings.ToLower(name); value == "" || lower != "http_proxy" && lower != "https_proxy" {
+		return nil
+	}
+
+	if !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+
+	if u, err := url.Parse(value); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		return fmt.Errorf("%s is not the URL of a proxy: want one such as http://proxy.example.com:3128", name)
+	}
+
+	return nil
 }

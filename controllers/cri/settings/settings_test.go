@@ -78,7 +78,10 @@ func TestCheck(t *testing.T) {
 		{name: "good overrides", text: overrides("{process: {rlimits: [{type: RLIMIT_NOFILE, hard: 1024, soft: 1024}]}}")},
 		{name: "an unknown key", text: overrides("{process: {rlimit: []}}"), path: "machine.baseRuntimeSpecOverrides", says: `unknown field "rlimit"`},
 		{name: "a wrong type", text: overrides("{process: {cwd: 1}}"), path: "machine.baseRuntimeSpecOverrides", says: "process.cwd"},
-		{name: "a bad variable", text: "machine: {type: worker, env: {'a=b': c}}\n", path: "machine.env", says: "not the environment"},
+		{name: "a bad variable", text: "machine: {type: worker, env: {'a=b': c}}\n", path: "machine.env", says: "not the name"},
+		{name: "a bad proxy", text: "machine: {type: worker, env: {https_proxy: 'http://a:secret@%zz'}}\n", path: "machine.env", says: "https_proxy is not the URL of a proxy"},
+		{name: "a proxy without a scheme", text: "machine: {type: worker, env: {HTTP_PROXY: 'proxy.example:3128'}}\n"},
+		{name: "an unknown kind of proxy", text: "machine: {type: worker, env: {HTTP_PROXY: 'ftp://proxy.example'}}\n", path: "machine.env", says: "HTTP_PROXY is not"},
 		{name: "a good variable", text: "machine: {type: worker, env: {HTTPS_PROXY: 'http://proxy.example:3128'}}\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
