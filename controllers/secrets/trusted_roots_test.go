@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/files"
 )
@@ -74,12 +73,5 @@ func TestNoTrustedRoots(t *testing.T) {
 
 	if spec, err := r.file("x"); spec != nil || err == nil {
 		t.Errorf("an image without a bundle: got %v, %v, want an error", spec, err)
-	}
-
-	n := controllertest.Start(t, trustedRootsController(r.path))
-	n.Configure([]byte("machine: {type: worker}\n"))
-
-	if found, err := typed.Find[files.EtcFileSpecSpec](t.Context(), n, "", files.CABundle); found != nil || err != nil {
-		t.Errorf("got %v, %v, want nothing", found, err)
 	}
 }

@@ -181,7 +181,7 @@ func (f *Facts) applyService(d document) {
 }
 
 func TestMain(m *testing.M) {
-	err := errors.Join(meta.RegisterTypes(), block.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
+	err := errors.Join(meta.RegisterTypes(), block.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), k8s.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register())
 	if err != nil {
 		panic(err)
