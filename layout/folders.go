@@ -12,6 +12,9 @@ const (
 	APIDRunDir     = SystemRunDir + "/apid"
 	TrustdRunDir   = SystemRunDir + "/trustd"
 
+	// CABundle has the authorities that the machine trusts, for all programs.
+	CABundle = "/etc/ssl/certs/ca-certificates.crt"
+
 	// EtcDir has the files that are bound over those of /etc.
 	EtcDir = SystemDir + "/etc"
 	// ProcDir has the files that are bound over those of /proc in a container. CmdlineFile has the kernel's command line without
@@ -34,6 +37,10 @@ const (
 	CRIDir           = EtcDir + "/cri"
 	ContainerdConfig = CRIDir + "/containerd.toml"
 	RegistryHostsDir = CRIDir + "/hosts"
+	// RegistryCredentials has the credentials of registries, for the machine's own pulls.
+	RegistryCredentials = CRIDir + "/credentials.json"
+	// BaseRuntimeSpec is the specification with which the containers of Kubernetes begin, where the configuration changes it.
+	BaseRuntimeSpec = CRIDir + "/base-runtime-spec.json"
 )
 
 // Folders on the system's partitions.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -32,6 +33,7 @@ var namespaces = map[string]string{
 	"runtime":        "Talos runtime resources",
 	"cluster":        "Cluster-wide resources",
 	"config":         "Talos node configuration",
+	"cri":            "Resources of the container runtime",
 	"etcd":           "etcd resources",
 	"files":          "Files and file-like resources",
 	"k8s":            "Kubernetes resources of the node",
@@ -45,7 +47,7 @@ var namespaces = map[string]string{
 func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
-		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(), kubeaccess.Register(),
+		block.Register(), cluster.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), k8s.Register(), kubeaccess.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
 	)
 }

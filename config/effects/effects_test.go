@@ -86,8 +86,8 @@ func TestLookup(t *testing.T) {
 		{"cluster.network.cni.urls", "cluster.network.cni.urls", true},
 		{"machine.registries.mirrors.skipFallback", "machine.registries.mirrors.skipFallback", true},
 		{"machine.network.interfaces.wireguard.peers", "machine.network.interfaces.wireguard", false},
-		{"machine.env", "machine.env", false},
-		{"machine.environment", "machine.environment", true},
+		{"machine.logging", "machine.logging", false},
+		{"machine.loggings", "machine.loggings", true},
 		{"machine.features.diskQuotaSupport", "machine.features.diskQuotaSupport", false},
 		{"cluster.id", "cluster.id", true},
 		{"HostnameConfig.auto", "HostnameConfig.auto", true},
@@ -114,10 +114,8 @@ func TestInVain(t *testing.T) {
 		{"in a list, once", main + "  network: {interfaces: [{interface: a, vip: {ip: 192.0.2.1}}, {interface: b, vip: {ip: 192.0.2.2}}]}\n", []string{"machine.network.interfaces.vip"}},
 		{"bonds and bridges", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bridge: {}}]}\n", nil},
 		{"an object that is there", main + "  network: {interfaces: [{interface: a, wireguard: {}}]}\n", []string{"machine.network.interfaces.wireguard"}},
-		{"a map", main + "  env: {http_proxy: x}\n", []string{"machine.env"}},
-		{"an empty map", main + "  env: {}\n", nil},
-		{"a part of an object in a map", main + "  registries: {config: {a: {auth: {username: u}, tls: {insecureSkipVerify: true}}}}\n", []string{"machine.registries.config.auth"}},
-		{"the part in effect", main + "  registries: {config: {a: {tls: {insecureSkipVerify: true}}}}\n", nil},
+		{"a map in effect", main + "  env: {http_proxy: x}\n", nil},
+		{"an object in a map, in effect", main + "  registries: {config: {a: {auth: {username: u}, tls: {insecureSkipVerify: true}}}}\n", nil},
 		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n", []string{"machine.logging"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,7 +14,6 @@ var settled = []exception{
 	{"cluster.apiServer.disablePodSecurityPolicy", "Kubernetes removed pod security policies; validation warns about the key"},
 	{"machine.features.rbac", "roles are always checked; validation warns about false"},
 	{"machine.features.apidCheckExtKeyUsage", "the key usage of certificates is always checked"},
-	{"machine.features.imageCache", "the image cache is always used"},
 }
 
 // without are the keys that are read but have no effect.

@@ -2,6 +2,11 @@
 
 package v1alpha1
 
+import (
+	"encoding/base64"
+	"strings"
+)
+
 // RegistriesConfig configures the registries of container images.
 type RegistriesConfig struct {
 	// Where the images of a registry are pulled from, by the host of the registry; * is for all others.
@@ -65,4 +70,11 @@ type RegistryAuth struct {
 	Auth string `yaml:"auth,omitempty"`
 	// A token of OAuth 2.
 	IdentityToken string `yaml:"identityToken,omitempty"`
+}
+
+// Valid reports whether Auth is a user and a password with a colon between, in base64, if it is set.
+func (a *RegistryAuth) Valid() bool {
+	decoded, err := base64.StdEncoding.DecodeString(a.Auth)
+
+	return a.Auth == "" || err == nil && strings.Contains(string(decoded), ":")
 }

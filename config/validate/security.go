@@ -2,13 +2,7 @@
 
 package validate
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/seed-59268b81/talos/config/strict"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
-)
+import "github.com/seed-59268b81/talos/config/v1alpha1"
 
 // security rejects security settings that this version does not implement yet: users rely on them. Other settings without effect
 // are accepted with a warning.
@@ -29,26 +23,6 @@ func (c *check) security(main *v1alpha1.Config) {
 	} {
 		if setting.set {
 			c.notYet(setting.path, setting.without)
-		}
-	}
-
-	for _, host := range slices.Sorted(maps.Keys(m.Registries.Config)) {
-		at, access := strict.Join("machine.registries.config", host), m.Registries.Config[host]
-
-		if access.Auth != nil {
-			c.notYet(at+".auth", "requests to the registry would have no credentials")
-		}
-
-		if access.TLS == nil {
-			continue
-		}
-
-		if len(access.TLS.CA) > 0 {
-			c.notYet(at+".tls.ca", "other authorities would verify the registry's certificate")
-		}
-
-		if access.TLS.ClientIdentity != nil {
-			c.notYet(at+".tls.clientIdentity", "requests to the registry would have no certificate")
 		}
 	}
 }

@@ -3,7 +3,9 @@
 package validate
 
 import (
+	"crypto/tls"
 	"net/url"
+	"strings"
 
 	"github.com/seed-59268b81/talos/config/strict"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
@@ -21,8 +23,25 @@ func (c *check) registries(r *v1alpha1.RegistriesConfig) {
 	}
 
 	for host, access := range r.Config {
+		at := strict.Join("machine.registries.config", host)
+
+		if host == "*" || strings.Contains(host, "/") {
+			c.wrong(at, "%q is not the host of a registry: credentials and certificates are for one host each, such as registry.example.com:5000", host)
+		}
+
 		if access.TLS != nil && len(access.TLS.CA) > 0 {
-			c.certificate(strict.Join("machine.registries.config", host)+".tls.ca", access.TLS.CA)
+			c.certificate(at+".tls.ca", access.TLS.CA)
+		}
+
+		if access.TLS != nil && access.TLS.ClientIdentity != nil {
+			id := access.TLS.ClientIdentity
+			if _, err := tls.X509KeyPair(id.Crt, id.Key); err != nil {
+				c.wrong(at+".tls.clientIdentity", "is not a certificate and its key: %v", err)
+			}
+		}
+
+		if access.Auth != nil && !access.Auth.Valid() {
+			c.wrong(at+".auth.auth", "is not USER:PASSWORD in base64")
 		}
 	}
 }

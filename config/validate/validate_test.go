@@ -108,9 +108,10 @@ func TestFindings(t *testing.T) {
 		{"KubeSpan", []string{"machine: {network: {kubespan: {enabled: true}}}"}, "machine.network.kubespan.enabled", "would not be encrypted"},
 		{"seccomp profiles", []string{"machine: {seccompProfiles: [{name: a.json, value: {}}]}"}, "machine.seccompProfiles", "would not have it"},
 		{"network policies", []string{"cluster: {network: {cni: {flannel: {kubeNetworkPoliciesEnabled: true}}}}"}, "cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "would not be enforced"},
-		{"credentials of a registry", []string{"machine: {registries: {config: {r.example: {auth: {username: a, password: b}}}}}"}, `machine.registries.config["r.example"].auth`, "no credentials"},
-		{"authority of a registry", []string{"machine: {registries: {config: {r.example: {tls: {ca: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].tls.ca`, "other authorities"},
-		{"certificate for a registry", []string{"machine: {registries: {config: {r.example: {tls: {clientIdentity: {crt: aGVsbG8=, key: aGVsbG8=}}}}}}"}, `machine.registries.config["r.example"].tls.clientIdentity`, "no certificate"},
+		{"bad login of a registry", []string{"machine: {registries: {config: {r.example: {auth: {auth: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].auth.auth`, "not USER:PASSWORD"},
+		{"a login for all registries", []string{"machine: {registries: {config: {'*': {auth: {username: a, password: b}}}}}"}, `machine.registries.config["*"]`, "one host each"},
+		{"bad authority of a registry", []string{"machine: {registries: {config: {r.example: {tls: {ca: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].tls.ca`, "not PEM"},
+		{"bad certificate for a registry", []string{"machine: {registries: {config: {r.example: {tls: {clientIdentity: {crt: aGVsbG8=, key: aGVsbG8=}}}}}}"}, `machine.registries.config["r.example"].tls.clientIdentity`, "not a certificate and its key"},
 		{"two key sources", []string{"machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}, tpm: {}}]}}}"}, "machine.systemDiskEncryption.state.keys[0]", "2 sources"},
 
 		{"bad hostname", []string{noAuto, "machine: {network: {hostname: a_b}}"}, "machine.network.hostname", "not a hostname"},

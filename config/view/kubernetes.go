@@ -68,7 +68,7 @@ const (
 // CNI returns the settings of the pod network.
 func (c *Config) CNI() CNI {
 	cni := c.main.Cluster.Network.CNI
-	cni.Name = cmp.Or(cni.Name, c.kubernetes.defaultCNI())
+	cni.Name = cmp.Or(cni.Name, c.defaultCNI())
 
 	return cni
 }

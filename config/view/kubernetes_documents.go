@@ -10,41 +10,10 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// kubernetesDocuments are the documents with settings that the main document does not have. They are nil where there is none.
-type kubernetesDocuments struct {
-	cluster        *k8s.KubeClusterConfig
-	apiServer      *k8s.KubeAPIServerConfig
-	aggregatorCA   *k8s.KubeAggregatorCAConfig
-	authentication *k8s.KubeAuthenticationConfig
-	encryption     *k8s.KubeEtcdEncryptionConfig
-	serviceAccount *k8s.KubeServiceAccountConfig
-	network        *k8s.KubeNetworkConfig
-	flannel        *k8s.KubeFlannelCNIConfig
-	proxy          *k8s.KubeProxyConfig
-	kubePrism      *k8s.KubePrismConfig
-	external       []*k8s.KubeExternalManifestConfig
-}
-
-func kubernetesDocumentsOf(cfg *config.Config) kubernetesDocuments {
-	return kubernetesDocuments{
-		cluster:        config.Find[*k8s.KubeClusterConfig](cfg),
-		apiServer:      config.Find[*k8s.KubeAPIServerConfig](cfg),
-		aggregatorCA:   config.Find[*k8s.KubeAggregatorCAConfig](cfg),
-		authentication: config.Find[*k8s.KubeAuthenticationConfig](cfg),
-		encryption:     config.Find[*k8s.KubeEtcdEncryptionConfig](cfg),
-		serviceAccount: config.Find[*k8s.KubeServiceAccountConfig](cfg),
-		network:        config.Find[*k8s.KubeNetworkConfig](cfg),
-		flannel:        config.Find[*k8s.KubeFlannelCNIConfig](cfg),
-		proxy:          config.Find[*k8s.KubeProxyConfig](cfg),
-		kubePrism:      config.Find[*k8s.KubePrismConfig](cfg),
-		external:       config.All[*k8s.KubeExternalManifestConfig](cfg),
-	}
-}
-
 // defaultCNI returns the pod network of a configuration that does not name one. Where documents describe the cluster, flannel has a
 // document of its own: without it, the pod network is the cluster owner's.
-func (d *kubernetesDocuments) defaultCNI() string {
-	if d.cluster != nil {
+func (c *Config) defaultCNI() string {
+	if config.Find[*k8s.KubeClusterConfig](c.all) != nil {
 		return CNINone
 	}
 
@@ -53,7 +22,7 @@ func (d *kubernetesDocuments) defaultCNI() string {
 
 // Authentication is the API server's AuthenticationConfiguration. If empty, the default applies.
 func (c *Config) Authentication() Object {
-	if d := c.kubernetes.authentication; d != nil {
+	if d := config.Find[*k8s.KubeAuthenticationConfig](c.all); d != nil {
 		return d.Configuration
 	}
 
@@ -62,7 +31,7 @@ func (c *Config) Authentication() Object {
 
 // EtcdEncryption is the API server's EncryptionConfiguration. If empty, it follows from SecretboxSecret and AESCBCSecret.
 func (c *Config) EtcdEncryption() Object {
-	if d := c.kubernetes.encryption; d != nil {
+	if d := config.Find[*k8s.KubeEtcdEncryptionConfig](c.all); d != nil {
 		return d.Config
 	}
 
@@ -71,12 +40,14 @@ func (c *Config) EtcdEncryption() Object {
 
 // StartupProbes reports whether the API server has time to start before the kubelet checks that it lives.
 func (c *Config) StartupProbes() bool {
-	return c.kubernetes.apiServer == nil || IsTrueOr(c.kubernetes.apiServer.StartupProbes, true)
+	d := config.Find[*k8s.KubeAPIServerConfig](c.all)
+
+	return d == nil || IsTrueOr(d.StartupProbes, true)
 }
 
 // AggregatorAcceptedCAs are additional authorities of API servers, for extensions of the API.
 func (c *Config) AggregatorAcceptedCAs() (accepted []Cert) {
-	if d := c.kubernetes.aggregatorCA; d != nil {
+	if d := config.Find[*k8s.KubeAggregatorCAConfig](c.all); d != nil {
 		for _, certificates := range d.AcceptedCAs {
 			accepted = append(accepted, Cert{Crt: v1alpha1.Base64(certificates)})
 		}
@@ -100,7 +71,7 @@ type ServiceAccounts struct {
 func (c *Config) ServiceAccounts() ServiceAccounts {
 	endpoint := c.Endpoint().String()
 
-	d := c.kubernetes.serviceAccount
+	d := config.Find[*k8s.KubeServiceAccountConfig](c.all)
 	if d == nil {
 		return ServiceAccounts{Issuer: endpoint, Audiences: []string{endpoint}}
 	}
@@ -127,7 +98,7 @@ func (c *Config) ServiceAccounts() ServiceAccounts {
 
 // NodeCIDRMaskSizes returns the lengths of the prefixes of a node's pod networks. 0 is Kubernetes' default.
 func (c *Config) NodeCIDRMaskSizes() (ipv4, ipv6 int) {
-	if d := c.kubernetes.network; d != nil {
+	if d := config.Find[*k8s.KubeNetworkConfig](c.all); d != nil {
 		return d.NodeCIDRMaskSizeIPv4, d.NodeCIDRMaskSizeIPv6
 	}
 
@@ -155,7 +126,7 @@ const (
 func (c *Config) Flannel() Flannel {
 	out := Flannel{BackendType: defaultFlannelBackend, BackendPort: defaultFlannelPort, ExtraArgs: c.main.Cluster.Network.CNI.Flannel.ExtraArgs}
 
-	if d := c.kubernetes.flannel; d != nil {
+	if d := config.Find[*k8s.KubeFlannelCNIConfig](c.all); d != nil {
 		out.BackendType = cmp.Or(string(d.BackendType), out.BackendType)
 		out.BackendPort = cmp.Or(d.BackendPort, out.BackendPort)
 		out.BackendMTU, out.BackendExtra, out.Resources = d.BackendMTU, d.BackendExtraConfig, d.Resources
@@ -166,7 +137,7 @@ func (c *Config) Flannel() Flannel {
 
 // ProxyConfiguration is kube-proxy's KubeProxyConfiguration. If empty, its settings are flags.
 func (c *Config) ProxyConfiguration() Object {
-	if d := c.kubernetes.proxy; d != nil {
+	if d := config.Find[*k8s.KubeProxyConfig](c.all); d != nil {
 		return d.Config
 	}
 
@@ -175,7 +146,7 @@ func (c *Config) ProxyConfiguration() Object {
 
 // ProxyResources are the requests and limits of kube-proxy.
 func (c *Config) ProxyResources() (none Resources) {
-	if d := c.kubernetes.proxy; d != nil {
+	if d := config.Find[*k8s.KubeProxyConfig](c.all); d != nil {
 		return d.Resources
 	}
 
@@ -184,7 +155,7 @@ func (c *Config) ProxyResources() (none Resources) {
 
 // KubePrismServerName is the name that API servers behind KubePrism must have in their certificates. If empty, it is KubePrism's address.
 func (c *Config) KubePrismServerName() string {
-	if d := c.kubernetes.kubePrism; d != nil {
+	if d := config.Find[*k8s.KubePrismConfig](c.all); d != nil {
 		return string(d.TLSServerName)
 	}
 
@@ -203,7 +174,7 @@ func (c *Config) ExternalManifests() (all []ExternalManifest) {
 		all = append(all, ExternalManifest{URL: url, Headers: c.main.Cluster.ExtraManifestHeaders})
 	}
 
-	for _, d := range c.kubernetes.external {
+	for _, d := range config.All[*k8s.KubeExternalManifestConfig](c.all) {
 		all = append(all, ExternalManifest{Name: d.DocName, URL: d.URL.String(), Headers: d.Headers})
 	}
 

@@ -28,9 +28,6 @@ func (c *Config) Sysfs() map[string]string { return c.main.Machine.Sysfs }
 // KernelModules are kernel modules to load besides those that the system needs.
 func (c *Config) KernelModules() []KernelModule { return c.main.Machine.Kernel.Modules }
 
-// Registries configures the registries of container images.
-func (c *Config) Registries() Registries { return c.main.Machine.Registries }
-
 // TimeSyncDisabled reports whether time synchronization is off.
 func (c *Config) TimeSyncDisabled() bool { return IsTrue(c.main.Machine.Time.Disabled) }
 

@@ -5,13 +5,14 @@ package view
 import (
 	"net/netip"
 
+	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/documents/network"
 )
 
 // Hostname returns the configured hostname, with or without its domain, or "". The document HostnameConfig wins.
 func (c *Config) Hostname() string {
-	if c.hostname != nil && c.hostname.Hostname != "" {
-		return string(c.hostname.Hostname)
+	if d := config.Find[*network.HostnameConfig](c.all); d != nil && d.Hostname != "" {
+		return string(d.Hostname)
 	}
 
 	return c.main.Machine.Network.Hostname
@@ -35,10 +36,12 @@ const (
 // AutoHostname returns how the machine chooses its hostname. The document HostnameConfig wins over
 // machine.features.stableHostname.
 func (c *Config) AutoHostname() AutoHostname {
+	d := config.Find[*network.HostnameConfig](c.all)
+
 	switch {
-	case c.hostname != nil && c.hostname.Auto == network.AutoHostnameStable:
+	case d != nil && d.Auto == network.AutoHostnameStable:
 		return AutoHostnameStable
-	case c.hostname != nil:
+	case d != nil:
 		return AutoHostnameOff
 	case IsTrue(c.main.Machine.Features.StableHostname):
 		return AutoHostnameStable

@@ -4,27 +4,22 @@ package view
 
 import (
 	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Config is the merged view of a configuration. It is read-only: callers must not change the values that it returns.
 type Config struct {
-	main     *v1alpha1.Config
-	hostname *network.HostnameConfig // nil without one
+	main     *v1alpha1.Config // with the documents put over it
 	complete bool
-
-	kubernetes kubernetesDocuments
+	all      *config.Config // for the documents that say what the main one cannot say; may be nil
 }
 
 // Of returns the view of a configuration. The view of nil has the defaults.
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{
-		main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete, kubernetes: kubernetesDocumentsOf(cfg),
-	}
+	return &Config{main: main, complete: complete, all: cfg}
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.

@@ -18,6 +18,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
+	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/service/supervisor"
@@ -96,6 +97,7 @@ func (n *Node) ReadyWith(text []byte) *config.Config {
 	Set(n, network.StatusID, network.StatusSpec{AddressReady: true, ConnectivityReady: true, HostnameReady: true, EtcFilesReady: true})
 	Set(n, timeres.StatusID, timeres.StatusSpec{Synced: true})
 	Set(n, files.PodResolvConf, files.EtcFileStatusSpec{})
+	Set(n, runtimeres.EnvironmentID, runtimeres.EnvironmentSpec{})
 
 	return cfg
 }

@@ -6,17 +6,14 @@ package cri
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
+	"github.com/seed-59268b81/talos/controllers/cri/settings"
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/service/container"
 )
 
@@ -36,17 +33,34 @@ const erofsPlugin = "io.containerd.snapshotter.v1.erofs"
 
 type table = map[string]any
 
-// renderConfig returns containerd's configuration. It does not name the registries: containerd reads the hosts folder at
-// each pull, so a change of mirrors needs no restart.
-func renderConfig(at place) ([]byte, error) {
+// chosen is what the machine configuration says about containerd. containerd reads all of it only at its start.
+type chosen struct {
+	// auths are the credentials for the pulls of pods.
+	auths map[string]cri.RegistryAuthConfig
+	// baseSpec is the path of the specification with which containers begin, or empty.
+	baseSpec string
+	// customization is TOML that is put over the rest.
+	customization string
+}
+
+// renderConfig returns containerd's configuration. It does not name the mirrors of registries: containerd reads the hosts folder at each pull,
+// so a change of mirrors needs no restart.
+func renderConfig(at place, set chosen) ([]byte, error) {
+	runc := table{"runtime_type": "io.containerd.runc.v2", "options": table{"SystemdCgroup": false}}
+	if set.baseSpec != "" {
+		runc["base_runtime_spec"] = set.baseSpec
+	}
+
+	registry := table{"config_path": container.HostsDir}
+	if len(set.auths) > 0 {
+		registry["configs"] = registryConfigs(set.auths)
+	}
+
 	runtime := table{
 		"cni": table{"bin_dirs": []string{cniBinDir}, "conf_dir": cniConfDir},
 		"containerd": table{
 			"default_runtime_name": "runc",
-			"runtimes": table{"runc": table{
-				"runtime_type": "io.containerd.runc.v2",
-				"options":      table{"SystemdCgroup": false},
-			}},
+			"runtimes":             table{"runc": runc},
 		},
 		"enable_unprivileged_ports": true,
 		"enable_unprivileged_icmp":  true,
@@ -55,7 +69,7 @@ func renderConfig(at place) ([]byte, error) {
 	images := table{
 		"discard_unpacked_layers": true,
 		"pinned_images":           table{"sandbox": images.DefaultPause},
-		"registry":                table{"config_path": container.HostsDir},
+		"registry":                registry,
 	}
 
 	if at.keepOOMScores {
@@ -94,127 +108,51 @@ func renderConfig(at place) ([]byte, error) {
 		disabled = append(disabled, erofsPlugin)
 	}
 
-	return toml.Marshal(table{
-		"version":          3,
+	rendered, err := toml.Marshal(table{
+		"version":          settings.ConfigVersion,
 		"root":             rootDir,
 		"state":            stateDir,
 		"grpc":             table{"address": layout.ContainerdSocket},
 		"disabled_plugins": disabled,
 		"plugins":          plugins,
 	})
+	if err != nil || set.customization == "" {
+		return rendered, err
+	}
+
+	return customize(rendered, set.customization)
 }
 
-// renderHosts returns the registry hosts by path in the hosts folder. The hosts of a registry are the image cache, then the mirrors of the
-// machine configuration, then the registry itself unless skipFallback is set.
-func renderHosts(registries view.Registries) (map[string][]byte, error) {
-	files := map[string][]byte{}
-
-	names := []string{"_default"}
-	for name := range registries.Mirrors {
-		names = append(names, name)
+// customize puts the parts of documents over containerd's configuration.
+func customize(rendered []byte, customization string) ([]byte, error) {
+	var config table
+	if err := toml.Unmarshal(rendered, &config); err != nil {
+		return nil, fmt.Errorf("containerd's configuration: %w", err)
 	}
 
-	for name := range registries.Config {
-		names = append(names, name)
-
-		if name == dockerHub {
-			names = append(names, "docker.io")
-		}
-	}
-
-	slices.Sort(names)
-
-	for _, name := range slices.Compact(names) {
-		content, err := renderHost(name, registries)
-		if err != nil {
-			return nil, err
-		}
-
-		dir := name
-		if name == "*" {
-			dir = "_default"
-		}
-
-		files[dir+"/hosts.toml"] = content
-	}
-
-	return files, nil
-}
-
-func renderHost(name string, registries view.Registries) ([]byte, error) {
-	mirror, ok := registries.Mirrors[name]
-	if !ok {
-		mirror = registries.Mirrors["*"]
-	}
-
-	type host struct {
-		endpoint string
-		settings table
-	}
-
-	hosts := []host{{"http://" + imagecache.Address, table{"capabilities": pull}}}
-
-	for i, endpoint := range mirror.Endpoints {
-		u, err := url.Parse(endpoint)
-		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf("machine.registries.mirrors[%s].endpoints: %q is not a URL with a host", name, endpoint)
-		}
-
-		settings := table{"capabilities": pull, "override_path": mirror.OverridesPath(i)}
-		if insecure(registries, u.Host) {
-			settings["skip_verify"] = true
-		}
-
-		hosts = append(hosts, host{endpoint, settings})
-	}
-
-	// The settings before the first host are those of the server that containerd tries last. Without a server there it tries the registry
-	// itself, under its real name. To rule that out, the last mirror becomes the server.
-	var server table
-
-	if view.IsTrue(mirror.SkipFallback) {
-		last := hosts[len(hosts)-1]
-		hosts = hosts[:len(hosts)-1]
-		server = last.settings
-		server["server"] = last.endpoint
-	} else if insecure(registries, name) || name == "docker.io" && insecure(registries, dockerHub) {
-		server = table{"skip_verify": true}
-	}
-
-	first, err := toml.Marshal(server)
+	part, err := settings.DecodePart(customization)
 	if err != nil {
-		return nil, fmt.Errorf("registry %s: %w", name, err)
+		return nil, fmt.Errorf("customization of containerd's configuration: %w", err)
 	}
 
-	var out strings.Builder
+	settings.Merge(config, part)
 
-	out.Write(first)
+	return toml.Marshal(config)
+}
 
-	// containerd tries the hosts in their order in the file, so the file is not marshalled from a map.
-	for _, h := range hosts {
-		part, err := toml.Marshal(h.settings)
-		if err != nil {
-			return nil, fmt.Errorf("registry %s: host %s: %w", name, h.endpoint, err)
-		}
+// registryConfigs returns the credentials as containerd has them in its configuration: it cannot read them from the hosts folder.
+func registryConfigs(auths map[string]cri.RegistryAuthConfig) table {
+	out := table{}
 
-		fmt.Fprintf(&out, "[host.%q]\n%s\n", h.endpoint, part)
+	for host, auth := range auths {
+		out[host] = table{"auth": table{
+			"username": auth.RegistryUsername, "password": auth.RegistryPassword,
+			"auth": auth.RegistryAuth, "identitytoken": auth.RegistryIdentityToken,
+		}}
 	}
 
-	return []byte(out.String()), nil
+	return out
 }
-
-// dockerHub is the host that serves docker.io.
-const dockerHub = "registry-1.docker.io"
-
-// insecure reports whether the certificate of a registry is not verified.
-func insecure(registries view.Registries, host string) bool {
-	tls := registries.Config[host].TLS
-
-	return tls != nil && view.IsTrue(tls.InsecureSkipVerify)
-}
-
-// pull are the capabilities of mirrors.
-var pull = []string{"pull", "resolve"}
 
 // healthTimeout of containerd under emulation, where its first answer is slow.
 const healthTimeout = 5 * time.Second

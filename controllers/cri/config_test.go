@@ -6,8 +6,6 @@ package cri
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/cri/settings"
+	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/service/container"
 )
 
@@ -37,62 +37,73 @@ func TestRenderHosts(t *testing.T) {
 		registries v1alpha1.RegistriesConfig
 		registry   string
 		want       []string
+		uncached   bool
 	}{
-		{"nothing configured", v1alpha1.RegistriesConfig{}, "r.example", []string{cache, "https://r.example/v2"}},
-		{"Docker's", v1alpha1.RegistriesConfig{}, "docker.io", []string{cache, "https://registry-1.docker.io/v2"}},
+		{name: "nothing configured", registry: "r.example", want: []string{cache, "https://r.example/v2"}},
+		{name: "Docker's", registry: "docker.io", want: []string{cache, "https://registry-1.docker.io/v2"}},
+		{name: "no image cache", registry: "r.example", want: []string{"https://r.example/v2"}, uncached: true},
 		{
-			"a mirror", mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example:5000"}}), "r.example",
-			[]string{cache, "https://m.example:5000/v2", "https://r.example/v2"},
+			name: "no image cache and no registry", registries: mirrors("*", v1alpha1.RegistryMirror{SkipFallback: &yes}),
+			registry: "r.example", want: []string{cache}, uncached: true, // where nothing listens
 		},
 		{
-			"a mirror of Docker's", mirrors("docker.io", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example:5000"}}), "docker.io",
-			[]string{cache, "https://m.example:5000/v2", "https://registry-1.docker.io/v2"},
+			name: "an endpoint twice", registries: mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example", "https://m.example"}}),
+			registry: "r.example", want: []string{cache, "https://m.example/v2", "https://r.example/v2"},
 		},
 		{
-			"a mirror with a path of its own", mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example/x"}, OverridePath: &yes}),
-			"r.example", []string{cache, "https://m.example/x", "https://r.example/v2"},
+			name: "a mirror without TLS, whose host has settings of TLS", registry: "r.example",
+			registries: v1alpha1.RegistriesConfig{
+				Mirrors: mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"http://m.example:5000"}}).Mirrors,
+				Config:  trusting("m.example:5000"),
+			},
+			want: []string{cache, "http://m.example:5000/v2", "https://r.example/v2"},
 		},
 		{
-			"a mirror alone", mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://a.example", "http://b.example"}, SkipFallback: &yes}),
-			"r.example", []string{cache, "https://a.example/v2", "http://b.example/v2"},
+			name: "a mirror", registries: mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example:5000"}}), registry: "r.example",
+			want: []string{cache, "https://m.example:5000/v2", "https://r.example/v2"},
 		},
 		{
-			"a mirror of everything, alone", mirrors("*", v1alpha1.RegistryMirror{Endpoints: []string{"https://a.example"}, SkipFallback: &yes}),
-			"docker.io", []string{cache, "https://a.example/v2"},
+			name: "a mirror of Docker's", registries: mirrors("docker.io", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example:5000"}}), registry: "docker.io",
+			want: []string{cache, "https://m.example:5000/v2", "https://registry-1.docker.io/v2"},
 		},
 		{
-			"the image cache alone", mirrors("*", v1alpha1.RegistryMirror{SkipFallback: &yes}), "r.example", []string{cache},
+			name: "a mirror with a path of its own", registries: mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example/x"}, OverridePath: &yes}),
+			registry: "r.example", want: []string{cache, "https://m.example/x", "https://r.example/v2"},
 		},
 		{
-			"an unverified registry", v1alpha1.RegistriesConfig{Config: trusting("r.example")}, "r.example", []string{cache, "https://r.example/v2 unverified"},
+			name: "a mirror alone", registries: mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://a.example", "http://b.example"}, SkipFallback: &yes}),
+			registry: "r.example", want: []string{cache, "https://a.example/v2", "http://b.example/v2"},
 		},
 		{
-			"Docker's, unverified", v1alpha1.RegistriesConfig{Config: trusting("registry-1.docker.io")}, "docker.io",
-			[]string{cache, "https://registry-1.docker.io/v2 unverified"},
+			name: "a mirror of everything, alone", registries: mirrors("*", v1alpha1.RegistryMirror{Endpoints: []string{"https://a.example"}, SkipFallback: &yes}),
+			registry: "docker.io", want: []string{cache, "https://a.example/v2"},
 		},
 		{
-			"an unverified mirror", v1alpha1.RegistriesConfig{
+			name: "the image cache alone", registries: mirrors("*", v1alpha1.RegistryMirror{SkipFallback: &yes}), registry: "r.example", want: []string{cache},
+		},
+		{
+			name: "an unverified registry", registries: v1alpha1.RegistriesConfig{Config: trusting("r.example")}, registry: "r.example",
+			want: []string{cache, "https://r.example/v2 unverified"},
+		},
+		{
+			name: "Docker's, unverified", registries: v1alpha1.RegistriesConfig{Config: trusting("registry-1.docker.io")}, registry: "docker.io",
+			want: []string{cache, "https://registry-1.docker.io/v2 unverified"},
+		},
+		{
+			name: "an unverified mirror", registries: v1alpha1.RegistriesConfig{
 				Mirrors: mirrors("r.example", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example"}, SkipFallback: &yes}).Mirrors,
 				Config:  trusting("m.example"),
-			}, "r.example", []string{cache, "https://m.example/v2 unverified"},
+			}, registry: "r.example", want: []string{cache, "https://m.example/v2 unverified"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			files, err := renderHosts(tt.registries)
-			if err != nil {
-				t.Fatal(err)
+			dir, first := t.TempDir(), cacheURL
+			if tt.uncached {
+				first = ""
 			}
 
-			dir := t.TempDir()
-
-			for path, content := range files {
-				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755); err != nil {
-					t.Fatal(err)
-				}
-
-				if err := os.WriteFile(filepath.Join(dir, path), content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+			if err := writeHosts(dir, settings.Registries(tt.registries, first), ""); err != nil {
+				t.Fatal(err)
 			}
 
 			hosts, err := hostsconfig.ConfigureHosts(t.Context(), hostsconfig.HostOptions{HostDir: hostsconfig.HostDirFromRoot(dir)})(tt.registry)
@@ -119,14 +130,22 @@ func TestRenderHosts(t *testing.T) {
 }
 
 func TestRenderHostsRefusesBadEndpoint(t *testing.T) {
-	_, err := renderHosts(v1alpha1.RegistriesConfig{Mirrors: map[string]v1alpha1.RegistryMirror{"docker.io": {Endpoints: []string{"mirror"}}}})
-	if err == nil || !strings.Contains(err.Error(), "machine.registries.mirrors[docker.io].endpoints") {
-		t.Errorf("got %v, want an error that names the path", err)
+	bad := v1alpha1.RegistriesConfig{Mirrors: map[string]v1alpha1.RegistryMirror{"docker.io": {Endpoints: []string{"mirror"}}}}
+
+	_, err := renderHosts(settings.Registries(bad, ""), "")
+	if err == nil || !strings.Contains(err.Error(), `registry docker.io: mirror "mirror"`) {
+		t.Errorf("got %v, want an error that names the mirror", err)
+	}
+
+	for _, name := range []string{"../x", "..", ".", "a/b", ""} {
+		if _, err := renderHosts(cri.RegistriesConfigSpec{RegistryTLSs: map[string]cri.RegistryTLSConfig{name: {}}}, ""); err == nil {
+			t.Errorf("%q is not refused as the name of a folder", name)
+		}
 	}
 }
 
 func TestRenderConfigIsTOML(t *testing.T) {
-	raw, err := renderConfig(metal)
+	raw, err := renderConfig(metal, chosen{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,22 +7,25 @@
 package cri
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/durable"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/cri"
+	"github.com/seed-59268b81/talos/resources/files"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
@@ -39,90 +42,153 @@ var environment = []string{
 	"TMPDIR=/tmp",
 }
 
-// ContainerdController starts containerd once its volumes are mounted, and writes the registry hosts of the configuration. loadModule is not
-// called where the kernel is the host's.
+// containerdController starts containerd once its volumes are mounted, and writes its files.
+type containerdController struct {
+	supervisor Supervisor
+	platform   platform.Platform
+	registry   *RegistryPort
+	// root is the folder of all files that are written: / except in tests.
+	root string
+	// loadModule is not called where the kernel is the host's.
+	loadModule func(name string, params ...string) error
+
+	// at is set once it is known.
+	at place
+}
+
+func (*containerdController) name() string { return "cri.ContainerdController" }
+
+// ContainerdController starts containerd once its volumes are mounted, and writes its files: its configuration, which it reads at its start
+// only, and the hosts and certificates of registries. loadModule is not called where the kernel is the host's.
 func ContainerdController(
-	sup *supervisor.Supervisor, p platform.Platform, registry *RegistryPort, loadModule func(name string, params ...string) error,
+	sup Supervisor, p platform.Platform, registry *RegistryPort, loadModule func(name string, params ...string) error,
 ) controller.Controller {
-	const name = "cri.ContainerdController"
+	return (&containerdController{supervisor: sup, platform: p, registry: registry, root: "/", loadModule: loadModule}).controller()
+}
 
-	var at place // once it is known
-
+func (c *containerdController) controller() controller.Controller {
 	return &controller.Reconciler{
-		ControllerName: name,
+		ControllerName: c.name(),
 		Reads: append(volume.Inputs(),
-			controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
+			fromconfig.Input(),
 			controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeImageCache),
+			controller.In[cri.RegistriesConfigSpec](controller.Weak, "", cri.RegistriesID),
+			controller.In[cri.CustomizationConfigSpec](controller.Weak, "", cri.CustomizationID),
+			controller.In[cri.BaseRuntimeSpecConfigSpec](controller.Weak, "", cri.BaseRuntimeSpecID),
+			controller.In[runtime.EnvironmentSpec](controller.Weak, "", runtime.EnvironmentID),
+			controller.In[files.EtcFileStatusSpec](controller.Weak, "", files.CABundle),
 		),
-		Writes: []controller.Output{volume.Output()},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-			if err != nil || cfg == nil {
-				return err
-			}
-
-			stop := func(ctx context.Context) error { return sup.Remove(ctx, ServiceID) }
-
-			// Request this one first, so that the controller that mounts EPHEMERAL sees both requests. Layers are mounted from the image cache.
-			cache, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeImageCache, stop)
-			if err != nil {
-				return err
-			}
-
-			mounted, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeEphemeral, stop)
-			if err != nil || mounted == "" {
-				return err
-			}
-
-			if cache == "" {
-				status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeImageCache)
-				if err != nil || status == nil || coming(status.TypedSpec().Phase) {
-					return err
-				}
-			}
-
-			// The registry hosts name this port.
-			if _, err := registry.hold(ctx); err != nil {
-				return err
-			}
-
-			if err := writeHosts(container.HostsDir, cfg.TypedSpec().View().Registries()); err != nil {
-				return err
-			}
-
-			if at == (place{}) {
-				if at, err = placeOf(p, rootDir, layersDir, loadModule, log); err != nil {
-					return err
-				}
-			}
-
-			rendered, err := renderConfig(at)
-			if err != nil {
-				return err
-			}
-
-			if err := writeIfChanged(ConfigPath, rendered); err != nil {
-				return err
-			}
-
-			err = sup.Apply(supervisor.Service{
-				ID:          ServiceID,
-				Fingerprint: string(rendered),
-				Runner: &supervisor.Process{
-					Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
-					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
-					KeepChildren: true, // containers run on without containerd, which finds them again
-				},
-				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout, Failures: 6},
-				RestartInterval: time.Second,
-			})
-			if errors.Is(err, supervisor.ErrClosed) {
-				return nil
-			}
-
-			return err
-		},
+		Writes:    []controller.Output{volume.Output()},
+		Reconcile: c.reconcile,
 	}
+}
+
+func (c *containerdController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
+	if err != nil || cfg == nil {
+		return err
+	}
+
+	if ready, err := c.mounted(ctx, rt); err != nil || !ready {
+		return err
+	}
+
+	in, err := readInputs(ctx, rt, cfg.TypedSpec().View())
+	if err != nil || in == nil {
+		return err
+	}
+
+	// The image cache is at this port.
+	if _, err := c.registry.hold(ctx); err != nil {
+		return err
+	}
+
+	if err := writeHosts(filepath.Join(c.root, container.HostsDir), in.registries, in.roots); err != nil {
+		return err
+	}
+
+	if err := writeCredentials(filepath.Join(c.root, layout.RegistryCredentials), in.registries.RegistryAuths); err != nil {
+		return err
+	}
+
+	if c.at == (place{}) {
+		if c.at, err = placeOf(c.platform, rootDir, layersDir, c.loadModule, log); err != nil {
+			return err
+		}
+	}
+
+	return c.apply(in)
+}
+
+// mounted requests containerd's volumes, and reports whether it can start.
+func (c *containerdController) mounted(ctx context.Context, rt controller.Runtime) (bool, error) {
+	stop := func(ctx context.Context) error { return c.supervisor.Remove(ctx, ServiceID) }
+
+	// Request this one first, so that the controller that mounts EPHEMERAL sees both requests. Layers are mounted from the image cache.
+	cache, err := volume.Request(ctx, rt, c.name(), ServiceID, block.VolumeImageCache, stop)
+	if err != nil {
+		return false, err
+	}
+
+	ephemeral, err := volume.Request(ctx, rt, c.name(), ServiceID, block.VolumeEphemeral, stop)
+	if err != nil || ephemeral == "" || cache != "" {
+		return ephemeral != "", err
+	}
+
+	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeImageCache)
+	if err != nil || status == nil {
+		return false, err
+	}
+
+	return !coming(status.TypedSpec().Phase), nil
+}
+
+// apply starts containerd, or starts it again with other settings.
+func (c *containerdController) apply(in *inputs) error {
+	set := chosen{auths: in.registries.RegistryAuths, customization: in.customization.Content}
+
+	var spec []byte
+
+	if len(in.baseSpec.Object) > 0 {
+		var err error
+
+		if spec, err = baseSpec(in.baseSpec.Object); err != nil {
+			return err
+		}
+
+		set.baseSpec = layout.BaseRuntimeSpec
+		if err := writeIfChanged(filepath.Join(c.root, set.baseSpec), spec); err != nil {
+			return err
+		}
+	}
+
+	rendered, err := renderConfig(c.at, set)
+	if err != nil {
+		return err
+	}
+
+	if err := writeIfChanged(filepath.Join(c.root, ConfigPath), rendered); err != nil {
+		return err
+	}
+
+	env := slices.Concat(environment, in.environment.Variables)
+
+	err = c.supervisor.Apply(supervisor.Service{
+		ID:          ServiceID,
+		Fingerprint: fmt.Sprintf("%s\x00%s\x00%q\x00%s", rendered, spec, env, in.bundle.SpecVersion),
+		Runner: &supervisor.Process{
+			Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
+			Env: env, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
+			KeepChildren: true, // containers run on without containerd, which finds them again
+		},
+		Health:          &supervisor.Health{Check: healthy(c.at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout, Failures: 6},
+		RestartInterval: time.Second,
+	})
+	if errors.Is(err, supervisor.ErrClosed) {
+		return nil
+	}
+
+	return err
 }
 
 // coming reports whether a volume may still be mounted. One that is ready should have been mounted with EPHEMERAL: its mount has failed.
@@ -162,46 +228,4 @@ func onceHealthy(check, do func(context.Context) error) func(context.Context) er
 
 		return nil
 	}
-}
-
-// writeHosts writes the hosts folder, and removes other files from it.
-func writeHosts(dir string, registries view.Registries) error {
-	files, err := renderHosts(registries)
-	if err != nil {
-		return err
-	}
-
-	for path, content := range files {
-		if err := writeIfChanged(filepath.Join(dir, path), content); err != nil {
-			return err
-		}
-	}
-
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-
-	for _, e := range entries {
-		if _, ok := files[e.Name()+"/hosts.toml"]; !ok {
-			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
-}
-
-func writeIfChanged(path string, content []byte) error {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
-		return nil
-	}
-
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-
-	// containerd may read the file at any time. The folder is created again at each boot.
-	return durable.WriteTo(durable.Files{Volatile: true}, path, content, 0o600)
 }

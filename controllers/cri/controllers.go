@@ -5,15 +5,23 @@
 package cri
 
 import (
+	"context"
+
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
+// Supervisor is the part of the supervisor that is used; tests have their own.
+type Supervisor interface {
+	Apply(svc supervisor.Service) error
+	Remove(ctx context.Context, id string) error
+}
+
 // Deps are what the controllers need from outside.
 type Deps struct {
-	Supervisor *supervisor.Supervisor
+	Supervisor Supervisor
 	// Platform is where the machine runs.
 	Platform platform.Platform
 	// LoadModule is not called where the kernel is the host's.
@@ -26,6 +34,9 @@ func Controllers(deps Deps) []controller.Controller {
 
 	return []controller.Controller{
 		ContainerdController(deps.Supervisor, deps.Platform, registry, deps.LoadModule),
-		ImageCacheController(deps.Supervisor, registry),
+		CustomizationConfigController(),
+		ImageCacheConfigController(deps.Supervisor, registry),
+		RegistriesConfigController(),
+		RuntimeSpecConfigController(),
 	}
 }

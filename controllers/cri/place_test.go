@@ -40,7 +40,7 @@ func TestRenderConfigInPlace(t *testing.T) {
 		{"layers are mounted", place{snapshotter: container.Erofs, ownKernel: true}, settings{}, settings{Layers: "erofs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			raw, err := renderConfig(tt.at)
+			raw, err := renderConfig(tt.at, chosen{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestUnusedSnapshotterIsDisabled(t *testing.T) {
 		snapshotter string
 		want        bool
 	}{{container.Overlayfs, true}, {container.Native, true}, {container.Erofs, false}} {
-		raw, err := renderConfig(place{snapshotter: tt.snapshotter})
+		raw, err := renderConfig(place{snapshotter: tt.snapshotter}, chosen{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,9 +37,9 @@ func needBuilt(tb testing.TB, paths ...string) {
 // realContainerd is a running containerd.
 type realContainerd struct {
 	*containerd.Client
-	pid  int
-	root string
-	stop func()
+	pid          int
+	root, socket string
+	stop         func()
 }
 
 // startContainerd runs the real containerd, with the configuration of a machine except for its folders and what pods need. It has its own mount
@@ -47,7 +47,21 @@ type realContainerd struct {
 func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 	tb.Helper()
 
-	raw, err := renderConfig(place{snapshotter: snapshotter, ownKernel: true})
+	return runContainerd(tb, place{snapshotter: snapshotter, ownKernel: true}, chosen{}, func(config table) {
+		config["disabled_plugins"] = append(config["disabled_plugins"].([]any),
+			"io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images", "io.containerd.podsandbox.controller.v1.podsandbox")
+
+		if settings, ok := config["plugins"].(table)[erofsPlugin].(table); ok {
+			settings["layer_content_caches"] = []string{layers}
+		}
+	})
+}
+
+// runContainerd runs the real containerd with a configuration that edit changes.
+func runContainerd(tb testing.TB, at place, set chosen, edit func(table)) realContainerd {
+	tb.Helper()
+
+	raw, err := renderConfig(at, set)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -61,12 +75,7 @@ func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 	root, socket := filepath.Join(dir, "root"), filepath.Join(dir, "c.sock")
 	config["root"], config["state"] = root, filepath.Join(dir, "state")
 	config["grpc"], config["ttrpc"] = table{"address": socket}, table{"address": socket + ".ttrpc"}
-	config["disabled_plugins"] = append(config["disabled_plugins"].([]any),
-		"io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images", "io.containerd.podsandbox.controller.v1.podsandbox")
-
-	if settings, ok := config["plugins"].(table)[erofsPlugin].(table); ok {
-		settings["layer_content_caches"] = []string{layers}
-	}
+	edit(config)
 
 	if raw, err = toml.Marshal(config); err != nil {
 		tb.Fatal(err)
@@ -86,7 +95,7 @@ func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 
 	client := connect(tb, socket)
 
-	return realContainerd{client, cmd.Process.Pid, root, func() {
+	return realContainerd{client, cmd.Process.Pid, root, socket, func() {
 		client.Close()
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait() // it was stopped

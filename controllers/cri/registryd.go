@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
@@ -54,41 +57,83 @@ func (r *RegistryPort) hold(ctx context.Context) (*heldport.Port, error) {
 	return port, nil
 }
 
-// ImageCacheController serves the image cache once its volume is mounted. A machine without that volume does not have the service, and pulls
-// from registries.
-func ImageCacheController(sup *supervisor.Supervisor, registry *RegistryPort) controller.Controller {
-	const name = "cri.ImageCacheController"
+// ImageCacheConfigController serves the image cache once its volume is mounted, unless the configuration forbids it, and reports whether images
+// come from there. A machine without that volume does not have the service, and pulls from registries.
+func ImageCacheConfigController(sup Supervisor, registry *RegistryPort) controller.Controller {
+	c := &imageCacheController{supervisor: sup, registry: registry}
 
 	return &controller.Reconciler{
-		ControllerName: name,
-		Reads:          volume.Inputs(),
-		Writes:         []controller.Output{volume.Output()},
+		ControllerName: c.name(),
+		Reads: append(volume.Inputs(), fromconfig.Input(),
+			controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeImageCache)),
+		Writes: []controller.Output{volume.Output(), controller.Out[cri.ImageCacheConfigSpec](controller.Exclusive)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			port, err := registry.hold(ctx)
+			spec, err := c.reconcile(ctx, rt)
 			if err != nil {
 				return err
 			}
 
-			mounted, err := volume.Request(ctx, rt, name, RegistrydID, block.VolumeImageCache, func(ctx context.Context) error {
-				return sup.Remove(ctx, RegistrydID)
-			})
-			if err != nil || mounted == "" {
-				return err
-			}
+			spec.CopyStatus = cri.ImageCacheCopySkipped
 
-			err = sup.Apply(supervisor.Service{
-				ID:          RegistrydID,
-				Fingerprint: mounted,
-				Runner:      serve(port, imagecache.New(mounted)),
-				Health:      &supervisor.Health{Check: checkRegistry, InitialDelay: 10 * time.Millisecond},
-			})
-			if errors.Is(err, supervisor.ErrClosed) {
-				return nil
-			}
-
-			return err
+			return typed.Set(ctx, rt, "", cri.ImageCacheID, spec)
 		},
 	}
+}
+
+type imageCacheController struct {
+	supervisor Supervisor
+	registry   *RegistryPort
+}
+
+func (*imageCacheController) name() string { return "cri.ImageCacheConfigController" }
+
+func (c *imageCacheController) reconcile(ctx context.Context, rt controller.Runtime) (spec cri.ImageCacheConfigSpec, err error) {
+	port, err := c.registry.hold(ctx)
+	if err != nil {
+		return spec, err
+	}
+
+	cfg, err := fromconfig.View(ctx, rt)
+	if err != nil {
+		return spec, err
+	}
+
+	stop := func(ctx context.Context) error { return c.supervisor.Remove(ctx, RegistrydID) }
+
+	mounted, err := volume.Request(ctx, rt, c.name(), RegistrydID, block.VolumeImageCache, stop)
+	if err != nil {
+		return spec, err
+	}
+
+	switch {
+	case !cfg.ImageCacheEnabled():
+		spec.Status = cri.ImageCacheDisabled
+
+		return spec, stop(ctx)
+	case mounted == "":
+		status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeImageCache)
+		spec.Status = cri.ImageCachePreparing
+
+		if status != nil && !coming(status.TypedSpec().Phase) && status.TypedSpec().Phase != block.VolumePhaseReady {
+			spec.Status = cri.ImageCacheDisabled
+		}
+
+		return spec, err
+	}
+
+	err = c.supervisor.Apply(supervisor.Service{
+		ID:          RegistrydID,
+		Fingerprint: mounted,
+		Runner:      serve(port, imagecache.New(mounted)),
+		Health:      &supervisor.Health{Check: checkRegistry, InitialDelay: 10 * time.Millisecond},
+	})
+	if errors.Is(err, supervisor.ErrClosed) {
+		err = nil
+	}
+
+	spec.Status, spec.Roots = cri.ImageCacheReady, []string{mounted}
+
+	return spec, err
 }
 
 func serve(port *heldport.Port, handler http.Handler) supervisor.Func {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
@@ -23,7 +24,7 @@ func TestKubeletProc(t *testing.T) {
 		mode platform.Mode
 		want bool
 	}{{platform.Metal, false}, {platform.Container, true}} {
-		service := kubeletContainer(k8s.KubeletSpecSpec{}, nil, platform.Platform{Mode: tt.mode}, func(string) bool { return true })
+		service := kubeletContainer(k8s.KubeletSpecSpec{}, nil, nil, platform.Platform{Mode: tt.mode}, func(string) bool { return true })
 
 		c, ok := service.Runner.(*container.Container)
 		if !ok {
@@ -34,6 +35,22 @@ func TestKubeletProc(t *testing.T) {
 		if got != tt.want || !c.HostPID {
 			t.Errorf("%s: got the machine's /proc: %t, want %t", tt.mode, got, tt.want)
 		}
+	}
+}
+
+// The kubelet has the environment variables of the configuration, and starts again when they change.
+func TestKubeletEnvironment(t *testing.T) {
+	of := func(env ...string) supervisor.Service {
+		return kubeletContainer(k8s.KubeletSpecSpec{}, env, nil, platform.Platform{}, func(string) bool { return true })
+	}
+
+	c, ok := of("HTTPS_PROXY=http://proxy.example").Runner.(*container.Container)
+	if !ok || !slices.Equal(c.Env, []string{"HTTPS_PROXY=http://proxy.example"}) {
+		t.Errorf("got %+v", c)
+	}
+
+	if of("A=1").Fingerprint == of("A=2").Fingerprint {
+		t.Error("the fingerprint does not follow the variables")
 	}
 }
 

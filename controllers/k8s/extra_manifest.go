@@ -15,8 +15,10 @@ import (
 	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/outbound"
 )
 
 // Limits of one download.
@@ -101,7 +103,13 @@ func download(ctx context.Context, address string, headers map[string]string) ([
 		request.Header.Set(name, value)
 	}
 
-	response, err := http.DefaultClient.Do(request)
+	client, err := outbound.Client(layout.CABundle)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+	defer client.CloseIdleConnections()
+
+	response, err := client.Do(request)
 	if failure := (*url.Error)(nil); errors.As(err, &failure) {
 		err = failure.Err // the cause without the address, which may be secret
 	}

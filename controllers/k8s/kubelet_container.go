@@ -26,7 +26,7 @@ import (
 )
 
 // kubeletContainer returns the kubelet as a privileged container: it mounts volumes, and pods must see its mounts.
-func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platform.Platform, exists func(string) bool) supervisor.Service {
+func kubeletContainer(spec k8s.KubeletSpecSpec, env []string, files map[string][]byte, p platform.Platform, exists func(string) bool) supervisor.Service {
 	mounts := kubeletMounts(spec.ExtraMounts, exists)
 
 	// The kubelet reads and sets kernel parameters. Through a new /proc these would be the host's.
@@ -39,12 +39,12 @@ func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platf
 	return supervisor.Service{
 		ID: KubeletServiceID,
 		Runner: &container.Container{
-			ID: KubeletServiceID, Image: spec.Image, Argv: argv, Mounts: mounts,
+			ID: KubeletServiceID, Image: spec.Image, Argv: argv, Env: env, Mounts: mounts,
 			Privileged: true, HostPID: true, RootPropagation: "shared",
 			Cgroup: cgroup.Kubelet.Path, OOMScoreAdj: -450,
 		},
 		DependsOn:       []string{"cri"},
-		Fingerprint:     kubeletFingerprint(spec.Image, argv, mounts, files),
+		Fingerprint:     kubeletFingerprint(spec.Image, argv, env, mounts, files),
 		Health:          &supervisor.Health{Check: kubeletHealth, InitialDelay: 200 * time.Millisecond, Timeout: 5 * time.Second, Failures: 6},
 		RestartInterval: 2 * time.Second,
 		Control:         supervisor.CanStart | supervisor.CanRestart,
@@ -70,6 +70,8 @@ func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 		{"/etc/os-release", "/etc/os-release", []string{"bind", "ro"}, true},
 		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}, true},
 		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}, true},
+		// The bundle of authorities is bound here when a configuration has some.
+		{"/etc/ssl/certs", "/etc/ssl/certs", []string{"rbind", "rslave", "ro"}, true},
 		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}, true},
 		{layout.ResolvedDir, layout.ResolvedDir, []string{"rbind", "ro"}, true},
 		{layout.RunDir, layout.RunDir, []string{"rbind", "rslave", "rw"}, false},
@@ -105,9 +107,9 @@ func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {
 }
 
 // kubeletFingerprint covers everything that the kubelet reads only at its start.
-func kubeletFingerprint(image string, argv []string, mounts []specs.Mount, files map[string][]byte) string {
+func kubeletFingerprint(image string, argv, env []string, mounts []specs.Mount, files map[string][]byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %v\n", image, argv, mounts)
+	fmt.Fprintf(h, "%q %q %q %v\n", image, argv, env, mounts)
 
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%q %q\n", path, files[path])

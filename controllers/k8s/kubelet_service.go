@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/service/container"
@@ -55,6 +56,7 @@ func (c *kubeletServiceController) controller() controller.Controller {
 			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 			controller.In[files.EtcFileStatusSpec](controller.Weak, "", files.PodResolvConf),
+			controller.In[runtime.EnvironmentSpec](controller.Weak, "", runtime.EnvironmentID),
 		),
 		Writes:    []controller.Output{volume.Output()},
 		Reconcile: c.reconcile,
@@ -74,6 +76,7 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		clock       timeres.StatusSpec
 		resolvConf  files.EtcFileStatusSpec
 		machineType config.MachineTypeSpec
+		environment runtime.EnvironmentSpec
 		issuer      *secrets.KubernetesRootSpec // of the kubelet's first certificate on a control plane
 	)
 
@@ -93,7 +96,7 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 	// The kubelet's certificates need a correct clock. A kubelet that runs is not stopped when the clock is wrong.
 	ok, err := typed.All(
 		typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, timeres.StatusID, &clock), typed.Read(ctx, rt, files.PodResolvConf, &resolvConf),
-		typed.Read(ctx, rt, config.MachineTypeID, &machineType),
+		typed.Read(ctx, rt, config.MachineTypeID, &machineType), typed.Read(ctx, rt, runtime.EnvironmentID, &environment),
 	)
 	if err != nil || !ok || !clock.Usable() && c.running == "" {
 		return err
@@ -107,18 +110,18 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		}
 	}
 
-	return c.apply(ctx, spec, join, issuer, log)
+	return c.apply(ctx, spec, join, issuer, environment.Variables, log)
 }
 
 func (c *kubeletServiceController) apply(
-	ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, log *slog.Logger,
+	ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, env []string, log *slog.Logger,
 ) error {
 	contents, err := kubelet.Files(spec, join)
 	if err != nil {
 		return err
 	}
 
-	service := kubeletContainer(spec, contents, c.platform, func(path string) bool { return exists(filepath.Join(c.root, path)) })
+	service := kubeletContainer(spec, env, contents, c.platform, func(path string) bool { return exists(filepath.Join(c.root, path)) })
 	if service.Fingerprint == c.running {
 		return nil
 	}

@@ -109,6 +109,8 @@ func joined(t *testing.T, m *machine, w *world) {
 		put(m, id, files.EtcFileStatusSpec{})
 	}
 
+	put(m, runtime.EnvironmentID, runtime.EnvironmentSpec{})
+
 	for _, id := range []string{"kubelet-EPHEMERAL", "nodename-EPHEMERAL"} {
 		put(m, id, block.VolumeMountStatusSpec{VolumeID: block.VolumeEphemeral, Target: "/var"})
 	}

@@ -42,6 +42,8 @@ func Controllers(deps Deps) []controller.Controller {
 		MachineStatusController(func(event proto.Message) { deps.Publish(event, "") }),
 		&PowerController{Participants: deps.Participants, Close: deps.Close, Act: deps.Act, Publish: deps.Publish},
 		&LogindController{Bus: deps.Bus},
+		EnvironmentController(),
+		ProcessEnvironmentController(os.LookupEnv, os.Setenv, os.Unsetenv),
 		BootLogController(deps.Journal, deps.Platform, "/", deps.Settled),
 	}
 }

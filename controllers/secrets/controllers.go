@@ -6,6 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/secrets/trust"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -25,5 +26,6 @@ func Controllers() []controller.Controller {
 		etcdController(),
 		kubernetesController(),
 		kubernetesDynamicCertsController(),
+		trustedRootsController(layout.CABundle),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/config/view"
+	crisettings "github.com/seed-59268b81/talos/controllers/cri/settings"
 	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
 	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
 )
@@ -29,7 +30,10 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 		return warnings, err
 	}
 
-	if says := view.Of(cfg); says.Complete() {
+	says := view.Of(cfg)
+	findings = append(findings, crisettings.Check(says)...)
+
+	if says.Complete() {
 		findings = append(findings, k8ssettings.Check(says)...)
 
 		if says.Type().IsControlPlane() {

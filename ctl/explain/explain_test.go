@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -180,7 +181,7 @@ func (f *Facts) applyService(d document) {
 }
 
 func TestMain(m *testing.M) {
-	err := errors.Join(meta.RegisterTypes(), block.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
+	err := errors.Join(meta.RegisterTypes(), block.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), k8s.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register())
 	if err != nil {
 		panic(err)

@@ -33,8 +33,11 @@ const (
 	maxServers  = 3                // number of time servers that are tested
 )
 
-// machined is the id of the service whose log is machined's own.
-const machined = "machined"
+// machined is the id of the service whose log is machined's own, and runtimeService that of containerd's.
+const (
+	machined       = "machined"
+	runtimeService = "cri"
+)
 
 // Gather reads the facts, which also have what could not be read. It fails only if the machine does not answer at all.
 func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, error) {
@@ -164,8 +167,9 @@ func (g *gatherer) further(ctx context.Context) {
 		s := &g.facts.Services[i]
 
 		// The kubelet is healthy even if it cannot connect to its API server. Only the log of machined says which of the API servers of
-		// KubePrism do not answer, as long as another one answers.
-		if !s.up() || s.ID == "kubelet" && !fine || s.ID == machined && g.facts.controlPlane() {
+		// KubePrism do not answer, as long as another one answers. Only the log of containerd says why a registry behind the image cache
+		// does not answer.
+		if !s.up() || (s.ID == "kubelet" || s.ID == runtimeService) && !fine || s.ID == machined && g.facts.controlPlane() {
 			g.call(ctx, "log of "+s.ID, func(ctx context.Context) (func(*Facts), error) { return g.log(ctx, s) })
 		}
 

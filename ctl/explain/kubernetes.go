@@ -73,7 +73,7 @@ func podRule(f *Facts, s Symptom) *Finding {
 	}
 
 	for _, c := range slices.Concat(status.InitContainerRuns, status.Containers) {
-		if podContainer(finding, *r, c) {
+		if f.podContainer(finding, *r, c) {
 			return finding
 		}
 	}
@@ -90,7 +90,7 @@ func podRule(f *Facts, s Symptom) *Finding {
 }
 
 // podContainer adds the status of a container to the finding, and reports whether it is the cause.
-func podContainer(finding *Finding, r Resource, c containerStatus) bool {
+func (f *Facts) podContainer(finding *Finding, r Resource, c containerStatus) bool {
 	waiting := c.State.Waiting
 
 	if waiting != nil && slices.Contains(imageReasons, waiting.Reason) {
@@ -100,6 +100,7 @@ func podContainer(finding *Finding, r Resource, c containerStatus) bool {
 			Try:      "correct the image in the machine configuration (" + imageField(component(r.ID)) + "), or let the machine reach its registry",
 			Because:  unreachable(waiting.Message),
 		}
+		f.describePod(finding, c.Image, waiting.Message)
 
 		return true
 	}

@@ -46,12 +46,15 @@ func serviceRule(f *Facts, s Symptom) *Finding {
 	// A failing service changes its state again and again: its failure is among the events since it was last started.
 	for i := len(service.Messages) - 1; i >= 0 && !strings.HasPrefix(service.Messages[i], "Started"); i-- {
 		if m := pulling.FindStringSubmatch(service.Messages[i]); m != nil {
-			return &Finding{
+			finding := &Finding{
 				Says:     fmt.Sprintf("the image of service %s cannot be pulled: %s", s.ID, m[1]),
 				Evidence: []string{"service " + s.ID + ": " + m[2]},
 				Try:      "correct the image in the machine configuration (" + imageField(s.ID) + "), or let the machine reach its registry",
 				Because:  unreachable(m[2]),
 			}
+			describe(finding, m[2])
+
+			return finding
 		}
 	}
 

@@ -22,6 +22,8 @@ const (
 	Hostname   = "hostname"
 	ResolvConf = "resolv.conf"
 	MachineID  = "machine-id"
+	// CABundle has the authorities that the machine trusts: those of the image, and those of the configuration.
+	CABundle = "ssl/certs/ca-certificates.crt"
 	// PodResolvConf is the resolv.conf that the kubelet gives to pods. It is not in /etc.
 	PodResolvConf = "pod-resolv.conf"
 )

@@ -9,16 +9,10 @@ import (
 	"fmt"
 
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/core/remotes/docker"
-	"github.com/containerd/containerd/v2/core/remotes/docker/config"
 	"github.com/containerd/errdefs"
 
-	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
-
-// HostsDir has the configuration of registry hosts (mirrors, the image cache), for the CRI plugin and for this package.
-const HostsDir = layout.RegistryHostsDir
 
 // pull returns the image, unpacked; it goes to a registry only when containerd does not have it.
 func (c *Container) pull(ctx context.Context, client *containerd.Client, run supervisor.Run) (containerd.Image, error) {
@@ -33,8 +27,13 @@ func (c *Container) pull(ctx context.Context, client *containerd.Client, run sup
 
 	run.Preparing("Pulling image " + c.Image)
 
-	if image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, registries(ctx)); err != nil {
-		return nil, fmt.Errorf("container %s: pull image %s: %w: %w", c.ID, c.Image, errNoImage, err)
+	from, tried, err := registries(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("container %s: pull image %s: %w", c.ID, c.Image, err)
+	}
+
+	if image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, from); err != nil {
+		return nil, fmt.Errorf("container %s: pull image %s: %w: %w", c.ID, c.Image, errNoImage, tried.Explain(err))
 	}
 
 	return image, nil
@@ -56,11 +55,4 @@ func stored(ctx context.Context, client *containerd.Client, ref string) (contain
 	}
 
 	return image, nil
-}
-
-// registries returns the option to pull through the hosts that are configured in HostsDir.
-func registries(ctx context.Context) containerd.RemoteOpt {
-	return containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{
-		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),
-	}))
 }

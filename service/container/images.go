@@ -107,7 +107,13 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 	}
 
 	ctx = i.context(ctx)
-	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, registries(ctx)}
+
+	from, tried, err := registries(ctx)
+	if err != nil {
+		return "", fmt.Errorf("pull %s: %w", name, err)
+	}
+
+	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, from}
 
 	if i.namespace == NamespacePods {
 		opts = append(opts, containerd.WithPullLabels(criLabel))
@@ -124,7 +130,7 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 
 	image, err := i.client.Pull(ctx, name, opts...)
 	if err != nil {
-		return "", fmt.Errorf("pull %s: %w", name, err)
+		return "", fmt.Errorf("pull %s: %w", name, tried.Explain(err))
 	}
 
 	layers.done()

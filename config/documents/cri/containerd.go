@@ -7,7 +7,9 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// CRICustomizationConfig adds a part to the configuration of containerd. Parts come in the order of their names.
+// CRICustomizationConfig adds a part to the configuration of containerd, of version 3. Parts are merged in the order of their names: tables are
+// merged, disabled_plugins and other lists at the top are appended, and other values are replaced. A change restarts containerd, without its
+// containers.
 type CRICustomizationConfig struct {
 	document.Named `yaml:",inline"`
 	// The part, in TOML.
@@ -22,10 +24,10 @@ content: |
     discard_unpacked_layers = false
 `)
 
-// CRIBaseRuntimeSpecConfig changes the specification that the specifications of all containers begin with.
+// CRIBaseRuntimeSpecConfig changes the specification that the specifications of all containers of Kubernetes begin with.
 type CRIBaseRuntimeSpecConfig struct {
 	document.Header `yaml:",inline"`
-	// Keys of the OCI runtime specification.
+	// Keys of the OCI runtime specification. Objects are merged, lists and other values are replaced, and null removes a key.
 	Overrides v1alpha1.Object `yaml:"overrides" required:"true" merge:"replace" maps:"machine.baseRuntimeSpecOverrides"`
 }
 

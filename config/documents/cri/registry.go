@@ -3,6 +3,7 @@
 package cri
 
 import (
+	cryptotls "crypto/tls"
 	"maps"
 	"strings"
 
@@ -38,7 +39,8 @@ endpoints:
 skipFallback: true
 `)
 
-// RegistryAuthConfig has what a registry is logged in to with. Its name is the host of the registry, with its port if it has one.
+// RegistryAuthConfig has what a registry is logged in to with. Its name is the host that answers, that of the mirror for a mirror, with its port if
+// it has one. Pods with a pull secret use that one instead.
 type RegistryAuthConfig struct {
 	document.Named `yaml:",inline"`
 	// The user.
@@ -88,6 +90,11 @@ func (c *RegistryMirrorConfig) Validate(r *document.Report) {
 // Validate implements document.Validator.
 func (c *RegistryAuthConfig) Validate(r *document.Report) {
 	registry(r, c.DocName)
+	oneRegistry(r, c.DocName)
+
+	if auth := (v1alpha1.RegistryAuth{Auth: c.Auth}); !auth.Valid() {
+		r.Wrong("auth", "is not USER:PASSWORD in base64")
+	}
 
 	switch {
 	case c.Username == "" && c.Password == "" && c.Auth == "" && c.IdentityToken == "":
@@ -100,6 +107,13 @@ func (c *RegistryAuthConfig) Validate(r *document.Report) {
 // Validate implements document.Validator.
 func (c *RegistryTLSConfig) Validate(r *document.Report) {
 	registry(r, c.DocName)
+	oneRegistry(r, c.DocName)
+
+	if id := c.ClientIdentity; id != nil && id.Cert != "" && id.Key != "" {
+		if _, err := cryptotls.X509KeyPair([]byte(id.Cert), []byte(id.Key)); err != nil {
+			r.Wrong("clientIdentity", "is not a certificate and its key: %v", err)
+		}
+	}
 
 	if c.ClientIdentity == nil && c.CA == "" && !c.InsecureSkipVerify {
 		r.Wrong("", "says nothing: set clientIdentity, ca or insecureSkipVerify")
@@ -118,7 +132,14 @@ func registry(r *document.Report, name string) {
 	}
 }
 
-// ImageCacheConfig has images pulled from the machine's own disk first.
+// oneRegistry refuses a document for all registries: one could be sent what another one is to have.
+func oneRegistry(r *document.Report, name string) {
+	if name == "*" {
+		r.Wrong("name", "* is for mirrors only: credentials and certificates are for one registry each, such as registry.example.com:5000")
+	}
+}
+
+// ImageCacheConfig has images pulled from the machine's own disk first, as they are without this document too, or not from there at all.
 type ImageCacheConfig struct {
 	document.Header `yaml:",inline"`
 	// The cache on the disk.
@@ -127,7 +148,7 @@ type ImageCacheConfig struct {
 
 // LocalCache is a cache on the machine's own disk.
 type LocalCache struct {
-	// Whether it is used.
+	// Whether it is used; it is without a value.
 	Enabled *bool `yaml:"enabled,omitempty" maps:"machine.features.imageCache.localEnabled"`
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/config/value"
 )
 
-// EnvironmentConfig has environment variables for the services of the machine, such as those of proxies.
+// EnvironmentConfig has environment variables for process 1 (which pulls the images of its services, and downloads manifests), for containerd
+// and for the kubelet, such as those of proxies.
 type EnvironmentConfig struct {
 	document.Header `yaml:",inline"`
 	// The variables, by their names.

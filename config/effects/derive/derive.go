@@ -45,7 +45,7 @@ func isDocuments(path string) bool { return path == mainDocument || strings.HasP
 func isFollowed(path string) bool { return path == view || isDocuments(path) }
 
 // checks are files and packages of the readers that only check a configuration.
-var checks = []string{"controllers/validation/", "controllers/k8s/settings/check"}
+var checks = []string{"controllers/validation/", "controllers/cri/settings/check", "controllers/k8s/settings/check"}
 
 // Unread returns the keys that no code reads, each as the path of a whole branch. root is the repository's folder.
 func Unread(root string) ([]string, error) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/cri"
+	"github.com/seed-59268b81/talos/config/documents/security"
+)
+
+// Registries configures the registries of container images.
+func (c *Config) Registries() Registries { return c.main.Machine.Registries }
+
+// ImageCacheEnabled reports whether images come from the image cache, if the machine has one. They do unless the configuration forbids it.
+func (c *Config) ImageCacheEnabled() bool {
+	return IsTrueOr(c.main.Machine.Features.ImageCache.LocalEnabled, true)
+}
+
+// RuntimeSpecOverrides are keys of the OCI runtime specification with which the containers of Kubernetes begin.
+func (c *Config) RuntimeSpecOverrides() Object { return c.main.Machine.RuntimeSpec }
+
+// ContainerdPart is a part of containerd's configuration.
+type ContainerdPart struct {
+	// Name of the document.
+	Name string
+	// Content is the part, in TOML.
+	Content string
+}
+
+// ContainerdParts are the parts that documents add to containerd's configuration, in the order of their names.
+func (c *Config) ContainerdParts() []ContainerdPart {
+	var parts []ContainerdPart
+
+	for _, d := range config.All[*cri.CRICustomizationConfig](c.all) {
+		parts = append(parts, ContainerdPart{Name: d.DocName, Content: d.Content})
+	}
+
+	slices.SortStableFunc(parts, func(a, b ContainerdPart) int { return strings.Compare(a.Name, b.Name) })
+
+	return parts
+}
+
+// Environment are environment variables by their names.
+func (c *Config) Environment() map[string]string { return c.main.Machine.Env }
+
+// Variables are the environment variables as NAME=VALUE, in the order of their names.
+func (c *Config) Variables() []string {
+	all := c.Environment()
+	out := make([]string, 0, len(all))
+
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+"="+all[name])
+	}
+
+	return out
+}
+
+// TrustedRoots are the certificates, in PEM, of the authorities that the machine trusts beside those of the image. It is empty without any.
+func (c *Config) TrustedRoots() string {
+	var out strings.Builder
+
+	for _, d := range config.All[*security.TrustedRootsConfig](c.all) {
+		out.WriteString(strings.TrimSpace(string(d.Certificates)))
+		out.WriteString("\n")
+	}
+
+	return out.String()
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPullFaults checks that the step at which a pull fails is named, for the machine's own pulls and for those of containerd. The texts are those
+// of TestPull in controllers/cri, and of containerd.
+func TestPullFaults(t *testing.T) {
+	const cache = "127.0.0.1:3172: does not have the image (404 Not Found); "
+
+	for _, tt := range []struct{ name, text, says, try string }{
+		{
+			"a wrong login", cache + "r.example: authentication failed: it refuses the credentials of RegistryAuthConfig (401 Unauthorized): r.example/a:1: not found",
+			"the registry refuses the login", "RegistryAuthConfig",
+		},
+		{
+			"a wrong login, containerd", `resolve reference "r.example/a:1": unexpected status from HEAD request to https://r.example/v2/a/manifests/1: 401 Unauthorized`,
+			"the registry refuses the login", "RegistryAuthConfig",
+		},
+		{
+			"an authority, containerd", `do request: Head "https://r.example/v2/a/manifests/1": x509: certificate signed by unknown authority`,
+			"from an authority that the machine does not trust", "TrustedRootsConfig",
+		},
+		{
+			"a certificate", cache + "r.example: it refuses the machine's certificate, or the lack of one: see clientIdentity in RegistryTLSConfig: remote error: tls: certificate required",
+			"wants another certificate of the machine", "clientIdentity",
+		},
+		{
+			"the proxy", cache + "r.example: the proxy does not answer: see EnvironmentConfig: proxyconnect tcp: dial tcp 192.0.2.1:3128: connect: connection refused",
+			"the proxy does not let it through", "EnvironmentConfig",
+		},
+		{"another reason", "r.example/a:1: not found", "", "correct the image"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &Facts{Services: []Service{{ID: "kubelet", State: "Preparing", Messages: []string{
+				"Starting service", "Failed, starting again in 5s: container kubelet: pull image r.example/a:1: " + tt.text,
+			}}}}
+
+			finding := serviceRule(f, Symptom{Kind: ServiceOf, ID: "kubelet"})
+			if finding == nil || !strings.HasPrefix(finding.Says, "the image of service kubelet cannot be pulled: r.example/a:1") {
+				t.Fatalf("got %+v", finding)
+			}
+
+			if _, reason, _ := strings.Cut(finding.Says, "r.example/a:1"); !strings.Contains(reason, tt.says) || tt.says == "" && reason != "" {
+				t.Errorf("says: got %q, want %q", reason, tt.says)
+			}
+
+			if !strings.Contains(finding.Try, tt.try) {
+				t.Errorf("try: got %q, want %q", finding.Try, tt.try)
+			}
+		})
+	}
+}
+
+// TestPullFaultOfPod checks that the reason is found in containerd's log if the kubelet says only that the image is not found.
+func TestPullFaultOfPod(t *testing.T) {
+	const (
+		image = "r.example/a/b:1"
+		line  = `level=info msg="trying next host" error="do request: Head \"https://r.example/v2/a/b/manifests/1\": proxyconnect tcp: dial tcp 192.0.2.1:3128: connect: connection refused"`
+	)
+
+	for name, tt := range map[string]struct{ message, log, says string }{
+		"in the log":            {"r.example/a/b:1: not found", line, "the proxy does not let it through"},
+		"of another image":      {"r.example/a/b:1: not found", strings.Replace(line, "a/b", "a/c", 1), ""},
+		"the message names one": {"unexpected status: 403 Forbidden", line, "the registry refuses the login"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &Facts{Services: []Service{{ID: "cri", State: "Running", Log: []string{tt.log, "another line"}}}}
+			c := containerStatus{Image: image, State: containerState{Waiting: &stateReason{Reason: "ErrImagePull", Message: tt.message}}}
+			finding := &Finding{}
+
+			if !f.podContainer(finding, Resource{}, c) {
+				t.Fatal("the image is not the cause")
+			}
+
+			if _, reason, _ := strings.Cut(finding.Says, image); reason != strings.TrimSuffix(": "+tt.says, ": ") {
+				t.Errorf("got %q, want %q", reason, tt.says)
+			}
+		})
+	}
+}
