@@ -15,8 +15,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/files"
+	"github.com/seed-59268b81/talos/resources/hardware"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -31,8 +33,10 @@ var namespaces = map[string]string{
 	"runtime":        "Talos runtime resources",
 	"cluster":        "Cluster-wide resources",
 	"config":         "Talos node configuration",
+	"cri":            "Container runtime resources",
 	"etcd":           "etcd resources",
 	"files":          "Files and file-like resources",
+	"hardware":       "Hardware resources",
 	"k8s":            "Kubernetes resources of the node",
 	"controlplane":   "Kubernetes control plane resources",
 	"network":        "Networking resources",
@@ -44,7 +48,7 @@ var namespaces = map[string]string{
 func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
-		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
+		block.Register(), cluster.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), hardware.Register(), k8s.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
 	)
 }

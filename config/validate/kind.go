@@ -25,6 +25,10 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 		}
 	}
 
+	if why, ignored := notInContainer[kind.Name]; ignored && c.mode == Container {
+		c.warn(document.Path(d), notApplied+"%s", why)
+	}
+
 	if main == nil {
 		return
 	}

@@ -11,7 +11,9 @@ import (
 
 // Config is the merged view of a configuration. It is read-only: callers must not change the values that it returns.
 type Config struct {
-	main     *v1alpha1.Config
+	main *v1alpha1.Config
+	// all has the documents that say what the main one cannot say.
+	all      *config.Config
 	hostname *network.HostnameConfig // nil without one
 	complete bool
 }
@@ -20,7 +22,7 @@ type Config struct {
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	return &Config{main: main, all: cfg, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.

@@ -27,5 +27,7 @@ func Controllers(deps Deps) []controller.Controller {
 	return []controller.Controller{
 		ContainerdController(deps.Supervisor, deps.Platform, registry, deps.LoadModule),
 		ImageCacheController(deps.Supervisor, registry),
+		SeccompProfileController(),
+		SeccompProfileFileController(),
 	}
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cri holds the resources of the container runtime.
+package cri
+
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
+
+// NamespaceName of the domain.
+const NamespaceName = "cri"
+
+var domain = definition.Domain{Group: "cri.talos.dev", Namespace: NamespaceName}
+
+// Register makes the domain's types known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[SeccompProfileSpec](),
+	)
+}
