@@ -118,7 +118,7 @@ func TestInVain(t *testing.T) {
 		{"an empty map", main + "  env: {}\n", nil},
 		{"a part of an object in a map", main + "  registries: {config: {a: {auth: {username: u}, tls: {insecureSkipVerify: true}}}}\n", []string{"machine.registries.config.auth"}},
 		{"the part in effect", main + "  registries: {config: {a: {tls: {insecureSkipVerify: true}}}}\n", nil},
-		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n", []string{"machine.logging"}},
+		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n---\napiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://siderolink.example.com/\n", []string{"SideroLinkConfig.apiUrl"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg, err := config.Decode([]byte(test.text))
