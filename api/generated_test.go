@@ -19,6 +19,7 @@ import (
 	_ "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	_ "github.com/seed-59268b81/talos/api/discovery/client"
 	_ "github.com/seed-59268b81/talos/api/discovery/server"
+	_ "github.com/seed-59268b81/talos/api/events"
 	_ "github.com/seed-59268b81/talos/api/inspect"
 	_ "github.com/seed-59268b81/talos/api/machine"
 	_ "github.com/seed-59268b81/talos/api/security"

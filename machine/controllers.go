@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"context"
 	"os"
 	"slices"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/cri"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
+	"github.com/seed-59268b81/talos/controllers/hardware"
 	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/kernel"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
@@ -27,6 +29,7 @@ import (
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/machine/events"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/logind"
@@ -63,10 +66,12 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		servicectl.Controllers(m.Supervisor),
 		runtime.Controllers(runtime.Deps{
 			Platform: m.Platform, Journal: m.Journal, Settled: settled, Bus: bus, Publish: m.Events.Publish,
+			Args: m.args, Outlet: m.Outlet, History: m.history,
 			Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end,
 		}),
 		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
 		files.Controllers(),
+		hardware.Controllers(m.Platform),
 		cri.Controllers(cri.Deps{Supervisor: m.Supervisor, Platform: m.Platform, LoadModule: modules.Load}),
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
 		network.Controllers(links),
@@ -92,4 +97,16 @@ func (m *Machine) end(action runtimeres.PowerAction) error {
 	}
 
 	return power.Reboot()
+}
+
+// history passes the events that are kept, and then each new one, as clients get them.
+func (m *Machine) history(ctx context.Context, after string, fn func(*machineapi.Event) error) error {
+	return m.Events.Watch(ctx, events.Start{After: after, Tail: -1}, func(e events.Event) error {
+		wire, err := e.Wire()
+		if err != nil {
+			return err
+		}
+
+		return fn(wire)
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/files"
+	"github.com/seed-59268b81/talos/resources/hardware"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/kubeaccess"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -36,6 +37,7 @@ var namespaces = map[string]string{
 	"cri":            "Resources of the container runtime",
 	"etcd":           "etcd resources",
 	"files":          "Files and file-like resources",
+	"hardware":       "Hardware resources",
 	"k8s":            "Kubernetes resources of the node",
 	"controlplane":   "Kubernetes control plane resources",
 	"network":        "Networking resources",
@@ -47,7 +49,7 @@ var namespaces = map[string]string{
 func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
-		block.Register(), cluster.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), k8s.Register(), kubeaccess.Register(),
+		block.Register(), cluster.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), hardware.Register(), k8s.Register(), kubeaccess.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
 	)
 }

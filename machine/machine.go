@@ -38,6 +38,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/server"
 	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/service/logring"
+	"github.com/seed-59268b81/talos/service/logsend"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/acpi"
 	"github.com/seed-59268b81/talos/sys/cgroup"
@@ -82,7 +83,11 @@ func Main() {
 func begin(signals <-chan os.Signal) {
 	logs := logring.New(logring.DefaultBytes)
 	journal := bootlog.New(bootlog.DefaultLimits)
-	logs.Tap = journal.Append
+	outlet := &logsend.Outlet{}
+	logs.Tap = func(id string, line []byte) {
+		journal.Append(id, line)
+		outlet.Append(id, line)
+	}
 
 	place, err := platform.Detect()
 
@@ -90,7 +95,7 @@ func begin(signals <-chan os.Signal) {
 	log.Info("starting", "version", version.Tag, "platform", place.Name())
 
 	if err == nil {
-		m := &Machine{State: memory.New(), Events: &events.Ring{}, Journal: journal, Log: log, Platform: place}
+		m := &Machine{State: memory.New(), Events: &events.Ring{}, Journal: journal, Outlet: outlet, Log: log, Platform: place}
 		err = guard.Call(func() error { return m.start(context.Background(), logs, signals) })
 	}
 
@@ -268,6 +273,7 @@ type Machine struct {
 	Supervisor *supervisor.Supervisor
 	Events     *events.Ring
 	Journal    *bootlog.Journal
+	Outlet     *logsend.Outlet
 	Log        *slog.Logger
 	Platform   platform.Platform
 

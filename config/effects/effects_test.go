@@ -116,7 +116,8 @@ func TestInVain(t *testing.T) {
 		{"an object that is there", main + "  network: {interfaces: [{interface: a, wireguard: {}}]}\n", []string{"machine.network.interfaces.wireguard"}},
 		{"a map in effect", main + "  env: {http_proxy: x}\n", nil},
 		{"an object in a map, in effect", main + "  registries: {config: {a: {auth: {username: u}, tls: {insecureSkipVerify: true}}}}\n", nil},
-		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n", []string{"machine.logging"}},
+		{"an empty map", main + "  env: {}\n", nil},
+		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n---\napiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://siderolink.example.com/\n", []string{"SideroLinkConfig.apiUrl"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg, err := config.Decode([]byte(test.text))

@@ -11,14 +11,23 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
+const notApplied = "is ignored in a container: "
+
+// notInContainer are the kinds of documents that a machine in a container ignores, with the reasons.
+var notInContainer = map[string]string{
+	"FilesystemTrimConfig":  "a container has no disks",
+	"KmsgLogConfig":         "the kernel's log is the host's",
+	"PCIDriverRebindConfig": "the devices are the host's",
+	"WatchdogTimerConfig":   "the watchdogs are the host's",
+	"ZswapConfig":           "the host owns the kernel",
+}
+
 // container warns about settings that a machine in a container ignores, because they belong to the host. They are not errors, so
 // that one configuration can serve containers and machines.
 func (c *check) container(m *v1alpha1.MachineConfig) {
 	if c.mode != Container {
 		return
 	}
-
-	const notApplied = "is ignored in a container: "
 
 	for _, name := range slices.Sorted(maps.Keys(m.Sysctls)) {
 		if !strings.HasPrefix(name, "net.") {

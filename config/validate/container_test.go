@@ -18,6 +18,9 @@ func TestContainerIgnores(t *testing.T) {
 		{"sysfs", `machine: {sysfs: {module.loop.parameters.max_loop: "8"}}`, "machine.sysfs"},
 		{"modules", `machine: {kernel: {modules: [{name: wireguard}]}}`, "machine.kernel.modules"},
 		{"kernel arguments", `machine: {install: {extraKernelArgs: [quiet]}}`, "machine.install.extraKernelArgs"},
+		{"kernel log", "apiVersion: v1alpha1\nkind: KmsgLogConfig\nname: a\nurl: tcp://192.0.2.1:5/\n", "KmsgLogConfig[a]"},
+		{"watchdog", "apiVersion: v1alpha1\nkind: WatchdogTimerConfig\ndevice: /dev/watchdog0\n", "WatchdogTimerConfig"},
+		{"events", "apiVersion: v1alpha1\nkind: EventSinkConfig\nendpoint: 192.0.2.1:5\n", ""},
 		{"time servers", `machine: {time: {servers: [10.0.0.1]}}`, "machine.time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,6 +23,10 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 		c.wrong(path, "has no effect in this version, and the machine would be less safe than the configuration says: remove it")
 	}
 
+	if why, ignored := notInContainer[kind.Name]; ignored && c.mode == Container {
+		c.warn(document.Path(d), notApplied+"%s", why)
+	}
+
 	if main == nil {
 		return
 	}

@@ -4,6 +4,7 @@ package validate
 
 import (
 	"net/netip"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/strict"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 func (c *check) machine(m *v1alpha1.MachineConfig) {
@@ -52,6 +54,11 @@ func (c *check) machine(m *v1alpha1.MachineConfig) {
 	for i, d := range m.Logging.Destinations {
 		at := index("machine.logging.destinations", i)
 		c.oneOf(at+".endpoint", d.Endpoint.Scheme, "tcp", "udp")
+
+		if d.Endpoint.Host != "" && d.Endpoint.Port() == "" {
+			c.wrong(at+".endpoint", "has no port")
+		}
+
 		c.oneOf(at+".format", d.Format, "json_lines")
 	}
 }
@@ -82,6 +89,10 @@ func (c *check) files(files []v1alpha1.MachineFile) {
 
 		if !filepath.IsAbs(f.Path) {
 			c.wrong(at+".path", "%q is not an absolute path", f.Path)
+		}
+
+		if name := path.Clean(f.Path); filepath.IsAbs(f.Path) && !strings.HasPrefix(name, "/etc/") && !strings.HasPrefix(name, layout.VarDir+"/") {
+			c.warn(at+".path", "%q is not written: only files below /etc and %s are", f.Path, layout.VarDir)
 		}
 
 		if f.Op == "" {

@@ -15,7 +15,6 @@ func (c *check) security(main *v1alpha1.Config) {
 	}{
 		{"machine.systemDiskEncryption", "the disk would not be encrypted", m.Encryption.State != nil || m.Encryption.Ephemeral != nil},
 		{"machine.network.kubespan.enabled", "traffic between machines would not be encrypted", v1alpha1.IsTrue(m.Network.KubeSpan.Enabled)},
-		{"machine.seccompProfiles", "pods that name a profile would not have it", len(m.Seccomp) > 0},
 		{
 			"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "network policies would not be enforced",
 			v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),

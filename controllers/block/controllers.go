@@ -12,6 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
@@ -21,6 +22,7 @@ func Controllers(p platform.Platform) []controller.Controller {
 	if !p.Owns(platform.Disks) {
 		return []controller.Controller{
 			VolumeConfigController(folderVolumes()), VolumeManagerController(Partitioner{}), MountController(Folders{}),
+			ZswapConfigController(),
 		}
 	}
 
@@ -32,6 +34,9 @@ func Controllers(p platform.Platform) []controller.Controller {
 		VolumeConfigController(systemVolumes()),
 		VolumeManagerController(Partitioner{Sys: disk.Sys}),
 		MountController(Mounts{}),
+		ZswapConfigController(),
+		VolumeTrimScheduleController(),
+		VolumeTrimController(mount.Trim),
 	}
 }
 

@@ -38,5 +38,7 @@ func Controllers(deps Deps) []controller.Controller {
 		ImageCacheConfigController(deps.Supervisor, registry),
 		RegistriesConfigController(),
 		RuntimeSpecConfigController(),
+		SeccompProfileController(),
+		SeccompProfileFileController(),
 	}
 }

@@ -22,32 +22,39 @@ import (
 	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/files"
-	"github.com/seed-59268b81/talos/sys/mount"
 )
-
-// Binder bind-mounts a file; package mount has the real one.
-type Binder func(source, target string) error
 
 // Controllers of this domain.
 func Controllers() []controller.Controller {
-	return []controller.Controller{EtcFileController("/etc", layout.EtcDir, func(source, target string) error {
-		return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
-	})}
+	return []controller.Controller{
+		EtcFileController(RealEtc(), layout.EtcDir),
+		EtcFileConfigController(os.DirFS("/etc")),
+		MachineFileController(),
+	}
 }
 
 // EtcFileController writes the files of EtcFileSpecs. The root is read-only, so each file is written to a folder in memory and
 // bind-mounted over its path in /etc. Later changes are written in place, because the mount is of the file and not of its name.
 //
-// A file whose spec is destroyed stays as it is until the next boot: an empty /etc/hosts would help no one.
-func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
-	c := &etcFiles{etc: etc, shadow: shadow, bind: bind, bound: map[string]bool{}}
+// A file of the configuration goes with its spec: what the image has there appears again. One that the system writes itself stays as it
+// is until the next boot: an empty /etc/hosts would help no one.
+func EtcFileController(etc Folder, shadow string) controller.Controller {
+	c := &etcFiles{etc: etc, shadow: shadow, bound: map[string]bool{}, created: map[string]bool{}}
 
 	return transform.Map[files.EtcFileSpecSpec, files.EtcFileStatusSpec]{
 		Name: "files.EtcFileController",
+		Hold: true,
 		Transform: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[files.EtcFileSpecSpec], out *files.EtcFileStatusSpec) error {
 			out.SpecVersion = in.Metadata().VersionString()
 
 			return c.write(in.Metadata().ID(), in.TypedSpec())
+		},
+		Release: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[files.EtcFileSpecSpec]) error {
+			if in.Metadata().Owner() != etcFileConfigName {
+				return nil
+			}
+
+			return c.undo(in.Metadata().ID())
 		},
 	}.Controller()
 }
@@ -56,9 +63,10 @@ func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
 var elsewhere = map[string]string{files.PodResolvConf: files.PodResolvConfPath}
 
 type etcFiles struct {
-	etc, shadow string
-	bind        Binder
-	bound       map[string]bool
+	etc    Folder
+	shadow string
+	// bound are the files that are mounted, and created those of them that the image does not have.
+	bound, created map[string]bool
 }
 
 func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
@@ -66,11 +74,11 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 		return fmt.Errorf("write /etc/%s: the path is outside /etc", name)
 	}
 
-	source, target := filepath.Join(c.shadow, name), filepath.Join(c.etc, name)
+	source := filepath.Join(c.shadow, name)
 
 	path, isElsewhere := elsewhere[name]
 	if isElsewhere {
-		source, target = path, path
+		source = path
 	}
 
 	err := os.MkdirAll(filepath.Dir(source), 0o755)
@@ -79,12 +87,49 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 	}
 
 	if err == nil && !isElsewhere && !c.bound[name] {
-		err = c.bind(source, target)
-		c.bound[name] = err == nil
+		err = c.bind(source, name)
 	}
 
 	if err != nil {
-		return fmt.Errorf("write %s: %w", target, err)
+		return fmt.Errorf("write /etc/%s: %w", name, err)
+	}
+
+	return nil
+}
+
+func (c *etcFiles) bind(source, name string) error {
+	created, err := c.etc.Create(name)
+	if err != nil {
+		return err
+	}
+
+	c.created[name] = c.created[name] || created
+	err = c.etc.Bind(source, name)
+	c.bound[name] = err == nil
+
+	return err
+}
+
+// undo removes a file. What the image has there appears again.
+func (c *etcFiles) undo(name string) error {
+	if c.bound[name] {
+		if err := c.etc.Unbind(name); err != nil {
+			return fmt.Errorf("remove /etc/%s: %w", name, err)
+		}
+
+		delete(c.bound, name)
+	}
+
+	if c.created[name] {
+		if err := c.etc.Remove(name); err != nil {
+			return fmt.Errorf("remove /etc/%s: %w", name, err)
+		}
+
+		delete(c.created, name)
+	}
+
+	if err := os.Remove(filepath.Join(c.shadow, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove /etc/%s: %w", name, err)
 	}
 
 	return nil

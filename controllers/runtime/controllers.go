@@ -13,8 +13,12 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/bootlog"
+	"github.com/seed-59268b81/talos/service/logsend"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/kmsg"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/sys/watchdog"
 )
 
 // Deps are what the controllers need from outside.
@@ -28,6 +32,11 @@ type Deps struct {
 	Bus *logind.Bus
 	// Publish sends an event to the watchers, with the id of the actor of a request.
 	Publish func(event proto.Message, actorID string)
+	// Args are the arguments of the kernel.
+	Args cmdline.Cmdline
+	// Outlet has the logs of services, and History the events, for the servers that they are sent to.
+	Outlet  *logsend.Outlet
+	History EventHistory
 	// Participants, Close and Act are those of the PowerController.
 	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)
 	Close        func()
@@ -36,7 +45,7 @@ type Deps struct {
 
 // Controllers of this domain.
 func Controllers(deps Deps) []controller.Controller {
-	return []controller.Controller{
+	all := []controller.Controller{
 		IdentityController(os.DirFS("/")),
 		PlatformController(deps.Platform),
 		MachineStatusController(func(event proto.Message) { deps.Publish(event, "") }),
@@ -45,5 +54,24 @@ func Controllers(deps Deps) []controller.Controller {
 		EnvironmentController(),
 		ProcessEnvironmentController(os.LookupEnv, os.Setenv, os.Unsetenv),
 		BootLogController(deps.Journal, deps.Platform, "/", deps.Settled),
+		ServiceLogDeliveryController(deps.Outlet),
+		EventSinkConfigController(deps.Args),
+		EventSinkController(deps.History),
+		KmsgLogConfigController(deps.Args),
+		WatchdogConfigController(),
 	}
+
+	if deps.Platform.Owns(platform.KernelLog) {
+		all = append(all, KmsgLogDeliveryController(readKernelLog, kmsg.BootTime))
+	}
+
+	if deps.Platform.Owns(platform.CrashEvidence) {
+		all = append(all, WatchdogController(watchdog.Open))
+	}
+
+	return all
+}
+
+func readKernelLog(ctx context.Context, fn func(kmsg.Message) error) error {
+	return kmsg.Read(ctx, true, fn)
 }

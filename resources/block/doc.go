@@ -39,5 +39,6 @@ func Register() error {
 		resource.Register[VolumeMountRequestSpec](),
 		resource.Register[VolumeMountStatusSpec](),
 		resource.Register[VolumeStatusSpec](),
+		resource.Register[VolumeTrimScheduleSpec](),
 	)
 }

@@ -17,7 +17,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got, want := len(resource.RegisteredTypes())-before, 10; got != want {
+	if got, want := len(resource.RegisteredTypes())-before, 11; got != want {
 		t.Errorf("got %d types registered, want %d", got, want)
 	}
 }

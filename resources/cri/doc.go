@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cri holds the resources of the container runtime: its registries, its own configuration, and the image cache.
+// Package cri holds the resources of the container runtime: its registries, its own configuration, the image cache, and seccomp profiles.
 package cri
 
 import (
@@ -30,5 +30,6 @@ func Register() error {
 		resource.Register[CustomizationConfigSpec](),
 		resource.Register[ImageCacheConfigSpec](),
 		resource.Register[RegistriesConfigSpec](),
+		resource.Register[SeccompProfileSpec](),
 	)
 }

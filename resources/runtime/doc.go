@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package runtime holds the resources of the machine as a whole: its stage and readiness, versions, kernel parameters and modules,
-// META, maintenance and power.
+// META, maintenance, power, and where logs and events are sent.
 package runtime
 
 import (
@@ -23,6 +23,7 @@ func Register() error {
 		resource.Register[BootSpec](),
 		resource.Register[BootIDSpec](),
 		resource.Register[EnvironmentSpec](),
+		resource.Register[EventSinkConfigSpec](),
 		resource.Register[HardeningConditionSpec](),
 		resource.Register[KernelCmdlineSpec](),
 		resource.Register[KernelModuleSpecSpec](),
@@ -30,6 +31,7 @@ func Register() error {
 		resource.Register[KernelParamDefaultSpecSpec](),
 		resource.Register[KernelParamSpecSpec](),
 		resource.Register[KernelParamStatusSpec](),
+		resource.Register[KmsgLogConfigSpec](),
 		resource.Register[LifecycleSpec](),
 		resource.Register[LoadedKernelModuleSpec](),
 		resource.Register[MachineStatusSpec](),
@@ -40,6 +42,9 @@ func Register() error {
 		resource.Register[PlatformMetadataSpec](),
 		resource.Register[PowerRequestSpec](),
 		resource.Register[SecurityStateSpec](),
+		resource.Register[SettingConditionSpec](),
 		resource.Register[VersionSpec](),
+		resource.Register[WatchdogTimerConfigSpec](),
+		resource.Register[WatchdogTimerStatusSpec](),
 	)
 }

@@ -67,12 +67,19 @@ func Parse(record []byte) (Message, error) {
 	}, nil
 }
 
-// Format returns a message as talosctl dmesg prints it, given the time of boot.
-func (m Message) Format(boot time.Time) string {
-	facility := strconv.Itoa(m.Facility)
+// FacilityName returns the name of the facility, or its number.
+func (m Message) FacilityName() string {
 	if m.Facility < len(facilities) {
-		facility = facilities[m.Facility]
+		return facilities[m.Facility]
 	}
 
-	return fmt.Sprintf("%s: %7s: [%s]: %s", facility, severities[m.Severity], boot.Add(m.Since).UTC().Format(time.RFC3339Nano), m.Text)
+	return strconv.Itoa(m.Facility)
+}
+
+// SeverityName returns the name of the severity.
+func (m Message) SeverityName() string { return severities[m.Severity] }
+
+// Format returns a message as talosctl dmesg prints it, given the time of boot.
+func (m Message) Format(boot time.Time) string {
+	return fmt.Sprintf("%s: %7s: [%s]: %s", m.FacilityName(), m.SeverityName(), boot.Add(m.Since).UTC().Format(time.RFC3339Nano), m.Text)
 }

@@ -143,3 +143,12 @@ func MakeShared(target string) error {
 
 	return nil
 }
+
+// Detach removes a mount and those on it from the tree, even if they are used.
+func Detach(target string) error {
+	if err := unix.Unmount(target, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+		return &Error{Op: "detach", Target: target, Err: err}
+	}
+
+	return nil
+}

@@ -46,3 +46,33 @@ func TryOverlay(dir string) (err error) {
 
 	return err
 }
+
+// Overlay is a folder whose changes are kept in another one.
+type Overlay struct {
+	// Lower is what is there without changes, Upper has the changes, and Merged is where both are mounted.
+	Lower, Upper, Work, Merged string
+	Flags                      uintptr
+}
+
+// Mount creates the folders of the changes, and mounts.
+func (o Overlay) Mount() error {
+	for _, dir := range []string{o.Upper, o.Work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("layers of %s: %w", o.Merged, err)
+		}
+	}
+
+	return Point{
+		Source: "overlay", Target: o.Merged, FSType: "overlay", Flags: o.Flags,
+		Data: "lowerdir=" + o.Lower + ",upperdir=" + o.Upper + ",workdir=" + o.Work,
+	}.Mount()
+}
+
+// BindAll makes source and all mounts below it appear at target. The flags are those of the first one.
+func BindAll(source, target string, flags uintptr) error {
+	if err := unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return &Error{Op: "bind", Source: source, Target: target, Err: err}
+	}
+
+	return Remount(target, flags|unix.MS_BIND)
+}

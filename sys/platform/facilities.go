@@ -47,14 +47,14 @@ func inContainer(p Platform) bool { return p.Mode == Container }
 
 var facilities = map[Facility]facility{
 	KernelModules: {inContainer, reasonShared,
-		"the kernel is the host's: no module is loaded, and machine.kernel.modules is not applied; the host must have what the pods need"},
+		"the kernel is the host's: no module is loaded, machine.kernel.modules is not applied, and PCI devices keep their drivers; the host must have what the pods need"},
 	KernelParameters: {inContainer, reasonShared,
 		"only parameters of the network (net.*) are the machine's own: other sysctls of the system and of machine.sysctls, and machine.sysfs, are not applied; " +
 			"the kubelet sees the values that it insists on in files in place of the host's"},
 	KernelArguments: {inContainer, reasonShared,
 		"the kernel's arguments are the host's: they are not read, and hardening arguments are not required"},
 	KernelLog: {inContainer, reasonShared,
-		"the kernel's log is the host's: dmesg shows machined's log instead, messages of the kernel are not kept with those of the boot, and the kubelet does not report processes that the kernel has killed"},
+		"the kernel's log is the host's: dmesg shows machined's log instead, messages of the kernel are neither kept with those of the boot nor sent to a server, and the kubelet does not report processes that the kernel has killed"},
 	FileSystems: {inContainer, reasonShared,
 		"the container engine has mounted the file systems; the kernel's own ones (bpf, tracefs, efivarfs) are not mounted"},
 	Disks: {inContainer, reasonShared,
@@ -62,7 +62,7 @@ var facilities = map[Facility]facility{
 	Clock: {inContainer, reasonShared,
 		"the clock is the host's, and is assumed to be right: machine.time is not applied"},
 	CrashEvidence: {inContainer, reasonShared,
-		"the firmware's memory and the watchdogs are the host's: the end of an earlier boot is known only from the machine's own journal"},
+		"the firmware's memory and the watchdogs are the host's: the end of an earlier boot is known only from the machine's own journal, and no watchdog is started"},
 	NetworkCards: {inContainer, reasonShared,
 		"the cards (eth0, eth1, …) are ends of links that the container engine has created"},
 	CgroupReservations: {func(p Platform) bool { return p.Limits.CgroupV1 }, reasonCgroupV1,

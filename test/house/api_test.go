@@ -220,7 +220,7 @@ func TestDocumentedCalls(t *testing.T) {
 	}
 }
 
-// checkStatus requires a test for a call that works or is refused, and the machine's error message for one that does not work.
+// checkStatus requires a test for a call that works or is refused, unless the machine is its client, and the machine's error message for one that does not work.
 func checkStatus(t *testing.T, row apiRow, sentences []string) {
 	t.Helper()
 
@@ -233,7 +233,7 @@ func checkStatus(t *testing.T, row apiRow, sentences []string) {
 		t.Errorf("%s: no code of machine/server returns %q", row.name, sentence)
 	case !isNot && row.status != works && !strings.HasPrefix(row.status, refused) && !strings.HasPrefix(row.status, needsMachine):
 		t.Errorf("%s: unknown status %q", row.name, row.status)
-	case !isNot && row.e2e == "":
+	case !isNot && row.e2e == "" && row.about != noRoles:
 		t.Errorf("%s: %s, but has no test", row.name, row.status)
 	}
 }

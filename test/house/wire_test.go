@@ -300,6 +300,7 @@ var own = map[string]bool{
 	"Boots.runtime.talos.dev":                      true,
 	"PlatformConditions.runtime.talos.dev":         true,
 	"PowerRequests.runtime.talos.dev":              true,
+	"SettingConditions.runtime.talos.dev":          true,
 	"SpecConditions.net.talos.dev":                 true,
 	"VolumeLifecycles.block.talos.dev":             true,
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // EnvironmentConfig has environment variables for process 1 (which pulls the images of its services, and downloads manifests), for containerd
@@ -57,6 +58,12 @@ contents: |
 func (c *EtcFileConfig) Validate(r *document.Report) {
 	if p := c.DocName; p != path.Clean(p) || path.IsAbs(p) || p == "." || strings.HasPrefix(p, "../") || p == ".." {
 		r.Wrong("name", "%q is not a path below /etc, such as nfsmount.conf", p)
+	}
+
+	for _, managed := range layout.ManagedEtc {
+		if c.DocName == managed || strings.HasPrefix(c.DocName, managed+"/") {
+			r.Wrong("name", "/etc/%s is written by the system: a document cannot replace it", c.DocName)
+		}
 	}
 }
 
