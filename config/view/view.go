@@ -13,14 +13,21 @@ import (
 type Config struct {
 	main     *v1alpha1.Config
 	hostname *network.HostnameConfig // nil without one
-	complete bool
+	// documents are all documents.
+	documents []config.Document
+	complete  bool
 }
 
 // Of returns the view of a configuration. The view of nil has the defaults.
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	c := &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	if cfg != nil {
+		c.documents = cfg.Documents()
+	}
+
+	return c
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.

@@ -47,14 +47,21 @@ func given(t *testing.T, args, interfaces string) facts {
 		text += "      " + line
 	}
 
+	f.configure(t, text)
+
+	return f
+}
+
+// configure sets the configuration.
+func (f *facts) configure(t *testing.T, text string) {
+	t.Helper()
+
 	cfg, err := config.Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	f.config = view.Of(cfg)
-
-	return f
 }
 
 // show prints a layer's specs, one a line, with the fields that differ from a plain spec.
@@ -85,6 +92,12 @@ func show(t *testing.T, f facts) string {
 			{s.MasterName() != "", "in " + s.MasterName()},
 			{s.Kind == "bond", s.BondMaster.Mode.String()},
 			{s.BridgeMaster.STP.Enabled, "stp"},
+			{s.BridgeMaster.VLAN.FilteringEnabled, "filtering"},
+			{s.VLAN.Protocol == 0x88a8, "802.1ad"},
+			{s.VRFMaster.Table > 0, fmt.Sprintf("table %s", s.VRFMaster.Table)},
+			{s.Veth.PeerName != "", "peer " + s.Veth.PeerName},
+			{len(s.HardwareAddress) > 0, s.HardwareAddress.String()},
+			{s.Multicast != nil, fmt.Sprintf("multicast %t", s.Multicast != nil && *s.Multicast)},
 		} {
 			if p.when {
 				b.WriteString(" " + p.text)
@@ -101,7 +114,13 @@ func show(t *testing.T, f facts) string {
 
 	for _, s := range addresses {
 		if s.LinkName != "lo" {
-			fmt.Fprintf(&b, "%s address %s\n", s.Layer, s.ID())
+			fmt.Fprintf(&b, "%s address %s", s.Layer, s.ID())
+
+			if s.Priority > 0 {
+				fmt.Fprintf(&b, " metric %d", s.Priority)
+			}
+
+			b.WriteByte('\n')
 		}
 	}
 
@@ -111,7 +130,22 @@ func show(t *testing.T, f facts) string {
 	}
 
 	for _, s := range routes {
-		fmt.Fprintf(&b, "%s route %s dev %s scope %s\n", s.Layer, s.ID(), s.OutLinkName, s.Scope)
+		fmt.Fprintf(&b, "%s route %s dev %s scope %s", s.Layer, s.ID(), s.OutLinkName, s.Scope)
+
+		if s.Type != nethelpers.TypeUnicast {
+			b.WriteString(" " + s.Type.String())
+		}
+
+		b.WriteByte('\n')
+	}
+
+	rules, err := ruleLayers(f, log)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	for _, s := range rules {
+		fmt.Fprintf(&b, "%s rule %s %s\n", s.Layer, s.ID(), ruleOf(s))
 	}
 
 	operators, err := operatorLayers(f, log)

@@ -23,8 +23,11 @@ func (SpecConditionSpec) Definition() *resource.Definition { return specConditio
 const (
 	ConditionAddress  = "address"
 	ConditionRoute    = "route"
+	ConditionRule     = "rule"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
+	// ConditionAlias is for the choice of links for an alias.
+	ConditionAlias = "alias"
 	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )

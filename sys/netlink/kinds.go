@@ -68,6 +68,30 @@ func decodeBridge(data []byte) *Bridge {
 	return &b
 }
 
+func encodeVRF(v *VRF) ([]byte, error) {
+	ae := netlink.NewAttributeEncoder()
+	ae.Uint32(unix.IFLA_VRF_TABLE, v.Table)
+
+	return ae.Encode()
+}
+
+func decodeVRF(data []byte) *VRF {
+	ad, err := netlink.NewAttributeDecoder(data)
+	if err != nil {
+		return nil
+	}
+
+	var v VRF
+
+	for ad.Next() {
+		if ad.Type() == unix.IFLA_VRF_TABLE {
+			v.Table = ad.Uint32()
+		}
+	}
+
+	return &v
+}
+
 func number[T uint8 | uint32](b bool) T {
 	if b {
 		return 1

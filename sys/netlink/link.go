@@ -32,11 +32,19 @@ func (allLinks) MarshalBinary() ([]byte, error) {
 
 // Links implements Kernel.
 func (c *Conn) Links() ([]Link, error) {
-	return list(c, "links", allLinks{}, unix.RTM_GETLINK, func(data []byte) (Link, bool, error) {
+	links, err := list(c, "links", allLinks{}, unix.RTM_GETLINK, func(data []byte) (Link, bool, error) {
 		l, err := decodeLink(data)
 
 		return l, true, err
 	})
+
+	for i := range links {
+		if l := &links[i]; err == nil && l.Kind == "wireguard" {
+			l.WireGuard, err = wireGuardOf(l.Name)
+		}
+	}
+
+	return links, err
 }
 
 // decodeLink decodes a link: first what rtnetlink decodes, then the rest.
@@ -136,6 +144,8 @@ func (l *Link) decodeKind(data rtnetlink.LinkDriver) {
 			l.VLAN = decodeVLAN(d.Data)
 		case "bridge":
 			l.Bridge = decodeBridge(d.Data)
+		case "vrf":
+			l.VRF = decodeVRF(d.Data)
 		}
 	}
 }
@@ -145,6 +155,15 @@ func (c *Conn) CreateLink(n NewLink) error {
 	info, err := linkInfo(n.Kind, n.VLAN, n.Bridge, n.Bond)
 	if err != nil {
 		return fmt.Errorf("create link %s: %w", n.Name, err)
+	}
+
+	if n.VRF != nil {
+		data, err := encodeVRF(n.VRF)
+		if err != nil {
+			return fmt.Errorf("create link %s: %w", n.Name, err)
+		}
+
+		info.Data = &rtnetlink.LinkData{Name: n.Kind, Data: data}
 	}
 
 	if n.VethPeer != "" {
@@ -162,12 +181,18 @@ func (c *Conn) CreateLink(n NewLink) error {
 
 // SetLink implements Kernel.
 func (c *Conn) SetLink(index uint32, change LinkChange) error {
+	if change.WireGuard != nil {
+		if err := setWireGuard(change.Name, change.WireGuard, change.WireGuardNow); err != nil {
+			return err
+		}
+	}
+
 	m := rtnetlink.LinkMessage{Index: index, Attributes: &rtnetlink.LinkAttributes{Address: change.Address, Master: change.Master}}
 
-	if change.Up != nil {
-		m.Change = unix.IFF_UP
-		if *change.Up {
-			m.Flags = unix.IFF_UP
+	for flag, on := range map[uint32]*bool{unix.IFF_UP: change.Up, unix.IFF_MULTICAST: change.Multicast} {
+		if on != nil {
+			m.Change |= flag
+			m.Flags |= flag * number[uint32](*on)
 		}
 	}
 
