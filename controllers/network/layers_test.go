@@ -323,9 +323,9 @@ cmdline route inet4/192.0.2.1//1024 dev eth0 scope global
 cmdline operator dhcp4/eth1 metric 1024
 `,
 		},
-		{name: "bad address", interfaces: "- {interface: eth0, addresses: [192.0.2.300/24]}\n", want: "error: machine.network.interfaces eth0"},
-		{name: "route to nowhere", interfaces: "- {interface: eth0, routes: [{metric: 1}]}\n", want: "error: machine.network.interfaces eth0: a route needs a network or a gateway"},
-		{name: "bad bond", interfaces: "- {interface: bond0, bond: {mode: fastest}}\n", want: `error: machine.network.interfaces bond0: bond.mode: unknown bond mode "fastest": want one of 802.3ad, active-backup`},
+		{name: "bad address", interfaces: "- {interface: eth0, addresses: [192.0.2.300/24]}\n", want: "error: machine.network.interfaces[0]: link eth0"},
+		{name: "route to nowhere", interfaces: "- {interface: eth0, routes: [{metric: 1}]}\n", want: "error: machine.network.interfaces[0]: link eth0: a route needs a destination or a gateway"},
+		{name: "bad bond", interfaces: "- {interface: bond0, bond: {mode: fastest}}\n", want: `error: machine.network.interfaces[0]: link bond0: bond.mode: unknown bond mode "fastest": want one of 802.3ad, active-backup`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, want := show(t, given(t, tt.args, tt.interfaces)), strings.TrimPrefix(tt.want, "\n")

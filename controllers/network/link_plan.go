@@ -173,7 +173,7 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 	}
 
 	if spec.Kind == network.LinkKindBridge && !reflect.DeepEqual(l.Bridge, bridgeOf(spec)) {
-		out.change(s.id, "bridge settings", l, netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec)})
+		out.change(s.id, "bridge settings", l, netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec), BridgeNow: l.Bridge})
 	}
 
 	if spec.Kind == network.LinkKindBond && l.Bond != nil && p.planBond(out, s, l, now) {

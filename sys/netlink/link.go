@@ -3,6 +3,7 @@
 package netlink
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -152,7 +153,7 @@ func (l *Link) decodeKind(data rtnetlink.LinkDriver) {
 
 // CreateLink implements Kernel.
 func (c *Conn) CreateLink(n NewLink) error {
-	info, err := linkInfo(n.Kind, n.VLAN, n.Bridge, n.Bond)
+	info, err := linkInfo(n.Kind, n.VLAN, n.Bridge, &Bridge{}, n.Bond)
 	if err != nil {
 		return fmt.Errorf("create link %s: %w", n.Name, err)
 	}
@@ -201,7 +202,7 @@ func (c *Conn) SetLink(index uint32, change LinkChange) error {
 	}
 
 	if change.Bridge != nil {
-		info, err := linkInfo(change.Kind, nil, change.Bridge, nil)
+		info, err := linkInfo(change.Kind, nil, change.Bridge, cmp.Or(change.BridgeNow, &Bridge{}), nil)
 		if err != nil {
 			return fmt.Errorf("set link %d: %w", index, err)
 		}
@@ -235,7 +236,7 @@ func (c *Conn) DeleteLink(index uint32) error {
 	return nil
 }
 
-func linkInfo(kind string, vlan *VLAN, bridge *Bridge, bond *Bond) (*rtnetlink.LinkInfo, error) {
+func linkInfo(kind string, vlan *VLAN, bridge, bridgeNow *Bridge, bond *Bond) (*rtnetlink.LinkInfo, error) {
 	info := &rtnetlink.LinkInfo{Kind: kind}
 
 	var (
@@ -247,7 +248,7 @@ func linkInfo(kind string, vlan *VLAN, bridge *Bridge, bond *Bond) (*rtnetlink.L
 	case vlan != nil:
 		data, err = encodeVLAN(vlan)
 	case bridge != nil:
-		data, err = encodeBridge(bridge)
+		data, err = encodeBridge(bridge, bridgeNow)
 	case bond != nil:
 		info.Data = bond.driver()
 	}

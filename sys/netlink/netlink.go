@@ -158,9 +158,10 @@ type LinkChange struct {
 	// Master 0 takes the link out of its bond, bridge or VRF.
 	Master *uint32
 	// Kind must be given with Bridge or Bond.
-	Kind   string
-	Bridge *Bridge
-	Bond   *Bond
+	Kind string
+	// Bridge are the settings of a bridge, and BridgeNow its current ones: only differences are set.
+	Bridge, BridgeNow *Bridge
+	Bond              *Bond
 	// BondNow is the current state of the bond: only differences are set. It must be given with Bond.
 	BondNow *Bond
 	// WireGuard are the settings of the link Name, and WireGuardNow its current ones. The kernel does not report this change to Watch.

@@ -22,11 +22,8 @@ func (k *Kernel) Rules() ([]netlink.Rule, error) {
 // AddRule implements netlink.Kernel.
 func (k *Kernel) AddRule(r netlink.Rule) error {
 	return k.change("AddRule", r, func() error {
-		switch {
-		case slices.ContainsFunc(k.rules, sameRule(r)):
+		if slices.ContainsFunc(k.rules, sameRule(r)) {
 			return fmt.Errorf("add rule %s: %w", r, unix.EEXIST)
-		case r.Action == unix.FR_ACT_TO_TBL && r.Table == 0, r.Mark&^r.Mask != 0 && r.Mask != 0:
-			return fmt.Errorf("add rule %s: %w", r, unix.EINVAL)
 		}
 
 		at := slices.IndexFunc(k.rules, func(o netlink.Rule) bool {
