@@ -140,26 +140,6 @@ func linkOfDHCP6(d *network.DHCPv6Config) Link {
 	}}
 }
 
-// LinkAlias gives a link a second name, or several links if the name has %d in it.
-type LinkAlias struct {
-	Name string
-	// Match is an expression over a link, which is true for the link that is meant.
-	Match string
-}
-
-// LinkAliases are the second names of links.
-func (c *Config) LinkAliases() []LinkAlias {
-	var out []LinkAlias
-
-	for _, d := range c.documents {
-		if a, ok := d.(*network.LinkAliasConfig); ok {
-			out = append(out, LinkAlias{Name: a.DocName, Match: string(a.Selector.Match)})
-		}
-	}
-
-	return out
-}
-
 // BlackholeRoute drops packets to a network for which there is no better route.
 type BlackholeRoute struct {
 	Destination netip.Prefix

@@ -16,7 +16,6 @@ func Register() error {
 		resource.Register[HardwareAddrSpec](),
 		resource.Register[HostnameSpecSpec](),
 		resource.Register[HostnameStatusSpec](),
-		resource.Register[LinkAliasSpecSpec](),
 		resource.Register[LinkSpecSpec](),
 		resource.Register[LinkStatusSpec](),
 		resource.Register[NodeAddressFilterSpec](),

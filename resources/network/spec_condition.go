@@ -26,8 +26,6 @@ const (
 	ConditionRule     = "rule"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
-	// ConditionAlias is for the choice of links for an alias.
-	ConditionAlias = "alias"
 	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )

@@ -27,8 +27,6 @@ type Kernel interface {
 	CreateLink(NewLink) error
 	// SetLink changes a link.
 	SetLink(index uint32, change LinkChange) error
-	// SetAlias takes a second name from a link and gives it another one; either may be empty.
-	SetAlias(index uint32, old, name string) error
 	// DeleteLink removes a logical link.
 	DeleteLink(index uint32) error
 
