@@ -16,16 +16,18 @@ type Config struct {
 // Bytes returns the text that the configuration was decoded from. The caller must not change it.
 func (c *Config) Bytes() []byte { return c.text }
 
-// Documents returns the documents in the order of the text.
-func (c *Config) Documents() []Document { return c.documents }
+// Documents returns the documents in the order of the text; none of nil.
+func (c *Config) Documents() []Document {
+	if c == nil {
+		return nil
+	}
+
+	return c.documents
+}
 
 // Find returns the first document of a type, or nil. Code that applies a configuration uses config/view instead.
 func Find[T Document](c *Config) (zero T) {
-	if c == nil {
-		return zero
-	}
-
-	for _, d := range c.documents {
+	for _, d := range c.Documents() {
 		if typed, ok := d.(T); ok {
 			return typed
 		}
@@ -36,11 +38,7 @@ func Find[T Document](c *Config) (zero T) {
 
 // All returns the documents of a type in the order of the text.
 func All[T Document](c *Config) (all []T) {
-	if c == nil {
-		return nil
-	}
-
-	for _, d := range c.documents {
+	for _, d := range c.Documents() {
 		if typed, ok := d.(T); ok {
 			all = append(all, typed)
 		}

@@ -184,9 +184,9 @@ machine:
 		t.Fatal(err)
 	}
 
-	second := view.Of(cfg).Devices()[1]
+	second := view.Of(cfg).Links()[1]
 
-	if second.Interface != "eth1" || second.MTU != 1400 || !*second.DHCP {
+	if second.Name != "eth1" || second.MTU != 1400 || second.DHCP4 == nil {
 		t.Errorf("got %+v, want eth1 with the mtu and dhcp of eth0", second)
 	}
 }

@@ -199,8 +199,14 @@ func TestAliases(t *testing.T) {
 	}
 
 	var addresses [][]string
-	for _, device := range view.Of(cfg).Devices() {
-		addresses = append(addresses, device.Addresses)
+
+	for _, link := range view.Of(cfg).Links() {
+		var own []string
+		for _, a := range link.Addresses {
+			own = append(own, a.Address)
+		}
+
+		addresses = append(addresses, own)
 	}
 
 	want := [][]string{{"192.0.2.1/24"}, {"192.0.2.1/24", "192.0.2.2/24"}, {"192.0.2.1/24"}}

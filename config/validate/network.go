@@ -4,11 +4,11 @@ package validate
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/value"
 )
 
 // minMTU is the smallest MTU for IPv4 (RFC 791).
@@ -145,15 +145,29 @@ func (c *check) route(at string, r v1alpha1.Route) {
 }
 
 func (c *check) wireguard(at string, w *v1alpha1.WireGuard) {
+	c.wireguardKey(at+".privateKey", w.PrivateKey)
+
 	for i, peer := range w.Peers {
 		peerAt := index(at+".peers", i)
+		c.wireguardKey(peerAt+".publicKey", peer.PublicKey)
 
 		if peer.Endpoint != "" {
-			if _, _, err := net.SplitHostPort(peer.Endpoint); err != nil {
-				c.wrong(peerAt+".endpoint", "%q is not an endpoint: want HOST:PORT", peer.Endpoint)
+			if _, err := netip.ParseAddrPort(peer.Endpoint); err != nil {
+				c.wrong(peerAt+".endpoint", "%q is not an endpoint: want ADDRESS:PORT", peer.Endpoint)
 			}
 		}
 
 		c.subnets(peerAt+".allowedIPs", peer.AllowedIPs)
+	}
+}
+
+// wireguardKey checks a key, which a message must not show.
+func (c *check) wireguardKey(at, text string) {
+	var key value.WireguardKey
+
+	if text == "" {
+		c.wrong(at, "is missing")
+	} else if err := key.UnmarshalText([]byte(text)); err != nil {
+		c.wrong(at, "%v", err)
 	}
 }

@@ -63,6 +63,8 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 		}
 	}
 
+	c.links(cfg)
+
 	warnings = append(c.warnings, effects.Warnings(cfg)...)
 
 	if len(c.findings) > 0 {

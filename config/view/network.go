@@ -52,9 +52,6 @@ func (c *Config) AutoHostname() AutoHostname {
 	}
 }
 
-// Devices are the settings of links.
-func (c *Config) Devices() []Device { return c.main.Machine.Network.Interfaces }
-
 // NameServers are the DNS resolvers. If empty, those of DHCP or the default apply.
 func (c *Config) NameServers() []netip.Addr { return c.main.Machine.Network.NameServers }
 

@@ -22,12 +22,7 @@ type (
 	RegistryAccess = v1alpha1.RegistryAccess
 	RegistryTLS    = v1alpha1.RegistryTLS
 	ExtraHost      = v1alpha1.ExtraHost
-	Device         = v1alpha1.Device
 	DeviceSelector = v1alpha1.DeviceSelector
-	Route          = v1alpha1.Route
-	Bond           = v1alpha1.Bond
-	Bridge         = v1alpha1.Bridge
-	DHCPOptions    = v1alpha1.DHCPOptions
 )
 
 // Types of the settings of Kubernetes' programs.

@@ -26,13 +26,15 @@ func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error)
 	}
 
 	for _, l := range f.settings(f.devices(log)) {
-		for _, text := range l.addresses {
-			prefix, err := parsePrefix(text)
+		for _, a := range l.Addresses {
+			prefix, err := parsePrefix(a.Address)
 			if err != nil {
-				return nil, fmt.Errorf("machine.network.interfaces %s: %w", l.name, err)
+				return nil, fmt.Errorf("%s: link %s: %w", l.At, l.name, err)
 			}
 
-			specs = append(specs, addressSpec(l.name, prefix, network.LayerConfiguration))
+			spec := addressSpec(l.name, prefix, network.LayerConfiguration)
+			spec.Priority = a.Metric
+			specs = append(specs, spec)
 		}
 	}
 

@@ -97,7 +97,7 @@ func (p *addressPlanner) planWanted(out *plan, specs []item[network.AddressSpecS
 			continue
 		}
 
-		want := netlink.Address{LinkIndex: link.Index, Prefix: s.spec.Address, Scope: uint8(s.spec.Scope), Flags: uint32(s.spec.Flags)}
+		want := netlink.Address{LinkIndex: link.Index, Prefix: s.spec.Address, Scope: uint8(s.spec.Scope), Flags: uint32(s.spec.Flags), Priority: s.spec.Priority}
 
 		if i := slices.IndexFunc(taken, want.Same); i >= 0 {
 			out.say(s.id, network.SpecConflict, "the address is already set by "+owners[i])
@@ -138,6 +138,6 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 
 // sameAddress reports whether the kernel's address is the wanted one. The kernel sets the scope of IPv6 addresses itself.
 func sameAddress(have, want netlink.Address) bool {
-	return have.Prefix == want.Prefix && nethelpers.AddressFlags(have.Flags^want.Flags)&decided == 0 &&
+	return have.Prefix == want.Prefix && have.Priority == want.Priority && nethelpers.AddressFlags(have.Flags^want.Flags)&decided == 0 &&
 		(want.Prefix.Addr().Is6() || have.Scope == want.Scope)
 }

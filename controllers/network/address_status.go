@@ -27,7 +27,7 @@ func addressStatusController(kernel *netlink.Observer) controller.Controller {
 				spec := network.AddressStatusSpec{
 					Address: a.Prefix, Local: a.Prefix.Addr(), Broadcast: a.Broadcast, Anycast: a.Anycast, Multicast: a.Multicast,
 					LinkIndex: a.LinkIndex, LinkName: name, Family: familyOf(a.Prefix.Addr()),
-					Scope: nethelpers.Scope(a.Scope), Flags: nethelpers.AddressFlags(a.Flags),
+					Scope: nethelpers.Scope(a.Scope), Flags: nethelpers.AddressFlags(a.Flags), Priority: a.Priority,
 				}
 				out[network.AddressID(name, a.Prefix)] = spec
 			}

@@ -19,7 +19,7 @@ func bondSpec(b *view.Bond) (network.BondMasterSpec, error) {
 		PacketsPerSlave: or(b.PacketsPerSlave, 1), NumPeerNotif: or(b.NumPeerNotif, 1),
 		TLBDynamicLB: or(b.TLBDynamicLB, 1), AllSlavesActive: b.AllSlavesActive,
 		UseCarrier: view.IsTrueOr(b.UseCarrier, true), ADActorSysPrio: or(b.ADActorSysPrio, 65535),
-		ADUserPortKey: b.ADUserPortKey, PeerNotifyDelay: b.PeerNotifyDelay, Primary: b.Primary, MissedMax: 2, ADLACPActive: 1,
+		ADUserPortKey: b.ADUserPortKey, PeerNotifyDelay: b.PeerNotifyDelay, Primary: b.Primary, MissedMax: or(b.MissedMax, 2), ADLACPActive: 1,
 	}
 
 	// Without any monitoring the kernel never notices a dead slave.
@@ -40,6 +40,7 @@ func bondSpec(b *view.Bond) (network.BondMasterSpec, error) {
 		{"failOverMac", b.FailOverMAC, &spec.FailOverMAC},
 		{"adSelect", b.ADSelect, &spec.ADSelect},
 		{"adActorSystem", b.ADActorSystem, &spec.ADActorSystem},
+		{"adLACPActive", b.ADLACPActive, &spec.ADLACPActive},
 	} {
 		if f.text == "" {
 			continue

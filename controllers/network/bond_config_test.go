@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
@@ -134,7 +135,7 @@ func bondFor(t *testing.T, cfg *config.Config, bond string) (*netlink.Bond, erro
 		return nil, err
 	}
 
-	spec, err := bondSpec(&b)
+	spec, err := bondSpec(&view.Bond{Bond: b})
 	if err != nil {
 		t.Errorf("%s: is accepted, and then: %v", bond, err)
 

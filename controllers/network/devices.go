@@ -15,88 +15,80 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// device is an entry of machine.network.interfaces with the name of its link.
+// device is a link of the configuration with the name that the kernel has for it.
 type device struct {
-	view.Device
+	view.Link
 	name string
 }
 
-// devices resolves the entries of the configuration to links. An entry whose selector matches no link waits for one. An entry whose
-// selector matches several links is for all of them; settings for one link only, such as addresses, are for the link that the kernel
-// found first.
+// devices resolves the links of the configuration. One whose selector matches no link waits for one. One whose selector matches several
+// links is for all of them; settings for one link only, such as addresses, are for the link that the kernel found first.
 func (f facts) devices(log *slog.Logger) []device {
 	var out []device
 
-	entries := f.config.Devices()
-
-	for n, d := range entries {
-		name := d.Interface
-
-		if name == "" && d.Selector != nil {
-			matches := f.selected(*d.Selector)
-			if len(matches) == 0 {
-				log.Warn("no link matches a deviceSelector of the configuration", "selector", describe(*d.Selector))
-
-				continue
-			}
-
-			for i, match := range matches {
-				if i > 0 {
-					d = shared(d)
-				}
-
-				out = append(out, device{d, match})
-			}
-
-			if len(matches) > 1 && !reflect.DeepEqual(d, entries[n]) {
-				log.Warn("several links match a deviceSelector of the configuration: settings for one link only are set on the first",
-					"selector", describe(*d.Selector), "links", matches)
+	for _, l := range f.config.Links() {
+		if l.Selector == nil {
+			if l.Name != "" {
+				out = append(out, f.withTagged(device{l, f.canonical(l.Name)})...)
 			}
 
 			continue
 		}
 
-		if name != "" {
-			out = append(out, device{d, f.canonical(name)})
+		matches := f.selected(*l.Selector)
+
+		switch {
+		case len(matches) == 0:
+			log.Warn("no link matches a deviceSelector of the configuration", "selector", describe(*l.Selector))
+		case len(matches) > 1 && !reflect.DeepEqual(l, shared(l)):
+			log.Warn("several links match a deviceSelector of the configuration: settings for one link only are set on the first",
+				"selector", describe(*l.Selector), "links", matches)
+		}
+
+		for i, match := range matches {
+			if i > 0 {
+				l = shared(l)
+			}
+
+			out = append(out, f.withTagged(device{l, match})...)
 		}
 	}
 
 	return out
 }
 
-// linkSettings are the settings of one link: the device itself, or a VLAN on it.
-type linkSettings struct {
-	name        string
-	addresses   []string
-	routes      []view.Route
-	dhcp        *bool
-	dhcpOptions *view.DHCPOptions
+// withTagged returns a device, and its VLANs as devices of their own.
+func (f facts) withTagged(d device) []device {
+	out := []device{d}
+
+	for _, tagged := range d.Tagged {
+		vlan := *tagged.VLAN
+		vlan.Parent = d.name
+		tagged.VLAN, tagged.Name, tagged.Ignore = &vlan, vlanName(d.name, vlan.ID), d.Ignore
+		out = append(out, device{tagged, tagged.Name})
+	}
+
+	return out
 }
 
-// settings returns the settings of all links that are not ignored.
-func (f facts) settings(devices []device) []linkSettings {
-	var out []linkSettings
-
-	for _, d := range devices {
+// settings returns the devices that are not ignored.
+func (f facts) settings(devices []device) []device {
+	return slices.DeleteFunc(slices.Clone(devices), func(d device) bool {
 		if f.ignored(devices, d.name) {
-			continue
+			return true
 		}
 
-		out = append(out, linkSettings{d.name, d.Addresses, d.Routes, d.DHCP, d.DHCPOptions})
-
-		for _, v := range d.VLANs {
-			out = append(out, linkSettings{vlanName(d.name, v.ID), v.Addresses, v.Routes, v.DHCP, v.DHCPOptions})
-		}
-	}
-
-	return out
+		// The VLANs of an ignored link are ignored too.
+		return d.VLAN != nil && f.ignored(devices, f.canonical(d.VLAN.Parent))
+	})
 }
 
-// shared returns the settings of an entry that several links can have.
-func shared(d view.Device) view.Device {
-	d.Addresses, d.Routes, d.VLANs, d.Bond, d.Bridge, d.Dummy, d.WireGuard, d.VIP = nil, nil, nil, nil, nil, nil, nil, nil
-
-	return d
+// shared returns the settings that several links can have.
+func shared(l view.Link) view.Link {
+	return view.Link{
+		At: l.At, Selector: l.Selector, Ignore: l.Ignore, Up: l.Up, Multicast: l.Multicast, MTU: l.MTU, DHCP4: l.DHCP4, DHCP6: l.DHCP6,
+		Bridged: l.Bridged,
+	}
 }
 
 // canonical returns the name of the link that has this name or alternative name.
@@ -184,7 +176,7 @@ func describe(s view.DeviceSelector) string {
 // ignored reports whether a link must not be changed.
 func (f facts) ignored(devices []device, name string) bool {
 	return slices.ContainsFunc(f.cmdline.ignored, func(ignored string) bool { return f.canonical(ignored) == name }) ||
-		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && view.IsTrue(d.Ignore) })
+		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && d.Ignore })
 }
 
 // configured returns the links that the configuration or the kernel's arguments name, also as slaves of others; defaults do not apply to
@@ -211,24 +203,16 @@ func (f facts) configured(devices []device) map[string]bool {
 	return names
 }
 
-// slaves returns the slaves of a bond or bridge.
+// slaves returns the links that belong to a bond, bridge or VRF, in their order.
 func (f facts) slaves(d device) []string {
 	var out []string
 
-	if d.Bond != nil {
-		out = append(out, d.Bond.Interfaces...)
-
-		for _, s := range d.Bond.DeviceSelectors {
-			out = append(out, f.selected(s)...)
-		}
+	for _, name := range d.Ports {
+		out = append(out, f.canonical(name))
 	}
 
-	if d.Bridge != nil {
-		out = append(out, d.Bridge.Interfaces...)
-	}
-
-	for i := range out {
-		out[i] = f.canonical(out[i])
+	for _, s := range d.PortSelectors {
+		out = append(out, f.selected(s)...)
 	}
 
 	slices.Sort(out)

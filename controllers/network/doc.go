@@ -7,7 +7,7 @@
 // namespace network; a *SpecController compares it with the kernel and changes only differences; a *StatusController publishes the
 // kernel's state. Pure functions compute the changes from specs and the kernel's state; Deps are the thin shells that make them.
 //
-// All share one snapshot of the kernel (netlink.Observer). Specs of addresses, routes and links are planned by the kernel's own keys: of
+// All share one snapshot of the kernel (netlink.Observer). Specs of addresses, routes, rules and links are planned by the kernel's own keys: of
 // two specs for one object the same one always wins. A SpecCondition reports the result of each spec: a spec that waits, loses or is
 // refused does not block others. An address that another machine on the link has too is kept, and a condition names that machine.
 //
@@ -100,17 +100,20 @@ func Controllers(d *Deps) []controller.Controller {
 		// Layers.
 		layerController("network.AddressConfigController", addressLayers), layerController("network.LinkConfigController", linkLayers),
 		layerController("network.RouteConfigController", routeLayers), layerController("network.OperatorConfigController", operatorLayers),
+		layerController("network.RoutingRuleConfigController", ruleLayers),
 		layerController("network.TimeServerConfigController", timeServerLayers), HostnameConfigController(), ResolverConfigController(),
 		operatorSpecController(d, kernel), routerDNSController(d, kernel),
 		// Winners.
 		mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil),
 		mergeController[network.RouteSpecSpec]("network.RouteMergeController", nil),
 		mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil),
+		mergeController[network.RoutingRuleSpecSpec]("network.RoutingRuleMergeController", nil),
 		mergeController("network.LinkMergeController", combineLinks), mergeController("network.ResolverMergeController", combineResolvers),
 		mergeController("network.TimeServerMergeController", combineTimeServers),
 		mergeCompleted("network.HostnameMergeController", nil, keepGivenName()),
 		// The kernel.
 		addressSpecController(kernel), linkSpecController(kernel, d.Platform), routeSpecController(kernel), HostnameSpecController(d),
+		routingRuleSpecController(kernel), routingRuleStatusController(kernel),
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),

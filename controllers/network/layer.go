@@ -27,10 +27,20 @@ func set[S resource.Spec](ctx context.Context, rt controller.Runtime, namespace,
 	return nil
 }
 
-// propose writes specs to namespace network-config. The prefix distinguishes those of several controllers in a layer.
+// propose writes specs to namespace network-config. The prefix distinguishes those of several controllers in a layer. Of several specs
+// with one id the last is written: two descriptions of a link may have the same address.
 func propose[S layered](ctx context.Context, rt controller.Runtime, prefix string, specs []S) error {
-	for _, spec := range specs {
+	last := map[string]int{}
+	for i, spec := range specs {
+		last[network.LayeredID(spec.ConfigLayer(), prefix+spec.ID())] = i
+	}
+
+	for i, spec := range specs {
 		id := network.LayeredID(spec.ConfigLayer(), prefix+spec.ID())
+		if last[id] != i {
+			continue
+		}
+
 		if err := set(ctx, rt, network.ConfigNamespaceName, id, spec); err != nil {
 			return err
 		}

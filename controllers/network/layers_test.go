@@ -3,7 +3,6 @@
 package network
 
 import (
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -15,120 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
-	"github.com/seed-59268b81/talos/sys/cmdline"
 )
-
-// given returns the facts of a machine with the cards eth0, eth1 (of another driver) and a loopback.
-func given(t *testing.T, args, interfaces string) facts {
-	t.Helper()
-
-	f := facts{
-		config: view.Of(nil),
-		links: []network.LinkStatusSpec{
-			{Index: 2, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{0x52, 0x54, 0, 0, 0, 1}, Driver: "virtio_net", BusPath: "0000:00:03.0", PCIID: "1AF4:1000"},
-			{Index: 3, AltNames: []string{"enp0s4"}, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
-			{Index: 1, Type: nethelpers.LinkTypeLoopback},
-			{Index: 4, Type: nethelpers.LinkTypeEther, Kind: "veth"},
-		},
-		names: []string{"eth0", "eth1", "lo", "veth1"},
-	}
-
-	var err error
-	if f.cmdline, err = parseArguments(cmdline.Parse(args)); err != nil {
-		t.Fatal(err)
-	}
-
-	if interfaces == "" {
-		return f
-	}
-
-	text := "version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n"
-	for line := range strings.Lines(strings.TrimPrefix(interfaces, "\n")) {
-		text += "      " + line
-	}
-
-	cfg, err := config.Decode([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	f.config = view.Of(cfg)
-
-	return f
-}
-
-// show prints a layer's specs, one a line, with the fields that differ from a plain spec.
-func show(t *testing.T, f facts) string {
-	t.Helper()
-
-	var (
-		b   strings.Builder
-		log = slog.New(slog.DiscardHandler)
-	)
-
-	links, err := linkLayers(f, log)
-	if err != nil {
-		return "error: " + err.Error()
-	}
-
-	for _, s := range links {
-		fmt.Fprintf(&b, "%s link %s", s.Layer, s.Name)
-
-		for _, p := range []struct {
-			when bool
-			text string
-		}{
-			{!s.Up, "down"},
-			{s.Logical, s.Kind},
-			{s.MTU > 0, fmt.Sprintf("mtu %d", s.MTU)},
-			{s.VLAN.VID > 0, fmt.Sprintf("vlan %d of %s", s.VLAN.VID, s.ParentName)},
-			{s.MasterName() != "", "in " + s.MasterName()},
-			{s.Kind == "bond", s.BondMaster.Mode.String()},
-			{s.BridgeMaster.STP.Enabled, "stp"},
-		} {
-			if p.when {
-				b.WriteString(" " + p.text)
-			}
-		}
-
-		b.WriteByte('\n')
-	}
-
-	addresses, err := addressLayers(f, log)
-	if err != nil {
-		return "error: " + err.Error()
-	}
-
-	for _, s := range addresses {
-		if s.LinkName != "lo" {
-			fmt.Fprintf(&b, "%s address %s\n", s.Layer, s.ID())
-		}
-	}
-
-	routes, err := routeLayers(f, log)
-	if err != nil {
-		return "error: " + err.Error()
-	}
-
-	for _, s := range routes {
-		fmt.Fprintf(&b, "%s route %s dev %s scope %s\n", s.Layer, s.ID(), s.OutLinkName, s.Scope)
-	}
-
-	operators, err := operatorLayers(f, log)
-	if err != nil {
-		return "error: " + err.Error()
-	}
-
-	for _, s := range operators {
-		if s.Operator == network.OperatorDHCP6 && s.Layer == network.LayerDefault && s.DHCP6.ClientIdentifier.DUIDRawHex == "" {
-			continue // goes with the others: TestOperatorLayers
-		}
-
-		fmt.Fprintf(&b, "%s operator %s metric %d%s\n", s.Layer, s.ID(), s.DHCP4.RouteMetric+s.DHCP6.RouteMetric, s.DHCP6.ClientIdentifier.DUIDRawHex)
-	}
-
-	return b.String()
-}
 
 func TestLayers(t *testing.T) {
 	for _, tt := range []struct{ name, args, interfaces, want string }{
@@ -289,9 +175,9 @@ cmdline route inet4/192.0.2.1//1024 dev eth0 scope global
 cmdline operator dhcp4/eth1 metric 1024
 `,
 		},
-		{name: "bad address", interfaces: "- {interface: eth0, addresses: [192.0.2.300/24]}\n", want: "error: machine.network.interfaces eth0"},
-		{name: "route to nowhere", interfaces: "- {interface: eth0, routes: [{metric: 1}]}\n", want: "error: machine.network.interfaces eth0: a route needs a network or a gateway"},
-		{name: "bad bond", interfaces: "- {interface: bond0, bond: {mode: fastest}}\n", want: `error: machine.network.interfaces bond0: bond.mode: unknown bond mode "fastest": want one of 802.3ad, active-backup`},
+		{name: "bad address", interfaces: "- {interface: eth0, addresses: [192.0.2.300/24]}\n", want: "error: machine.network.interfaces[0]: link eth0"},
+		{name: "route to nowhere", interfaces: "- {interface: eth0, routes: [{metric: 1}]}\n", want: "error: machine.network.interfaces[0]: link eth0: a route needs a destination or a gateway"},
+		{name: "bad bond", interfaces: "- {interface: bond0, bond: {mode: fastest}}\n", want: `error: machine.network.interfaces[0]: link bond0: bond.mode: unknown bond mode "fastest": want one of 802.3ad, active-backup`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, want := show(t, given(t, tt.args, tt.interfaces)), strings.TrimPrefix(tt.want, "\n")

@@ -41,23 +41,19 @@ func linkLayers(f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
 		}
 	}
 
-	// A link may have several entries, and may be a slave in the entry of its master.
+	// A link may have several descriptions, and may be a slave in that of its master.
 	links := map[string]network.LinkSpecSpec{}
 
-	for _, d := range devices {
-		if f.ignored(devices, d.name) {
-			continue
-		}
-
+	for _, d := range f.settings(devices) {
 		if err := f.addDevice(links, d); err != nil {
-			return nil, fmt.Errorf("machine.network.interfaces %s: %w", d.name, err)
+			return nil, fmt.Errorf("%s: link %s: %w", d.At, d.name, err)
 		}
 	}
 
 	return append(specs, slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })...), nil
 }
 
-// addDevice adds the links of one entry: the device, its VLANs and its slaves.
+// addDevice adds a link and its slaves.
 func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error {
 	change := func(name string, fn func(*network.LinkSpecSpec)) {
 		spec, ok := links[name]
@@ -69,58 +65,85 @@ func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error 
 		links[name] = spec
 	}
 
-	logical := func(spec *network.LinkSpecSpec, kind string) {
-		spec.Logical, spec.Kind, spec.Type = true, kind, nethelpers.LinkTypeEther
-	}
-
 	var err error
 
 	change(d.name, func(spec *network.LinkSpecSpec) {
+		spec.Up = spec.Up && view.IsTrueOr(d.Up, true)
 		spec.MTU = cmp.Or(d.MTU, spec.MTU)
+		spec.Multicast = cmp.Or(d.Multicast, spec.Multicast)
 
-		switch {
-		case d.Bond != nil:
-			logical(spec, network.LinkKindBond)
-
-			spec.BondMaster, err = bondSpec(d.Bond)
-		case d.Bridge != nil:
-			logical(spec, network.LinkKindBridge)
-
-			spec.BridgeMaster = bridgeSpec(d.Bridge)
-		case view.IsTrue(d.Dummy):
-			logical(spec, network.LinkKindDummy)
+		if len(d.HardwareAddr) > 0 {
+			spec.HardwareAddress = d.HardwareAddr
 		}
 
-		if d.BridgePort != nil {
-			spec.BridgeSlave.MasterName = f.canonical(d.BridgePort.Master)
+		if d.Bridged != "" {
+			spec.BridgeSlave.MasterName = f.canonical(d.Bridged)
 		}
+
+		err = f.setKind(spec, d)
 	})
 
 	for i, slave := range f.slaves(d) {
 		change(slave, func(spec *network.LinkSpecSpec) {
-			if d.Bond != nil {
+			switch {
+			case d.Bond != nil:
 				spec.BondSlave = network.BondSlave{MasterName: d.name, SlaveIndex: i}
-			} else {
+			case d.VRF != nil:
+				spec.VRFSlave.MasterName = d.name
+			default:
 				spec.BridgeSlave.MasterName = d.name
 			}
-		})
-	}
-
-	for _, vlan := range d.VLANs {
-		change(vlanName(d.name, vlan.ID), func(spec *network.LinkSpecSpec) {
-			logical(spec, network.LinkKindVLAN)
-
-			spec.ParentName, spec.MTU = d.name, vlan.MTU
-			spec.VLAN = network.VLANSpec{VID: vlan.ID, Protocol: nethelpers.VLANProtocol8021Q}
 		})
 	}
 
 	return err
 }
 
-func bridgeSpec(b *view.Bridge) network.BridgeMasterSpec {
-	return network.BridgeMasterSpec{
-		STP:  network.STPSpec{Enabled: b.STP != nil && view.IsTrue(b.STP.Enabled)},
-		VLAN: network.BridgeVLANSpec{FilteringEnabled: b.VLAN != nil && view.IsTrue(b.VLAN.Filtering)},
+// setKind sets the kind of a logical link, and the settings of the kind.
+func (f facts) setKind(spec *network.LinkSpecSpec, d device) (err error) {
+	logical := func(kind string, hardware nethelpers.LinkType) {
+		spec.Logical, spec.Kind, spec.Type = true, kind, hardware
 	}
+
+	switch {
+	case d.Bond != nil:
+		logical(network.LinkKindBond, nethelpers.LinkTypeEther)
+
+		spec.BondMaster, err = bondSpec(d.Bond)
+		spec.BondMaster.Primary = f.canonical(spec.BondMaster.Primary)
+	case d.Bridge != nil:
+		logical(network.LinkKindBridge, nethelpers.LinkTypeEther)
+
+		spec.BridgeMaster.STP.Enabled, spec.BridgeMaster.VLAN.FilteringEnabled = d.Bridge.STP, d.Bridge.VLANFiltering
+	case d.VLAN != nil:
+		logical(network.LinkKindVLAN, nethelpers.LinkTypeEther)
+
+		spec.ParentName = f.canonical(d.VLAN.Parent)
+		spec.VLAN, err = vlanSpec(d.VLAN)
+	case d.VRF != nil:
+		logical(network.LinkKindVRF, nethelpers.LinkTypeEther)
+
+		spec.VRFMaster.Table = nethelpers.RoutingTable(d.VRF.Table)
+	case d.Veth != nil:
+		logical(network.LinkKindVeth, nethelpers.LinkTypeEther)
+
+		spec.Veth.PeerName = d.Veth.Peer
+	case d.WireGuard != nil:
+		logical(network.LinkKindWireguard, nethelpers.LinkTypeNone)
+
+		spec.Wireguard, err = wireguardSpec(d.WireGuard)
+	case d.Dummy:
+		logical(network.LinkKindDummy, nethelpers.LinkTypeEther)
+	}
+
+	return err
+}
+
+func vlanSpec(v *view.VLAN) (network.VLANSpec, error) {
+	spec := network.VLANSpec{VID: v.ID, Protocol: nethelpers.VLANProtocol8021Q}
+	if v.Mode == "" {
+		return spec, nil
+	}
+
+	return spec, spec.Protocol.UnmarshalText([]byte(v.Mode))
 }

@@ -38,6 +38,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 	var (
 		owners = map[uint32]string{}
 		tags   = map[tag]string{}
+		peers  = map[string]bool{} // ends of pairs that are created with the other end
 	)
 
 	// A link's own name has precedence over alternative names.
@@ -85,8 +86,12 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 			out.remove(s.id, l) // the next reconcile creates it again
 		case exists:
 			p.planChange(&out, s, l, now)
+		case peers[spec.Name]:
+			out.say(s.id, network.SpecWaiting, "it is created with the other end of its pair")
 		case spec.Logical:
 			planNew(&out, s, now)
+
+			peers[spec.Veth.PeerName] = spec.Kind == network.LinkKindVeth
 		default:
 			out.say(s.id, network.SpecWaiting, "the link does not exist")
 		}
@@ -113,8 +118,10 @@ func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l net
 		return
 	}
 
-	s.spec.BondSlave, s.spec.BridgeSlave, s.spec.MTU = network.BondSlave{}, network.BridgeSlave{}, 0
+	s.spec.BondSlave, s.spec.BridgeSlave, s.spec.VRFSlave, s.spec.MTU = network.BondSlave{}, network.BridgeSlave{}, network.VRFSlave{}, 0
+	s.spec.Multicast = nil
 	p.planMTU(out, s, l)
+	p.planMulticast(out, s, l)
 	p.leaveMaster(out, s.id, l)
 }
 
@@ -140,6 +147,16 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 		n.Bridge = bridgeOf(spec)
 	case network.LinkKindBond:
 		n.Bond = bondOf(spec, now)
+	case network.LinkKindVRF:
+		n.VRF = &netlink.VRF{Table: uint32(spec.VRFMaster.Table)}
+	case network.LinkKindVeth:
+		if _, exists := now.Link(spec.Veth.PeerName); exists {
+			out.say(s.id, network.SpecConflict, "a link with the name of the peer, "+spec.Veth.PeerName+", exists")
+
+			return
+		}
+
+		n.VethPeer = spec.Veth.PeerName
 	}
 
 	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k netlink.Kernel) error { return k.CreateLink(n) })
@@ -149,21 +166,22 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) {
 	spec := s.spec
 
-	if spec.Kind == network.LinkKindVLAN && l.VLAN != nil {
-		parent, ok := now.Link(spec.ParentName)
-		if ok && (l.VLAN.ID != spec.VLAN.VID || l.Parent != parent.Index) {
-			out.remove(s.id, l) // neither can be changed
+	if another(spec, l, now) {
+		out.remove(s.id, l)
 
-			return
-		}
+		return
 	}
 
 	if spec.Kind == network.LinkKindBridge && !reflect.DeepEqual(l.Bridge, bridgeOf(spec)) {
-		out.change(s.id, "bridge settings", l, netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec)})
+		out.change(s.id, "bridge settings", l, netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec), BridgeNow: l.Bridge})
 	}
 
 	if spec.Kind == network.LinkKindBond && l.Bond != nil && p.planBond(out, s, l, now) {
 		return
+	}
+
+	if spec.Kind == network.LinkKindWireguard {
+		p.planWireGuard(out, s, l)
 	}
 
 	p.planMTU(out, s, l)
@@ -174,9 +192,62 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 
 	p.planMaster(out, s, l, now)
 
+	p.planMulticast(out, s, l)
+
 	if spec.Up != l.Up() {
 		out.change(s.id, direction(spec.Up), l, netlink.LinkChange{Up: &spec.Up})
 	}
+}
+
+// another reports whether a link differs from its spec in what cannot be changed, so that it is created again.
+func another(spec network.LinkSpecSpec, l netlink.Link, now *netlink.Snapshot) bool {
+	switch {
+	case spec.Kind == network.LinkKindVLAN && l.VLAN != nil:
+		parent, ok := now.Link(spec.ParentName)
+		protocol := l.VLAN.Protocol != 0 && l.VLAN.Protocol != uint16(spec.VLAN.Protocol)
+
+		return ok && (l.VLAN.ID != spec.VLAN.VID || protocol || l.Parent != parent.Index)
+	case spec.Kind == network.LinkKindVRF && l.VRF != nil:
+		return l.VRF.Table != uint32(spec.VRFMaster.Table)
+	case spec.Kind == network.LinkKindVeth:
+		peer, ok := now.Link(spec.Veth.PeerName)
+
+		return !ok || l.Parent != peer.Index
+	default:
+		return false
+	}
+}
+
+// planMulticast sets whether the link receives multicast, or restores it.
+func (p *linkPlanner) planMulticast(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
+	c := p.changed[l.Index]
+	want := cmp.Or(s.spec.Multicast, c.multicast)
+
+	if want == nil || *want == l.Multicast() {
+		return
+	}
+
+	before := l.Multicast()
+	c.multicast = cmp.Or(c.multicast, &before)
+
+	out.add(s.id, "link "+l.Name+": multicast "+onOff(*want), func(k netlink.Kernel) error {
+		err := k.SetLink(l.Index, netlink.LinkChange{Multicast: want})
+		if err == nil {
+			changed := p.changed[l.Index]
+			changed.multicast = c.multicast
+			p.changed[l.Index] = changed
+		}
+
+		return err
+	})
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+
+	return "off"
 }
 
 func direction(up bool) string {
@@ -217,14 +288,16 @@ func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink
 	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k netlink.Kernel) error {
 		err := k.SetLink(l.Index, netlink.LinkChange{MTU: &want})
 		if err == nil {
-			p.changed[l.Index] = next
+			changed := p.changed[l.Index]
+			changed.mtu, changed.original = next.mtu, next.original
+			p.changed[l.Index] = changed
 		}
 
 		return err
 	})
 }
 
-// planMaster makes the link part of its bond or bridge.
+// planMaster makes the link part of its bond, bridge or VRF.
 func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) {
 	name := s.spec.MasterName()
 	if name == "" {

@@ -27,8 +27,12 @@ type linkPlanner struct {
 type changedLink struct {
 	// mtu was set in place of original; 0 is none.
 	mtu, original uint32
+	// multicast is whether the link received multicast before it was set; nil if it was not set.
+	multicast *bool
 	// bond is what a bond was last set to.
 	bond *netlink.Bond
+	// wireguard is what a WireGuard link was last set to.
+	wireguard *netlink.WireGuard
 	// master is the master that was set.
 	master uint32
 }

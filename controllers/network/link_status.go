@@ -92,6 +92,18 @@ func linkStatus(l netlink.Link, names map[uint32]string) network.LinkStatusSpec 
 		}
 	}
 
+	if l.VRF != nil {
+		s.VRFMaster.Table = nethelpers.RoutingTable(l.VRF.Table)
+	}
+
+	if l.WireGuard != nil {
+		s.Wireguard = wireguardStatus(l.WireGuard)
+	}
+
+	if l.Kind == network.LinkKindVeth {
+		s.Veth.PeerName = names[l.Parent] // of a peer in another network namespace there is no name
+	}
+
 	if l.Bond != nil {
 		s.BondMaster = bondStatus(l.Bond, names)
 	}

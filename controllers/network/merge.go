@@ -121,17 +121,19 @@ func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[netwo
 func combineLinks(winner, loser network.LinkSpecSpec) network.LinkSpecSpec {
 	if winner.Kind == "" && loser.Kind != "" { // a logical link stays what it is
 		merged := loser
-		merged.Layer, merged.Up = winner.Layer, winner.Up || loser.Up
+		merged.Layer, merged.Up = winner.Layer, winner.Up
 		merged.MTU = cmp.Or(winner.MTU, loser.MTU)
+		merged.Multicast = cmp.Or(winner.Multicast, loser.Multicast)
 
 		return merged
 	}
 
-	winner.Up = winner.Up || loser.Up
 	winner.MTU = cmp.Or(winner.MTU, loser.MTU)
 
+	winner.Multicast = cmp.Or(winner.Multicast, loser.Multicast)
+
 	if winner.MasterName() == "" {
-		winner.BondSlave, winner.BridgeSlave = loser.BondSlave, loser.BridgeSlave
+		winner.BondSlave, winner.BridgeSlave, winner.VRFSlave = loser.BondSlave, loser.BridgeSlave, loser.VRFSlave
 	}
 
 	return winner

@@ -17,14 +17,14 @@ import (
 func operatorLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
 	var (
 		specs []network.OperatorSpecSpec
-		none  view.DHCPOptions
+		none  view.DHCP
 	)
 
 	devices := f.devices(log)
 	configured := f.configured(devices)
 
 	for i, l := range f.links {
-		if l.Physical() && !configured[f.names[i]] {
+		if l.Physical() && !configured[f.names[i]] && f.config.DefaultDHCP() {
 			specs = append(specs, dhcp4Spec(f.names[i], none, network.LayerDefault), dhcp6Spec(f.names[i], none, network.LayerDefault))
 		}
 	}
@@ -36,43 +36,50 @@ func operatorLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, erro
 	}
 
 	for _, l := range f.settings(devices) {
-		if !view.IsTrue(l.dhcp) {
-			continue
-		}
-
-		options := or(l.dhcpOptions, none)
-
-		if view.IsTrueOr(options.IPv4, true) {
-			specs = append(specs, dhcp4Spec(l.name, options, network.LayerConfiguration))
+		if l.DHCP4 != nil {
+			specs = append(specs, dhcp4Spec(l.name, *l.DHCP4, network.LayerConfiguration))
 		}
 
 		switch {
-		case view.IsTrue(options.IPv6):
-			specs = append(specs, dhcp6Spec(l.name, options, network.LayerConfiguration))
-		case options.IPv6 == nil:
-			specs = append(specs, dhcp6Spec(l.name, options, network.LayerDefault))
+		case l.DHCP6 == nil:
+		case l.DHCP6.Advertised:
+			specs = append(specs, dhcp6Spec(l.name, *l.DHCP6, network.LayerDefault))
+		default:
+			specs = append(specs, dhcp6Spec(l.name, *l.DHCP6, network.LayerConfiguration))
 		}
 	}
 
 	return specs, nil
 }
 
-func dhcp4Spec(link string, options view.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
+func dhcp4Spec(link string, s view.DHCP, layer network.ConfigLayer) network.OperatorSpecSpec {
 	return network.OperatorSpecSpec{
-		Operator: network.OperatorDHCP4, LinkName: link, RequireUp: true,
-		DHCP4: network.DHCP4OperatorSpec{RouteMetric: cmp.Or(options.RouteMetric, network.DefaultRouteMetric)}, Layer: layer,
+		Operator: network.OperatorDHCP4, LinkName: link, RequireUp: true, Layer: layer,
+		DHCP4: network.DHCP4OperatorSpec{
+			RouteMetric: cmp.Or(s.RouteMetric, network.DefaultRouteMetric), SkipHostnameRequest: s.IgnoreHostname, SkipRoutes: s.IgnoreRoutes,
+			ClientIdentifier: clientIdentifierSpec(s),
+		},
 	}
 }
 
-func dhcp6Spec(link string, options view.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
-	spec := network.OperatorSpecSpec{
-		Operator: network.OperatorDHCP6, LinkName: link, RequireUp: true,
-		DHCP6: network.DHCP6OperatorSpec{RouteMetric: cmp.Or(options.RouteMetric, network.DefaultRouteMetric)}, Layer: layer,
+func dhcp6Spec(link string, s view.DHCP, layer network.ConfigLayer) network.OperatorSpecSpec {
+	return network.OperatorSpecSpec{
+		Operator: network.OperatorDHCP6, LinkName: link, RequireUp: true, Layer: layer,
+		DHCP6: network.DHCP6OperatorSpec{
+			RouteMetric: cmp.Or(s.RouteMetric, network.DefaultRouteMetric), SkipHostnameRequest: s.IgnoreHostname,
+			ClientIdentifier: clientIdentifierSpec(s),
+		},
 	}
+}
 
-	if options.DUIDv6 != "" {
-		spec.DHCP6.ClientIdentifier = network.ClientIdentifierSpec{ClientIdentifier: nethelpers.ClientIdentifierDUID, DUIDRawHex: options.DUIDv6}
+// clientIdentifierSpec returns how a client identifies itself.
+func clientIdentifierSpec(s view.DHCP) network.ClientIdentifierSpec {
+	switch s.ClientIdentifier {
+	case "mac":
+		return network.ClientIdentifierSpec{ClientIdentifier: nethelpers.ClientIdentifierMAC}
+	case "duid":
+		return network.ClientIdentifierSpec{ClientIdentifier: nethelpers.ClientIdentifierDUID, DUIDRawHex: s.DUID}
+	default:
+		return network.ClientIdentifierSpec{}
 	}
-
-	return spec
 }

@@ -36,6 +36,8 @@ type step struct {
 	stays string
 	// disturbs means that the step changes the kernel even if it fails: it is tried again only after a pause.
 	disturbs bool
+	// silent means that the kernel does not report the change.
+	silent bool
 }
 
 // cause returns why a step failed, with the names of links and not their numbers.

@@ -23,15 +23,22 @@ func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 	}
 
 	for _, l := range f.settings(f.devices(log)) {
-		for _, r := range l.routes {
-			if !r.Network.IsValid() && !r.Gateway.IsValid() {
-				return nil, fmt.Errorf("machine.network.interfaces %s: a route needs a network or a gateway", l.name)
+		for _, r := range l.Routes {
+			if !r.Destination.IsValid() && !r.Gateway.IsValid() {
+				return nil, fmt.Errorf("%s: link %s: a route needs a destination or a gateway", l.At, l.name)
 			}
 
-			spec := routeSpec(l.name, r.Network, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerConfiguration)
+			spec := routeSpec(l.name, r.Destination, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerConfiguration)
 			spec.Source, spec.MTU = r.Source, r.MTU
+			spec.Table = cmp.Or(nethelpers.RoutingTable(r.Table), nethelpers.TableMain)
 			specs = append(specs, spec)
 		}
+	}
+
+	for _, b := range f.config.BlackholeRoutes() {
+		spec := routeSpec("", b.Destination, netip.Addr{}, cmp.Or(b.Metric, network.DefaultRouteMetric), network.LayerConfiguration)
+		spec.Type, spec.Scope = nethelpers.TypeBlackhole, nethelpers.ScopeGlobal
+		specs = append(specs, spec)
 	}
 
 	return specs, nil

@@ -170,9 +170,41 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 		a.route.LinkIndex = link.Index
 	}
 
+	if cause := locateWays(a, now); cause != "" {
+		return cause
+	}
+
 	source := a.route.Source
 	if source.IsValid() && !slices.ContainsFunc(now.Addresses, func(have netlink.Address) bool { return have.Prefix.Addr() == source }) {
 		return "no link has the source address " + source.String()
+	}
+
+	return ""
+}
+
+// locateWays sets the links of several ways. The kernel shows one way as a route with a gateway.
+func locateWays(a *assigned, now *netlink.Snapshot) string {
+	ways := make([]netlink.NextHop, 0, len(a.spec.NextHops))
+
+	for _, hop := range a.spec.NextHops {
+		link, ok := now.Link(hop.OutLinkName)
+
+		switch {
+		case !ok:
+			return "link " + hop.OutLinkName + " does not exist"
+		case !link.Up():
+			return "link " + hop.OutLinkName + " is down"
+		}
+
+		ways = append(ways, netlink.NextHop{Gateway: hop.Gateway, LinkIndex: link.Index, Weight: max(hop.Weight, 1)})
+	}
+
+	switch len(ways) {
+	case 0:
+	case 1:
+		a.route.Gateway, a.route.LinkIndex = ways[0].Gateway, ways[0].LinkIndex
+	default:
+		a.route.NextHops = ways
 	}
 
 	return ""
@@ -254,7 +286,8 @@ func contains(routes []netlink.Route, r netlink.Route) bool {
 
 // satisfies reports whether the kernel's route is the wanted one.
 func satisfies(have, want netlink.Route) bool {
-	if have.Key() != want.Key() || !have.SameWay(want) || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU {
+	if have.Key() != want.Key() || !have.SameWay(want) || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU ||
+		!slices.Equal(have.NextHops, want.NextHops) {
 		return false
 	}
 

@@ -86,6 +86,10 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 			err = c.kernel.Change(c.touches, s.do)
 			pause = c.tries.note(s.what, generation, time.Now(), err)
 
+			if err == nil && s.silent {
+				c.kernel.Announce(c.touches)
+			}
+
 			if err == nil {
 				log.Info("network changed", "spec", s.id, "change", s.what)
 			} else {

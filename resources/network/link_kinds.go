@@ -41,6 +41,21 @@ type BridgeVLANSpec struct {
 	FilteringEnabled bool `yaml:"filteringEnabled" protobuf:"1"`
 }
 
+// VRFMasterSpec are the settings of a VRF.
+type VRFMasterSpec struct {
+	Table nethelpers.RoutingTable `yaml:"table" protobuf:"1"`
+}
+
+// VRFSlave makes a link part of a VRF.
+type VRFSlave struct {
+	MasterName string `yaml:"masterName" protobuf:"1"`
+}
+
+// VethSpec are the settings of one end of a pair.
+type VethSpec struct {
+	PeerName string `yaml:"peerName" protobuf:"1"`
+}
+
 // BondMasterSpec are the settings of a bond, in the kernel's units.
 type BondMasterSpec struct {
 	Mode            nethelpers.BondMode           `yaml:"mode" protobuf:"1"`

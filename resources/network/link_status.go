@@ -43,6 +43,9 @@ type LinkStatusSpec struct {
 	VLAN             VLANSpec                    `yaml:"vlan,omitempty" protobuf:"26"`
 	BridgeMaster     BridgeMasterSpec            `yaml:"bridgeMaster,omitempty" protobuf:"27"`
 	BondMaster       BondMasterSpec              `yaml:"bondMaster,omitempty" protobuf:"28"`
+	Wireguard        WireguardSpec               `yaml:"wireguard,omitempty" protobuf:"29"`
+	VRFMaster        VRFMasterSpec               `yaml:"vrfMaster,omitempty" protobuf:"33"`
+	Veth             VethSpec                    `yaml:"veth,omitempty" protobuf:"34"`
 }
 
 // Definition implements resource.Spec.

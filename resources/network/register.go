@@ -26,6 +26,8 @@ func Register() error {
 		resource.Register[ResolverStatusSpec](),
 		resource.Register[RouteSpecSpec](),
 		resource.Register[RouteStatusSpec](),
+		resource.Register[RoutingRuleSpecSpec](),
+		resource.Register[RoutingRuleStatusSpec](),
 		resource.Register[SpecConditionSpec](),
 		resource.Register[StatusSpec](),
 		resource.Register[TimeServerSpecSpec](),

@@ -27,6 +27,8 @@ type RouteSpecSpec struct {
 	Protocol    nethelpers.RouteProtocol `yaml:"protocol" protobuf:"11"`
 	Layer       ConfigLayer              `yaml:"layer" protobuf:"12"`
 	MTU         uint32                   `yaml:"mtu,omitempty" protobuf:"13"`
+	// NextHops are several ways, in place of Gateway and OutLinkName.
+	NextHops []RouteNextHop `yaml:"nextHops,omitempty" protobuf:"14"`
 }
 
 // Definition implements resource.Spec.

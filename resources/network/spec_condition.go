@@ -23,6 +23,7 @@ func (SpecConditionSpec) Definition() *resource.Definition { return specConditio
 const (
 	ConditionAddress  = "address"
 	ConditionRoute    = "route"
+	ConditionRule     = "rule"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
 	// ConditionConflict is for an address that another machine has too; it exists only then.

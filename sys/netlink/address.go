@@ -3,10 +3,12 @@
 package netlink
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 
 	"github.com/jsimonetti/rtnetlink/v2"
+	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,7 +40,18 @@ func decodeAddress(data []byte) (Address, bool, error) {
 		a.Peer = peer
 	}
 
-	return a, a.Prefix.IsValid(), nil
+	ad, err := netlink.NewAttributeDecoder(data[unix.SizeofIfAddrmsg:])
+	if err != nil {
+		return Address{}, false, err
+	}
+
+	for ad.Next() {
+		if ad.Type() == unix.IFA_RT_PRIORITY {
+			a.Priority = ad.Uint32()
+		}
+	}
+
+	return a, a.Prefix.IsValid(), ad.Err()
 }
 
 // AddAddress implements Kernel. It sets the broadcast address of an IPv4 network with more than two addresses, unless one is given.
@@ -47,7 +60,9 @@ func (c *Conn) AddAddress(a Address) error {
 		a.Broadcast = broadcast(a.Prefix)
 	}
 
-	if err := c.rt.Address.New(a.message()); err != nil {
+	const add = netlink.Request | netlink.Create | netlink.Acknowledge | netlink.Excl
+
+	if err := c.execute(a, unix.RTM_NEWADDR, add); err != nil {
 		return fmt.Errorf("add address %s to link %d: %w", a.Prefix, a.LinkIndex, err)
 	}
 
@@ -61,6 +76,20 @@ func (c *Conn) DeleteAddress(a Address) error {
 	}
 
 	return nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (a Address) MarshalBinary() ([]byte, error) {
+	data, err := a.message().MarshalBinary()
+	if err != nil || a.Priority == 0 {
+		return data, err
+	}
+
+	more, err := netlink.MarshalAttributes([]netlink.Attribute{
+		{Type: unix.IFA_RT_PRIORITY, Data: binary.NativeEndian.AppendUint32(nil, a.Priority)},
+	})
+
+	return append(data, more...), err
 }
 
 func (a Address) message() *rtnetlink.AddressMessage {

@@ -35,7 +35,7 @@ func Open() (*Conn, error) {
 	}
 
 	// With this option the kernel adds a text to an error; without it there is still the errno.
-	_ = rt.SetOption(netlink.ExtendedAcknowledge, true)
+	_ = errors.Join(rt.SetOption(netlink.ExtendedAcknowledge, true), raw.SetOption(netlink.ExtendedAcknowledge, true))
 
 	return &Conn{raw: raw, rt: rt}, nil
 }
@@ -75,6 +75,18 @@ func (c *Conn) dump(message encoding.BinaryMarshaler, typ netlink.HeaderType) ([
 			return nil, fmt.Errorf("%w %d times", ErrInterrupted, attempt)
 		}
 	}
+}
+
+// execute sends one request, which the kernel acknowledges.
+func (c *Conn) execute(message encoding.BinaryMarshaler, typ netlink.HeaderType, flags netlink.HeaderFlags) error {
+	data, err := message.MarshalBinary()
+	if err != nil {
+		return err
+	}
+
+	_, err = c.raw.Execute(netlink.Message{Header: netlink.Header{Type: typ, Flags: flags}, Data: data})
+
+	return err
 }
 
 // list returns all objects of one type, except those for which decode returns false.
@@ -144,6 +156,8 @@ func groupsOf(messages []netlink.Message) Groups {
 			g |= WatchAddresses
 		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
 			g |= WatchRoutes
+		case unix.RTM_NEWRULE, unix.RTM_DELRULE:
+			g |= WatchRules
 		}
 	}
 

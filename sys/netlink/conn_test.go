@@ -130,6 +130,7 @@ func TestLogicalLinks(t *testing.T) {
 		{Name: "br0", Kind: "bridge", Bridge: &netlink.Bridge{STP: true}},
 		{Name: "bond0", Kind: "bond", Bond: &netlink.Bond{Mode: 1, MIIMon: 100, UpDelay: 200, FailOverMAC: 1, PrimaryReselect: 1, ResendIGMP: 1, LPInterval: 1, NumPeerNotif: 1, UseCarrier: true, MissedMax: 2}},
 		{Name: "dummy7", Kind: "dummy"},
+		{Name: "blue", Kind: "vrf", VRF: &netlink.VRF{Table: 123}},
 	} {
 		t.Run(n.Kind, func(t *testing.T) {
 			err := k.CreateLink(n)
@@ -146,7 +147,7 @@ func TestLogicalLinks(t *testing.T) {
 				t.Errorf("got %+v, want %+v", l, n)
 			}
 
-			if diff := cmp.Diff([]any{n.VLAN, n.Bridge, n.Bond}, []any{l.VLAN, l.Bridge, l.Bond}, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff([]any{n.VLAN, n.Bridge, n.Bond, n.VRF}, []any{l.VLAN, l.Bridge, l.Bond, l.VRF}, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -40,10 +40,17 @@ func decodeVLAN(data []byte) *VLAN {
 	return &v
 }
 
-func encodeBridge(b *Bridge) ([]byte, error) {
+// encodeBridge encodes what differs from the current settings: a kernel without VLAN filtering refuses even to turn it off.
+func encodeBridge(b, now *Bridge) ([]byte, error) {
 	ae := netlink.NewAttributeEncoder()
-	ae.Uint32(unix.IFLA_BR_STP_STATE, number[uint32](b.STP))
-	ae.Uint8(unix.IFLA_BR_VLAN_FILTERING, number[uint8](b.VLANFiltering))
+
+	if b.STP != now.STP {
+		ae.Uint32(unix.IFLA_BR_STP_STATE, number[uint32](b.STP))
+	}
+
+	if b.VLANFiltering != now.VLANFiltering {
+		ae.Uint8(unix.IFLA_BR_VLAN_FILTERING, number[uint8](b.VLANFiltering))
+	}
 
 	return ae.Encode()
 }
@@ -66,6 +73,30 @@ func decodeBridge(data []byte) *Bridge {
 	}
 
 	return &b
+}
+
+func encodeVRF(v *VRF) ([]byte, error) {
+	ae := netlink.NewAttributeEncoder()
+	ae.Uint32(unix.IFLA_VRF_TABLE, v.Table)
+
+	return ae.Encode()
+}
+
+func decodeVRF(data []byte) *VRF {
+	ad, err := netlink.NewAttributeDecoder(data)
+	if err != nil {
+		return nil
+	}
+
+	var v VRF
+
+	for ad.Next() {
+		if ad.Type() == unix.IFLA_VRF_TABLE {
+			v.Table = ad.Uint32()
+		}
+	}
+
+	return &v
 }
 
 func number[T uint8 | uint32](b bool) T {

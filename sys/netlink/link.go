@@ -3,6 +3,7 @@
 package netlink
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -32,11 +33,19 @@ func (allLinks) MarshalBinary() ([]byte, error) {
 
 // Links implements Kernel.
 func (c *Conn) Links() ([]Link, error) {
-	return list(c, "links", allLinks{}, unix.RTM_GETLINK, func(data []byte) (Link, bool, error) {
+	links, err := list(c, "links", allLinks{}, unix.RTM_GETLINK, func(data []byte) (Link, bool, error) {
 		l, err := decodeLink(data)
 
 		return l, true, err
 	})
+
+	for i := range links {
+		if l := &links[i]; err == nil && l.Kind == "wireguard" {
+			l.WireGuard, err = wireGuardOf(l.Name)
+		}
+	}
+
+	return links, err
 }
 
 // decodeLink decodes a link: first what rtnetlink decodes, then the rest.
@@ -136,15 +145,26 @@ func (l *Link) decodeKind(data rtnetlink.LinkDriver) {
 			l.VLAN = decodeVLAN(d.Data)
 		case "bridge":
 			l.Bridge = decodeBridge(d.Data)
+		case "vrf":
+			l.VRF = decodeVRF(d.Data)
 		}
 	}
 }
 
 // CreateLink implements Kernel.
 func (c *Conn) CreateLink(n NewLink) error {
-	info, err := linkInfo(n.Kind, n.VLAN, n.Bridge, n.Bond)
+	info, err := linkInfo(n.Kind, n.VLAN, n.Bridge, &Bridge{}, n.Bond)
 	if err != nil {
 		return fmt.Errorf("create link %s: %w", n.Name, err)
+	}
+
+	if n.VRF != nil {
+		data, err := encodeVRF(n.VRF)
+		if err != nil {
+			return fmt.Errorf("create link %s: %w", n.Name, err)
+		}
+
+		info.Data = &rtnetlink.LinkData{Name: n.Kind, Data: data}
 	}
 
 	if n.VethPeer != "" {
@@ -162,12 +182,18 @@ func (c *Conn) CreateLink(n NewLink) error {
 
 // SetLink implements Kernel.
 func (c *Conn) SetLink(index uint32, change LinkChange) error {
+	if change.WireGuard != nil {
+		if err := setWireGuard(change.Name, change.WireGuard, change.WireGuardNow); err != nil {
+			return err
+		}
+	}
+
 	m := rtnetlink.LinkMessage{Index: index, Attributes: &rtnetlink.LinkAttributes{Address: change.Address, Master: change.Master}}
 
-	if change.Up != nil {
-		m.Change = unix.IFF_UP
-		if *change.Up {
-			m.Flags = unix.IFF_UP
+	for flag, on := range map[uint32]*bool{unix.IFF_UP: change.Up, unix.IFF_MULTICAST: change.Multicast} {
+		if on != nil {
+			m.Change |= flag
+			m.Flags |= flag * number[uint32](*on)
 		}
 	}
 
@@ -176,7 +202,7 @@ func (c *Conn) SetLink(index uint32, change LinkChange) error {
 	}
 
 	if change.Bridge != nil {
-		info, err := linkInfo(change.Kind, nil, change.Bridge, nil)
+		info, err := linkInfo(change.Kind, nil, change.Bridge, cmp.Or(change.BridgeNow, &Bridge{}), nil)
 		if err != nil {
 			return fmt.Errorf("set link %d: %w", index, err)
 		}
@@ -210,7 +236,7 @@ func (c *Conn) DeleteLink(index uint32) error {
 	return nil
 }
 
-func linkInfo(kind string, vlan *VLAN, bridge *Bridge, bond *Bond) (*rtnetlink.LinkInfo, error) {
+func linkInfo(kind string, vlan *VLAN, bridge, bridgeNow *Bridge, bond *Bond) (*rtnetlink.LinkInfo, error) {
 	info := &rtnetlink.LinkInfo{Kind: kind}
 
 	var (
@@ -222,7 +248,7 @@ func linkInfo(kind string, vlan *VLAN, bridge *Bridge, bond *Bond) (*rtnetlink.L
 	case vlan != nil:
 		data, err = encodeVLAN(vlan)
 	case bridge != nil:
-		data, err = encodeBridge(bridge)
+		data, err = encodeBridge(bridge, bridgeNow)
 	case bond != nil:
 		info.Data = bond.driver()
 	}

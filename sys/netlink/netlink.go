@@ -35,6 +35,10 @@ type Kernel interface {
 	// ReplaceRoute adds the route, or changes the one of the same table, destination and metric.
 	ReplaceRoute(Route) error
 	DeleteRoute(Route) error
+	// Rules returns the rules that choose a routing table.
+	Rules() ([]Rule, error)
+	AddRule(Rule) error
+	DeleteRule(Rule) error
 
 	// Watch calls changed with the groups that have changed, until the context ends. It first calls changed with all groups, after it has
 	// subscribed. Routes vanish with a link or an address without a message of the kernel: they are reported as changed with the cause.
@@ -51,14 +55,15 @@ const (
 	WatchLinks     Groups = 1<<0 | 1<<11 // with the flags of router advertisements
 	WatchAddresses Groups = 1<<4 | 1<<8
 	WatchRoutes    Groups = 1<<6 | 1<<10
-	WatchAll              = WatchLinks | WatchAddresses | WatchRoutes
+	WatchRules     Groups = 1<<7 | 1<<18
+	WatchAll              = WatchLinks | WatchAddresses | WatchRoutes | WatchRules
 )
 
 // follows adds the groups that change without a message when these have changed.
 func (g Groups) follows() Groups {
 	switch {
 	case g&WatchLinks != 0:
-		return WatchAll
+		return g | WatchLinks | WatchAddresses | WatchRoutes
 	case g&WatchAddresses != 0:
 		return g | WatchAddresses | WatchRoutes
 	default:
@@ -76,7 +81,7 @@ type Link struct {
 	Flags uint32
 	// Parent is the index of the link below a VLAN, or of the peer of a veth; 0 is none.
 	Parent uint32
-	// Master is the index of the bond or bridge that the link belongs to; 0 is none.
+	// Master is the index of the bond, bridge or VRF that the link belongs to; 0 is none.
 	Master           uint32
 	Address          []byte
 	PermanentAddress []byte
@@ -96,10 +101,16 @@ type Link struct {
 	VLAN   *VLAN
 	Bridge *Bridge
 	Bond   *Bond
+	VRF    *VRF
+	// WireGuard is nil if the kernel does not show it.
+	WireGuard *WireGuard
 }
 
 // Up reports whether the link is administratively up.
 func (l Link) Up() bool { return l.Flags&1 != 0 }
+
+// Multicast reports whether the link receives multicast.
+func (l Link) Multicast() bool { return l.Flags&(1<<12) != 0 }
 
 // Carrier reports whether the link can carry packets.
 func (l Link) Carrier() bool { return l.Flags&(1<<16) != 0 }
@@ -132,23 +143,28 @@ type NewLink struct {
 	VLAN   *VLAN
 	Bridge *Bridge
 	Bond   *Bond
+	VRF    *VRF
 	// VethPeer is the name of the other end, for kind veth.
 	VethPeer string
 }
 
 // LinkChange is a change of a link; a nil field is not changed.
 type LinkChange struct {
-	Up      *bool
-	MTU     *uint32
-	Address []byte
-	// Master 0 takes the link out of its bond or bridge.
+	Up, Multicast *bool
+	MTU           *uint32
+	Address       []byte
+	// Master 0 takes the link out of its bond, bridge or VRF.
 	Master *uint32
 	// Kind must be given with Bridge or Bond.
-	Kind   string
-	Bridge *Bridge
-	Bond   *Bond
+	Kind string
+	// Bridge are the settings of a bridge, and BridgeNow its current ones: only differences are set.
+	Bridge, BridgeNow *Bridge
+	Bond              *Bond
 	// BondNow is the current state of the bond: only differences are set. It must be given with Bond.
 	BondNow *Bond
+	// WireGuard are the settings of the link Name, and WireGuardNow its current ones. The kernel does not report this change to Watch.
+	WireGuard, WireGuardNow *WireGuard
+	Name                    string
 }
 
 // VLAN are the settings of a tagged link.
@@ -162,6 +178,9 @@ type VLAN struct {
 type Bridge struct {
 	STP, VLANFiltering bool
 }
+
+// VRF are the settings of a VRF, which cannot be changed.
+type VRF struct{ Table uint32 }
 
 // Bond are the settings of a bond, with the kernel's numbers. MissedMax 0 keeps the kernel's value, and an ADActorSystem of zeros is the
 // bond's own hardware address.
@@ -190,6 +209,8 @@ type Address struct {
 	Scope     uint8
 	// Flags are IFA_F_*.
 	Flags uint32
+	// Priority is the metric of the route to the network; 0 is the kernel's default.
+	Priority uint32
 }
 
 // Route is an entry of a routing table.
@@ -211,6 +232,23 @@ type Route struct {
 	Protocol  uint8
 	MTU       uint32
 	NextHops  []NextHop
+}
+
+// Rule chooses the routing table of packets. What is zero matches all packets.
+type Rule struct {
+	// Family is AF_INET or AF_INET6.
+	Family uint8
+	// Priority is the place of the rule: the kernel looks at the lowest first.
+	Priority            uint32
+	Source, Destination netip.Prefix
+	// InLink and OutLink are names of links, which need not exist.
+	InLink, OutLink string
+	Mark, Mask      uint32
+	// Action is FR_ACT_*, and Table is for FR_ACT_TO_TBL.
+	Action uint8
+	Table  uint32
+	// Protocol is the program that created the rule, RTPROT_*.
+	Protocol uint8
 }
 
 // NextHop is one of several next hops of a route.

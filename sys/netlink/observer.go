@@ -5,6 +5,7 @@ package netlink
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type Snapshot struct {
 	Links     []Link
 	Addresses []Address
 	Routes    []Route
+	Rules     []Rule
 }
 
 // Observer is a shared view of a Kernel: one socket that receives changes, and one snapshot, of which only the changed groups are read
@@ -112,14 +114,21 @@ func (s *Snapshot) read(k Kernel, what Groups) (err error) {
 	}
 
 	if what&WatchRoutes != 0 {
-		s.Routes, err = k.Routes()
+		if s.Routes, err = k.Routes(); err != nil {
+			return err
+		}
+	}
+
+	if what&WatchRules != 0 {
+		s.Rules, err = k.Rules()
 	}
 
 	return err
 }
 
 func (s *Snapshot) same(o *Snapshot) bool {
-	return reflect.DeepEqual(s.Links, o.Links) && reflect.DeepEqual(s.Addresses, o.Addresses) && reflect.DeepEqual(s.Routes, o.Routes)
+	return reflect.DeepEqual(s.Links, o.Links) && reflect.DeepEqual(s.Addresses, o.Addresses) && reflect.DeepEqual(s.Routes, o.Routes) &&
+		slices.Equal(s.Rules, o.Rules)
 }
 
 // Link returns the link with a name; a link's own name has precedence over alternative names.
@@ -276,4 +285,13 @@ func (o *Observer) Change(what Groups, do func(Kernel) error) error {
 	defer o.mark(what)
 
 	return do(o.kernel)
+}
+
+// Announce wakes all watchers, for a change that the kernel does not report.
+func (o *Observer) Announce(what Groups) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	o.dirty |= what
+	o.callWatchers()
 }

@@ -82,6 +82,12 @@ func (r Route) message() *rtnetlink.RouteMessage {
 		m.Attributes.Dst, m.DstLength = toIP(r.Destination.Addr()), uint8(r.Destination.Bits())
 	}
 
+	for _, hop := range r.NextHops {
+		m.Attributes.Multipath = append(m.Attributes.Multipath, rtnetlink.NextHop{
+			Gateway: toIP(hop.Gateway), Hop: rtnetlink.RTNextHop{IfIndex: hop.LinkIndex, Hops: uint8(min(max(hop.Weight, 1), 256) - 1)},
+		})
+	}
+
 	if r.MTU > 0 {
 		m.Attributes.Metrics = &rtnetlink.RouteMetrics{MTU: r.MTU}
 	}

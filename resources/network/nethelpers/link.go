@@ -11,6 +11,7 @@ type LinkType uint16
 const (
 	LinkTypeEther    LinkType = 1
 	LinkTypeLoopback LinkType = 772
+	LinkTypeNone     LinkType = 65534
 )
 
 var linkTypeNames = enum.Names[LinkType]{
@@ -24,7 +25,7 @@ var linkTypeNames = enum.Names[LinkType]{
 	792: "fcfabric5", 793: "fcfabric6", 794: "fcfabric7", 795: "fcfabric8", 796: "fcfabric9", 797: "fcfabric10", 798: "fcfabric11",
 	799: "fcfabric12", 800: "ieee802_tr", 801: "ieee80211", 802: "ieee80211prism", 803: "ieee80211_radiotap", 804: "ieee8021154",
 	805: "ieee8021154monitor", 820: "phonet", 821: "phonetpipe", 822: "caif", 823: "gre6", 824: "netlink", 825: "6lowpan",
-	65534: "none", 65535: "void",
+	LinkTypeNone: "none", 65535: "void",
 }
 
 func (l LinkType) String() string                   { return linkTypeNames.Text(l) }

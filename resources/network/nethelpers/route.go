@@ -24,8 +24,13 @@ func (r *RoutingTable) UnmarshalText(text []byte) error {
 // RouteType is what happens to a packet that takes a route.
 type RouteType uint8
 
-// TypeUnicast sends the packet to one destination.
-const TypeUnicast RouteType = 1
+// The route types that are used here.
+const (
+	// TypeUnicast sends the packet to one destination.
+	TypeUnicast RouteType = 1
+	// TypeBlackhole drops the packet.
+	TypeBlackhole RouteType = 6
+)
 
 var routeTypeNames = enum.Of[RouteType](
 	"unspec", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw", "nat", "xresolve",

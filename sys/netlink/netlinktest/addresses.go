@@ -3,6 +3,7 @@
 package netlinktest
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -90,12 +91,13 @@ func (k *Kernel) connect(a netlink.Address) {
 
 	r := netlink.Route{
 		Family: unix.AF_INET, Destination: a.Prefix.Masked(), LinkIndex: a.LinkIndex, Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST,
-		Protocol: unix.RTPROT_KERNEL, Scope: unix.RT_SCOPE_LINK, Source: a.Prefix.Addr(),
+		Protocol: unix.RTPROT_KERNEL, Scope: unix.RT_SCOPE_LINK, Source: a.Prefix.Addr(), Priority: a.Priority,
 	}
 
 	switch {
 	case a.Prefix.Addr().Is6():
-		r.Family, r.Scope, r.Source, r.Priority = unix.AF_INET6, unix.RT_SCOPE_UNIVERSE, netip.Addr{}, connectedMetric6
+		r.Family, r.Scope, r.Source = unix.AF_INET6, unix.RT_SCOPE_UNIVERSE, netip.Addr{}
+		r.Priority = cmp.Or(a.Priority, connectedMetric6)
 	case a.Prefix.IsSingleIP():
 		return
 	}

@@ -29,6 +29,7 @@ type Kernel struct {
 	links     []netlink.Link
 	addresses []netlink.Address
 	routes    []netlink.Route
+	rules     []netlink.Rule
 	next      uint32
 	watchers  map[*watcher]struct{}
 	listeners map[chan netlink.RouterOption]struct{}
@@ -113,7 +114,7 @@ func (k *Kernel) Routes() ([]netlink.Route, error) {
 // notify wakes watchers; groups that change without a message are reported with their cause.
 func (k *Kernel) notify(what netlink.Groups) {
 	if what&netlink.WatchLinks != 0 {
-		what = netlink.WatchAll
+		what |= netlink.WatchAddresses | netlink.WatchRoutes
 	}
 
 	if what&netlink.WatchAddresses != 0 {

@@ -166,9 +166,17 @@ func (k *Kernel) create(n netlink.NewLink, name string) uint32 {
 		mtu = 1500
 	}
 
+	hardware := uint16(unix.ARPHRD_ETHER)
+
+	var wireguard *netlink.WireGuard
+
+	if n.Kind == "wireguard" {
+		hardware, wireguard = unix.ARPHRD_NONE, &netlink.WireGuard{}
+	}
+
 	k.links = append(k.links, netlink.Link{
-		Name: name, Index: k.next, Type: unix.ARPHRD_ETHER, Kind: n.Kind, Parent: n.Parent, MTU: mtu, MinMTU: 68, MaxMTU: 65535,
-		VLAN: n.VLAN, Bridge: n.Bridge, Bond: n.Bond, OperState: operDown, Address: []byte{2, 0, 0, 0, 0, byte(k.next)},
+		Name: name, Index: k.next, Type: hardware, Kind: n.Kind, Parent: n.Parent, MTU: mtu, MinMTU: 68, MaxMTU: 65535,
+		VLAN: n.VLAN, Bridge: n.Bridge, Bond: n.Bond, VRF: n.VRF, WireGuard: wireguard, Flags: unix.IFF_MULTICAST, OperState: operDown, Address: []byte{2, 0, 0, 0, 0, byte(k.next)},
 	})
 
 	return k.next
@@ -196,6 +204,21 @@ func (k *Kernel) SetLink(index uint32, change netlink.LinkChange) error {
 
 		if change.Master != nil {
 			l.Master = *change.Master
+		}
+
+		if m := change.Multicast; m != nil {
+			l.Flags &^= unix.IFF_MULTICAST
+			if *m {
+				l.Flags |= unix.IFF_MULTICAST
+			}
+		}
+
+		if change.WireGuard != nil {
+			settings := *change.WireGuard
+			settings.PublicKey = settings.PrivateKey.Public()
+			l.WireGuard = &settings
+
+			return nil // without a message
 		}
 
 		if change.Bridge != nil {
@@ -240,7 +263,7 @@ func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Er
 		switch {
 		case !ok:
 			return unix.EINVAL
-		case master.Kind != "bond" && master.Kind != "bridge":
+		case master.Kind != "bond" && master.Kind != "bridge" && master.Kind != "vrf":
 			return unix.EOPNOTSUPP
 		case master.Kind == "bond" && l.Up():
 			return unix.EPERM
@@ -321,6 +344,10 @@ func describe(index uint32, c netlink.LinkChange) string {
 		s += fmt.Sprintf(" up=%v", *c.Up)
 	}
 
+	if c.Multicast != nil {
+		s += fmt.Sprintf(" multicast=%v", *c.Multicast)
+	}
+
 	if c.MTU != nil {
 		s += fmt.Sprintf(" mtu=%d", *c.MTU)
 	}
@@ -331,6 +358,10 @@ func describe(index uint32, c netlink.LinkChange) string {
 
 	if c.Master != nil {
 		s += fmt.Sprintf(" master=%d", *c.Master)
+	}
+
+	if c.WireGuard != nil {
+		s += " wireguard"
 	}
 
 	if c.Bridge != nil || c.Bond != nil {

@@ -12,6 +12,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
+// loopbackIndex is that of the loopback, which routes of IPv6 to nowhere have.
+const loopbackIndex = 1
+
 // ReplaceRoute implements netlink.Kernel.
 func (k *Kernel) ReplaceRoute(r netlink.Route) error {
 	return k.change("ReplaceRoute", r, func() error {
@@ -26,7 +29,7 @@ func (k *Kernel) ReplaceRoute(r netlink.Route) error {
 			return fmt.Errorf("set route %s: %w", r, errno)
 		}
 
-		if l, _ := k.link(r.LinkIndex); !l.Carrier() {
+		if l, ok := k.link(r.LinkIndex); ok && !l.Carrier() {
 			r.Flags |= unix.RTNH_F_LINKDOWN
 		}
 
@@ -52,6 +55,24 @@ func replaceable(have, want netlink.Route) bool {
 func (k *Kernel) checkRoute(r *netlink.Route) unix.Errno {
 	if r.Destination.IsValid() && r.Destination != r.Destination.Masked() {
 		return unix.EINVAL
+	}
+
+	if r.Type != unix.RTN_UNICAST && r.Type != unix.RTN_UNSPEC { // it goes nowhere
+		if r.Family == unix.AF_INET6 {
+			r.LinkIndex = loopbackIndex
+		}
+
+		return 0
+	}
+
+	for _, hop := range r.NextHops {
+		if _, ok := k.link(hop.LinkIndex); !ok {
+			return unix.ENODEV
+		}
+	}
+
+	if len(r.NextHops) > 0 {
+		return 0
 	}
 
 	if r.LinkIndex != 0 {
