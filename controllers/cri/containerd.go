@@ -57,7 +57,7 @@ func ContainerdController(
 		Writes: []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-			if err != nil || cfg == nil {
+			if err != nil || cfg == nil || !cfg.TypedSpec().View().Complete() {
 				return err
 			}
 

@@ -345,6 +345,7 @@ var later = map[string]bool{
 	"network.LinkStatusSpec.vrf_master":                     true,
 	"network.LinkStatusSpec.wireguard":                      true,
 	"network.OperatorSpecSpec.vip":                          true,
+	"network.PlatformConfigSpec.probes":                     true,
 	"network.RouteSpecSpec.next_hops":                       true,
 	"runtime.SecurityStateSpec.fips_state":                  true,
 	"runtime.SecurityStateSpec.pcr_signing_key_fingerprint": true,
