@@ -133,7 +133,7 @@ func (r *remote) find(ctx context.Context, failed func(error), log *slog.Logger)
 			err = fmt.Errorf("configuration of %s: %w", r.name, err)
 			log.Warn("no configuration yet: trying again until there is one", "error", err)
 
-			if attempt >= quickAttempts/2 { // the network takes a while: that is no failure yet
+			if attempt >= quickAttempts/2 { // the network takes a while to come up: not a failure yet
 				failed(err)
 			}
 		}

@@ -141,7 +141,7 @@ func prune(node *yaml.Node) {
 	node.Content = kept
 }
 
-// TestConfiguration checks on each platform that the configuration is found, that its absence is no error, and that a server that does not
+// TestConfiguration checks on each platform that the configuration is found, that its absence is not an error, and that a server that does not
 // answer is one.
 func TestConfiguration(t *testing.T) {
 	for _, name := range metadata.Platforms() {

@@ -3,6 +3,7 @@
 package cloud
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -64,58 +65,28 @@ type novaNetworkData struct {
 		VLANID    uint16   `json:"vlan_id"`
 		VLANLink  string   `json:"vlan_link"`
 	} `json:"links"`
-	Networks []struct {
-		Link    string `json:"link"`
-		Type    string `json:"type"`
-		Address string `json:"ip_address"`
-		Netmask string `json:"netmask"`
-		Gateway string `json:"gateway"`
-		Routes  []struct {
-			Network string `json:"network"`
-			Netmask string `json:"netmask"`
-			Gateway string `json:"gateway"`
-		} `json:"routes"`
-	} `json:"networks"`
+	Networks []novaNetworkEntry `json:"networks"`
 	Services []struct {
 		Type    string `json:"type"`
 		Address string `json:"address"`
 	} `json:"services"`
 }
 
+type novaNetworkEntry struct {
+	Link    string `json:"link"`
+	Type    string `json:"type"`
+	Address string `json:"ip_address"`
+	Netmask string `json:"netmask"`
+	Gateway string `json:"gateway"`
+	Routes  []struct {
+		Network string `json:"network"`
+		Netmask string `json:"netmask"`
+		Gateway string `json:"gateway"`
+	} `json:"routes"`
+}
+
 func (n *novaNetworkData) read(m *Machine, r *reader) {
-	identity, links := map[string]string{}, map[string]*Link{}
-
-	var order []string
-
-	bonds := 0
-
-	for _, l := range n.Links {
-		if links[l.ID] != nil {
-			continue
-		}
-
-		link := &Link{MTU: l.MTU}
-		mac := r.mac(l.ID, l.MAC)
-		identity[l.ID] = mac
-
-		switch l.Type {
-		case "bond":
-			link.Name, link.Bond = fmt.Sprintf("bond%d", bonds), &Bond{Mode: l.BondMode, Links: l.BondLinks, HashPolicy: l.BondHash, MIIMon: r.metric("bond_miimon", l.BondMIIM.String())}
-			bonds++
-			identity[l.ID] = link.Name
-		case "vlan":
-			link.VLAN = &VLAN{ID: l.VLANID, Parent: l.VLANLink}
-		default: // phy, vif, ovs, tap, …: a card, whatever carries it
-			if mac == "" {
-				continue
-			}
-
-			link.MAC = mac
-		}
-
-		links[l.ID] = link
-		order = append(order, l.ID)
-	}
+	links, order := n.links(r)
 
 	for _, net := range n.Networks {
 		link := links[net.Link]
@@ -125,61 +96,94 @@ func (n *novaNetworkData) read(m *Machine, r *reader) {
 			continue
 		}
 
-		switch net.Type {
-		case "ipv4_dhcp":
-			link.DHCP4 = true
-		case "ipv6_dhcp", "ipv6_dhcpv6-stateful", "ipv6_dhcpv6-stateless":
-			link.DHCP6 = true
-		case "ipv6_slaac":
-		case "ipv4", "ipv6":
-			p := r.prefix("ip_address", net.Address)
-			if !strings.Contains(net.Address, "/") {
-				p = r.masked("ip_address", net.Address, net.Netmask)
-			}
-
-			link.add(p)
-			link.defaultRoute(r.addr("gateway", net.Gateway), 0)
-
-			for _, route := range net.Routes {
-				var destination netip.Prefix
-				if a := r.addr("network", route.Network); a.IsValid() && !a.IsUnspecified() {
-					destination = r.masked("network", route.Network, route.Netmask)
-				}
-
-				link.route(destination, r.addr("gateway", route.Gateway), 0)
-			}
-		default:
-			r.ignore("networks", fmt.Errorf("type %q is not supported", net.Type))
-		}
-	}
-
-	resolve := func(id string) string {
-		if known := identity[id]; known != "" {
-			return known
-		}
-
-		return id
+		net.read(link, r)
 	}
 
 	for _, id := range order {
-		link := links[id]
-
-		if link.Bond != nil {
-			for i, member := range link.Bond.Links {
-				link.Bond.Links[i] = resolve(member)
-			}
-		}
-
-		if link.VLAN != nil {
-			link.VLAN.Parent = resolve(link.VLAN.Parent)
-		}
-
-		m.Links = append(m.Links, *link)
+		m.Links = append(m.Links, *links[id])
 	}
 
 	for _, s := range n.Services {
 		if a := r.addr("services", s.Address); s.Type == "dns" && a.IsValid() {
 			m.Resolvers = append(m.Resolvers, a)
 		}
+	}
+}
+
+// links returns the links by their ids, and the ids in order. Bonds get the names bond0, bond1, … .
+func (n *novaNetworkData) links(r *reader) (links map[string]*Link, order []string) {
+	identity, bonds := map[string]string{}, 0
+	links = map[string]*Link{}
+
+	for _, l := range n.Links {
+		if links[l.ID] != nil {
+			continue
+		}
+
+		link := &Link{MTU: l.MTU}
+
+		switch l.Type {
+		case "bond":
+			link.Name = fmt.Sprintf("bond%d", bonds)
+			link.Bond = &Bond{Mode: l.BondMode, Links: l.BondLinks, HashPolicy: l.BondHash, MIIMon: r.metric("bond_miimon", l.BondMIIM.String())}
+			identity[l.ID] = link.Name
+			bonds++
+		case "vlan":
+			link.VLAN = &VLAN{ID: l.VLANID, Parent: l.VLANLink}
+		default: // phy, vif, ovs, tap, …: a card, whatever carries it
+			link.MAC = r.mac(l.ID, l.MAC)
+			identity[l.ID] = link.MAC
+
+			if link.MAC == "" {
+				continue
+			}
+		}
+
+		links[l.ID] = link
+		order = append(order, l.ID)
+	}
+
+	for _, link := range links {
+		if link.Bond != nil {
+			for i, member := range link.Bond.Links {
+				link.Bond.Links[i] = cmp.Or(identity[member], member)
+			}
+		}
+
+		if link.VLAN != nil {
+			link.VLAN.Parent = cmp.Or(identity[link.VLAN.Parent], link.VLAN.Parent)
+		}
+	}
+
+	return links, order
+}
+
+// read adds a network to its link.
+func (net *novaNetworkEntry) read(link *Link, r *reader) {
+	switch net.Type {
+	case "ipv4_dhcp":
+		link.DHCP4 = true
+	case "ipv6_dhcp", "ipv6_dhcpv6-stateful", "ipv6_dhcpv6-stateless":
+		link.DHCP6 = true
+	case "ipv6_slaac":
+	case "ipv4", "ipv6":
+		p := r.prefix("ip_address", net.Address)
+		if !strings.Contains(net.Address, "/") {
+			p = r.masked("ip_address", net.Address, net.Netmask)
+		}
+
+		link.add(p)
+		link.defaultRoute(r.addr("gateway", net.Gateway), 0)
+
+		for _, route := range net.Routes {
+			var destination netip.Prefix
+			if a := r.addr("network", route.Network); a.IsValid() && !a.IsUnspecified() {
+				destination = r.masked("network", route.Network, route.Netmask)
+			}
+
+			link.route(destination, r.addr("gateway", route.Gateway), 0)
+		}
+	default:
+		r.ignore("networks", fmt.Errorf("type %q is not supported", net.Type))
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reader reads values, and notes those that it cannot read. An empty text is no value and no error.
+// reader reads values, and notes those that it cannot read. An empty text is read as the zero value.
 type reader struct{ ignored []string }
 
 // maxIgnored bounds the list: documents come from outside.
