@@ -117,6 +117,7 @@ func TestURL(t *testing.T) {
 		b := startOn(ctx, t, "talos.config=http://10.5.0.1/${uuid}?m=${mac}&h=${hostname}", platform.Platform{Hardware: platform.Hardware{UUID: "4c4c"}}, s)
 
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 
 		if len(s.asked) > 0 || b.open(t) {
 			t.Errorf("before the card is known: asked %v, open %t", s.asked, b.open(t))
@@ -136,6 +137,7 @@ func TestURL(t *testing.T) {
 		}
 
 		time.Sleep(time.Minute)
+		synctest.Wait()
 
 		const url = "http://10.5.0.1/4c4c?m=52%3A54%3A00%3A00%3A00%3A02&h=node-1"
 		if len(s.asked) == 0 || s.asked[0] != url || b.open(t) {
@@ -144,6 +146,7 @@ func TestURL(t *testing.T) {
 
 		s.set(url, "machine: [")
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 
 		if b.active(t) != "" || len(b.failed) == 0 || !strings.Contains(b.failed[len(b.failed)-1].Error(), "not YAML") {
 			t.Errorf("with a damaged document: active %q, failed %v", b.active(t), b.failed)
@@ -152,6 +155,7 @@ func TestURL(t *testing.T) {
 		whole := string(configtest.ControlPlane(t))
 		s.set(url, string(gzipped(t, whole)))
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 
 		if got := b.active(t); got != whole {
 			t.Errorf("active is %q", got)
@@ -169,6 +173,7 @@ func TestCloudWithoutConfiguration(t *testing.T) {
 		b := startOn(ctx, t, "", platform.Platform{}.On("hcloud"), s)
 
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 
 		if b.open(t) {
 			t.Error("open before the cloud has answered")
@@ -176,6 +181,7 @@ func TestCloudWithoutConfiguration(t *testing.T) {
 
 		s.set("http://169.254.169.254/hetzner/v1/userdata", "none")
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 
 		if !b.open(t) {
 			t.Error("not open after the cloud has answered that there is no configuration")
@@ -195,6 +201,7 @@ func TestPartialDocuments(t *testing.T) {
 		b := startOn(ctx, t, "talos.config=http://10.5.0.1/x talos.config.early="+packed(t, watchdog), platform.Platform{}, s)
 
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 
 		if got := b.active(t); got != watchdog || b.open(t) {
 			t.Errorf("active is %q, open %t", got, b.open(t))
@@ -202,6 +209,7 @@ func TestPartialDocuments(t *testing.T) {
 
 		s.set("http://10.5.0.1/x", string(configtest.ControlPlane(t)))
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 
 		if got := b.active(t); !strings.Contains(got, "device: /dev/watchdog0") || !strings.Contains(got, "machine:") {
 			t.Errorf("active is %q", got)
