@@ -48,6 +48,9 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		return nil, err
 	}
 
+	documents := fetch(modules, settled)
+	links.Metadata = metadataOf(m.Platform, documents)
+
 	bus, err := logind.Listen(logind.Socket, m.Log)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	values := metactl.New(m.Platform)
 	m.server.Meta = values
 
-	m.server.Config = config.New(os.DirFS("/"), m.args, m.Platform, values, func(err error) {
+	m.server.Config = config.New(os.DirFS("/"), m.args, m.Platform, documents, values, func(err error) {
 		m.Events.Publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()}, "")
 	})
 

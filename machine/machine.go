@@ -149,6 +149,10 @@ func (m *Machine) start(ctx context.Context, logs *logring.Logs, signals <-chan 
 		return err
 	}
 
+	if m.Platform, err = completed(m.Platform, m.args, "/sys"); err != nil {
+		m.Log.Error("the machine starts as one on no cloud", "error", err)
+	}
+
 	if err := <-defined; err != nil {
 		return err
 	}

@@ -20,6 +20,10 @@ import (
 // acquisition is the state machine of the configuration: where it was found, whether one is on trial, and whether one is still to be
 // stored. An event and the time go in, the next state and the actions come out; testdata/acquisition has scripts of both.
 //
+// Beside the disk, the sources before the platform's come first, then the platform's, which is asked until it answers, then those after
+// it. The first configuration with a main document wins. Documents without one are in effect from when they are found, so that the
+// network that they describe reaches the platform's; they become a part of the configuration that is found later.
+//
 //	          found in STATE, or nowhere: open to everyone, or only to its administrators
 //	searching ───────────────────────────────────────────────────────────────────────────▶ settled
 //	    │                                                                                     ▲
@@ -32,8 +36,13 @@ type acquisition struct {
 	// waited is when the wait for STATE began, after META was read; overdue is set when STATE did not appear in time.
 	waited  time.Time
 	overdue bool
-	// sourced is set when the sources beside the disk were read.
-	sourced bool
+	// remote is set for a platform that has a source of its own.
+	remote  bool
+	sources progress
+	// partial has the documents that were found without a main one, nil for none.
+	partial *config.Config
+	// informed is set when META was read while the platform is asked.
+	informed bool
 	// unkept is a configuration that was found beside the disk and is not in STATE yet.
 	unkept *config.Config
 	// closed is set when the machine had a configuration that cannot be read: it is not open to strangers.
@@ -53,6 +62,17 @@ const (
 	searching phase = iota // it is not known whether the machine has a configuration
 	keeping                // one was found that STATE does not have yet
 	settled
+)
+
+// progress is how far the sources beside the disk were read.
+type progress uint8
+
+const (
+	unread   progress = iota
+	early             // those before the platform's were read
+	asked             // the platform is being asked
+	answered          // the platform has answered
+	exhausted
 )
 
 // diskState is the state of the volume STATE.
@@ -81,62 +101,6 @@ const (
 	metaRetry = time.Minute
 )
 
-// The events.
-type (
-	seen      struct{ diskState } // at each change of an input
-	storeRead struct {
-		cfg, access *config.Config
-		err         error
-	}
-	sourcesRead struct{ cfg *config.Config } // nil for none
-	metaRead    struct {
-		access *config.Config
-		// configured is set when, according to META, the machine had a configuration; loaded, when META was read.
-		configured, loaded bool
-		err                error
-	}
-	remembered struct{ err error }
-	kept       struct{}                     // STATE has the configuration that was found beside the disk
-	applied    struct{ cfg *config.Config } // STATE has one that takes effect now
-	staged     struct{ cfg *config.Config } // STATE has one for the next boot
-	tried      struct {
-		cfg, before *config.Config
-		wait        time.Duration
-	}
-	trialOver struct{}
-	reverted  struct{}
-)
-
-// The actions. An action that fails ends the list: the events behind it do not happen.
-type (
-	readStore   struct{}
-	readSources struct{}
-	readMeta    struct{}
-	// save stores a configuration, saveAccess only what the API needs of it.
-	save       struct{ cfg *config.Config }
-	saveAccess struct{ cfg *config.Config }
-	remember   struct{ cfg *config.Config }
-	// show publishes a configuration under an id, activate puts it in effect; deactivate removes the active one.
-	show struct {
-		id  string
-		cfg *config.Config
-	}
-	activate   struct{ cfg *config.Config }
-	deactivate struct{}
-	// admitAll opens the machine to everyone.
-	admitAll struct{}
-	// fail reports that a configuration cannot be used.
-	fail   struct{ err error }
-	wake   struct{ after time.Duration }
-	report struct {
-		level slog.Level
-		text  string
-		args  []any
-	}
-	// then is an event that happens when all actions before it have succeeded.
-	then struct{ event any }
-)
-
 // next returns the state after an event, and the actions, to be carried out in order.
 func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 	var actions []any
@@ -147,8 +111,12 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 	case storeRead:
 		actions = s.read(e)
 	case sourcesRead:
-		s.unkept = e.cfg
-		actions = s.beside()
+		actions = s.found(e.cfg, e.partial)
+	case platformAnswered:
+		if s.phase == searching && s.sources == asked {
+			s.sources = answered
+			actions = s.found(e.cfg, e.partial)
+		}
 	case metaRead:
 		actions = s.know(e, now)
 	case remembered:
@@ -219,10 +187,6 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 // beside continues without STATE, or with an empty one.
 func (s *acquisition) beside() []any {
 	switch {
-	case !s.sourced:
-		s.sourced = true
-
-		return []any{readSources{}}
 	case s.unkept != nil && s.disk == mounted:
 		s.phase = keeping
 
@@ -231,10 +195,57 @@ func (s *acquisition) beside() []any {
 		s.phase = keeping
 
 		return nil
+	case s.sources == unread && s.remote:
+		s.sources = early
+
+		return []any{readSources{}}
+	case s.sources == early:
+		s.sources = asked
+
+		return append([]any{askPlatform{}}, s.meanwhile()...)
+	case s.sources == asked:
+		return s.meanwhile()
+	case s.sources == unread:
+		s.sources = exhausted
+
+		return []any{readSources{all: true}}
+	case s.sources == answered:
+		s.sources = exhausted
+
+		return []any{readLate{}}
 	case s.access == nil:
 		return []any{readMeta{}}
 	default:
 		return s.settle()
+	}
+}
+
+// found handles what sources beside the disk have.
+func (s *acquisition) found(cfg, partial *config.Config) (actions []any) {
+	s.unkept = cfg
+
+	if cfg == nil && partial != nil && partial != s.partial {
+		s.partial = partial
+		actions = []any{
+			report{slog.LevelInfo, "documents were found that take effect now, and are a part of the configuration that is still to be found", nil},
+			show{configres.ActiveID, partial},
+		}
+	}
+
+	return append(actions, s.beside()...)
+}
+
+// meanwhile lets in the administrators of a machine that had a configuration, while the platform is asked.
+func (s *acquisition) meanwhile() []any {
+	switch {
+	case s.informed:
+		return nil
+	case s.access == nil:
+		return []any{readMeta{}}
+	default:
+		s.informed = true
+
+		return s.open()
 	}
 }
 
@@ -244,11 +255,23 @@ func (s *acquisition) know(e metaRead, now time.Time) (actions []any) {
 		return s.late(e, now)
 	}
 
-	if !e.loaded {
+	switch {
+	case !e.loaded:
 		return nil
-	}
+	case s.sources == asked && s.informed:
+		return nil
+	case s.sources == asked:
+		s.informed = true
+		actions = s.administrators(e)
 
-	return append(s.administrators(e), s.settle()...)
+		if s.closed {
+			actions = append(actions, s.open()...)
+		}
+
+		return actions
+	default:
+		return append(s.administrators(e), s.settle()...)
+	}
 }
 
 // administrators handles what META knows of a machine whose STATE has no usable configuration.
@@ -328,9 +351,16 @@ func (s *acquisition) open() []any {
 
 // stored puts a configuration in effect that is in STATE.
 func (s *acquisition) stored(cfg *config.Config) []any {
-	s.closed, s.access, s.unremembered = false, nil, cfg
+	s.closed, s.access, s.unremembered, s.partial = false, nil, cfg, nil
 
-	return []any{show{configres.PersistentID, cfg}, activate{cfg}, remember{cfg}}
+	actions := []any{show{configres.PersistentID, cfg}, activate{cfg}, remember{cfg}}
+
+	if s.sources == asked { // the administrators have applied it meanwhile
+		s.sources, s.phase = exhausted, settled
+		actions = append(actions, stopPlatform{})
+	}
+
+	return actions
 }
 
 // noteRemembered handles the result of writing the administrators of a stored configuration to META. A failed write is tried again
@@ -378,6 +408,10 @@ func (s *acquisition) revert() []any {
 	}
 
 	actions := append([]any{report{slog.LevelWarn, "the trial is over and there was no configuration before it", nil}}, s.open()...)
+
+	if s.partial != nil {
+		return append(actions, show{configres.ActiveID, s.partial}, then{reverted{}})
+	}
 
 	return append(actions, deactivate{}, then{reverted{}})
 }

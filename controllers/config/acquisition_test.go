@@ -20,10 +20,11 @@ import (
 // TestAcquisitionScripts runs the scripts of the state machine, which have the actions and the phase after each event. -rewrite writes
 // the new ones; commit only what you understand. A configuration is a word. The commands are
 //
-//	start                            a new boot
+//	start [remote]                   a new boot, on a platform that has a source of its own
 //	seen absent|blank|ready|mounted  the state of STATE
 //	store [CONFIG] | [broken] [access=CONFIG]
-//	sources [CONFIG]
+//	sources [CONFIG|partial=CONFIG]  what sources that are read at once have
+//	platform [CONFIG|partial=CONFIG] what the platform answers
 //	meta [unloaded|empty|damaged|access=CONFIG]
 //	remembered [unloaded|broken]
 //	kept | applied CONFIG | staged CONFIG | tried CONFIG [before=CONFIG] | over | reverted
@@ -49,7 +50,7 @@ func TestAcquisitionScripts(t *testing.T) {
 
 			switch d.Cmd {
 			case "start":
-				s, now = acquisition{}, time.Unix(0, 0).UTC()
+				s, now = acquisition{remote: word == "remote"}, time.Unix(0, 0).UTC()
 
 				return named.phase(s)
 			case "later":
@@ -116,7 +117,9 @@ func (n names) event(t *testing.T, command, word, value string) any {
 
 		return storeRead{cfg: n.config(word)}
 	case "sources":
-		return sourcesRead{n.config(word)}
+		return sourcesRead{n.config(word), n.config(value)}
+	case "platform":
+		return platformAnswered{n.config(word), n.config(value)}
 	case "meta":
 		if word == "unloaded" {
 			return metaRead{}
@@ -171,6 +174,14 @@ func (n names) action(action any) string {
 
 func (n names) phase(s acquisition) string {
 	out := []string{"searching", "keeping", "settled"}[s.phase]
+
+	if s.sources == asked {
+		out += ", asking the platform"
+	}
+
+	if s.partial != nil {
+		out += ", with " + n.name(s.partial)
+	}
 
 	if s.closed {
 		out += ", closed"

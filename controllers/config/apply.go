@@ -99,7 +99,11 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		return answer{err: f.Err}
 	}
 
-	current := active.Config()
+	// Documents without a main one are in effect while the machine has no configuration.
+	current, partial := active.Config(), 0
+	if current != nil && !active.View().Complete() {
+		current, partial = nil, 1
+	}
 
 	if req.Anonymous && current == nil {
 		// A machine whose configuration is staged, or cannot be decoded, has administrators too.
@@ -108,7 +112,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 			return answer{err: err}
 		}
 
-		if c.state.closed || len(stored) > 0 {
+		if c.state.closed || len(stored) > partial {
 			return answer{err: fmt.Errorf("%w: the machine has a stored configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)}
 		}
 

@@ -6,24 +6,29 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/access"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
 
 const (
@@ -34,7 +39,9 @@ const (
 // Controller finds the configuration, and puts new ones in effect.
 type Controller struct {
 	requests chan request
-	sources  []source
+	sources  sources
+	remote   *remote
+	observed *observed
 	mode     validate.Mode
 	fs       filesystem
 	meta     Meta
@@ -42,15 +49,21 @@ type Controller struct {
 	failed func(error)
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
-	store *store
-	state acquisition
+	store   *store
+	state   acquisition
+	asking  asking
+	partial []byte
 }
 
-// New returns the controller; root is the root filesystem, args are the kernel's. failed is called with the error of a configuration
-// that cannot be used.
-func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, meta Meta, failed func(error)) *Controller {
+// New returns the controller; root is the root filesystem, args are the kernel's, fetch reads documents of the platform. failed is called
+// with the error of a configuration that cannot be used.
+func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetch, meta Meta, failed func(error)) *Controller {
+	known := &observed{}
+	remote := remoteOf(args, p, fetch, known.values(p.Hardware, meta))
+
 	return &Controller{
-		requests: make(chan request), sources: fixedSources(root, args, p), mode: validate.Mode(p.Mode.String()), fs: disk{}, meta: meta, failed: failed,
+		requests: make(chan request), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
+		fs: disk{}, meta: meta, failed: failed, state: acquisition{remote: remote != nil},
 	}
 }
 
@@ -62,6 +75,8 @@ func (*Controller) Inputs() []controller.Input {
 	return append(volume.Inputs(),
 		controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState),
 		controller.In[runtime.MetaLoadedSpec](controller.Weak, "", runtime.MetaLoadedID),
+		controller.In[network.HardwareAddrSpec](controller.Weak, "", network.FirstHardwareAddr),
+		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 	)
 }
 
@@ -76,6 +91,13 @@ func (*Controller) Outputs() []controller.Output {
 
 // Run implements controller.Controller.
 func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	defer c.asking.stop()
+
+	// After an error the controller is started again.
+	if c.state.sources == asked {
+		c.asking.start(ctx, c.remote, c.failed, log)
+	}
+
 	for {
 		// Requests wait for a disk that is about to be mounted.
 		requests := c.requests
@@ -87,6 +109,10 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 		case <-ctx.Done():
 			return nil
 		case <-rt.Events():
+			if err := c.observe(ctx, rt); err != nil {
+				return err
+			}
+
 			if err := c.mount(ctx, rt); err != nil {
 				return err
 			}
@@ -101,6 +127,16 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			}
 		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
+		case text := <-c.asking.answers:
+			if err := c.handle(ctx, rt, platformAnswered(c.accumulate(c.remote.name, text, log)), log); err != nil {
+				return err
+			}
+		case err := <-c.asking.ended:
+			c.asking.ended = nil
+
+			if err != nil {
+				return fmt.Errorf("ask the platform: %w", err)
+			}
 		case <-c.state.trial.over():
 			if err := c.handle(ctx, rt, trialOver{}, log); err != nil {
 				return err
@@ -116,6 +152,23 @@ func (t *trial) over() <-chan time.Time {
 	}
 
 	return time.After(time.Until(t.ends))
+}
+
+// observe notes what the URL of a configuration may have.
+func (c *Controller) observe(ctx context.Context, rt controller.Runtime) error {
+	var (
+		card network.HardwareAddrSpec
+		name network.HostnameStatusSpec
+	)
+
+	err := errors.Join(
+		typed.Read(ctx, rt, network.FirstHardwareAddr, &card).Err,
+		typed.Read(ctx, rt, network.HostnameID, &name).Err,
+	)
+
+	c.observed.set(card.HardwareAddr.String(), name.FQDN())
+
+	return err
 }
 
 // mount requests STATE, and releases it when the machine goes down.
@@ -183,13 +236,18 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 
 		return storeRead{cfg, access, err}, nil
 	case readSources:
-		for _, s := range c.sources {
-			if cfg := c.fromSource(s, log); cfg != nil {
-				return sourcesRead{cfg}, nil
-			}
+		all := c.sources.before
+		if a.all {
+			all = slices.Concat(all, c.sources.after)
 		}
 
-		return sourcesRead{}, nil
+		return c.readSources(all, log), nil
+	case readLate:
+		return c.readSources(c.sources.after, log), nil
+	case askPlatform:
+		c.asking.start(ctx, c.remote, c.failed, log)
+	case stopPlatform:
+		c.asking.stop()
 	case readMeta:
 		return c.administrators(), nil
 	case save:
@@ -227,33 +285,66 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	return nil, nil
 }
 
-func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
-	text, err := s.read()
-	if err == nil && text == nil {
-		return nil
+// readSources reads sources up to the one that makes the configuration complete.
+func (c *Controller) readSources(all []source, log *slog.Logger) (found sourcesRead) {
+	for _, s := range all {
+		text, err := s.read()
+		if err != nil {
+			c.unusable(s.name, err, log)
+
+			continue
+		}
+
+		if len(text) == 0 {
+			continue
+		}
+
+		if more := c.accumulate(s.name, text, log); more != (sourcesRead{}) {
+			found = more
+		}
+
+		if s.exposed {
+			log.Warn("every container can read this configuration, with all its secrets, in /proc/cmdline until the next boot: use the argument for tests, "+
+				"and apply the configuration over the API elsewhere", "in", s.name)
+		}
+
+		if found.cfg != nil {
+			return found
+		}
 	}
 
-	var cfg *config.Config
-	if err == nil {
-		cfg, err = config.DecodeForBoot(text)
+	return found
+}
+
+// accumulate adds the documents of a source to those that were found so far. A document that was found before is merged.
+func (c *Controller) accumulate(source string, text []byte, log *slog.Logger) sourcesRead {
+	if len(text) == 0 {
+		return sourcesRead{}
 	}
 
+	cfg, err := join(c.partial, text)
 	if err != nil {
-		err = fmt.Errorf("configuration of %s: %w", s.name, err)
-		log.Error("no configuration", "error", err)
-		c.failed(err)
+		c.unusable(source, err, log)
 
-		return nil
+		return sourcesRead{}
 	}
 
-	log.Info("the configuration was found", "in", s.name)
+	log.Info("the configuration was found", "in", source)
 
-	if s.exposed {
-		log.Warn("every container can read this configuration, with all its secrets, in /proc/cmdline until the next boot: use the argument for tests, "+
-			"and apply the configuration over the API elsewhere", "in", s.name)
+	if view.Of(cfg).Complete() {
+		return sourcesRead{cfg: cfg}
 	}
 
-	return cfg
+	c.partial = cfg.Bytes()
+
+	return sourcesRead{partial: cfg}
+}
+
+// unusable reports a configuration that cannot be used.
+func (c *Controller) unusable(source string, err error, log *slog.Logger) {
+	err = fmt.Errorf("configuration of %s: %w", source, err)
+	log.Error("no configuration", "error", err)
+	c.failed(err)
 }
 
 // activate puts a configuration in effect.

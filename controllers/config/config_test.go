@@ -109,7 +109,7 @@ func startBare(ctx context.Context, t *testing.T, files map[string]string, args 
 	t.Helper()
 
 	b := &bench{st: memory.New(), disk: newCutDisk(files, -1), meta: &metaFake{values: map[meta.Tag]string{}}}
-	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, b.meta, func(err error) { b.failed = append(b.failed, err) })
+	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, nil, b.meta, func(err error) { b.failed = append(b.failed, err) })
 	b.Controller.fs = b.disk
 
 	rt := cosiruntime.New(b.st, slog.New(slog.NewTextHandler(io.Discard, nil)))

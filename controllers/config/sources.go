@@ -34,9 +34,12 @@ type source struct {
 	exposed bool
 }
 
-// fixedSources returns the sources beside the disk, in the order in which they are read.
-func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) []source {
-	return []source{
+// sources are the sources beside the disk, in the order in which they are read: those before the platform's, and those after it.
+type sources struct{ before, after []source }
+
+// fixedSources returns the sources that are read at once.
+func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) sources {
+	return sources{[]source{
 		{"the image (/" + embedded + ")", func() ([]byte, error) {
 			text, err := fs.ReadFile(root, embedded)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -47,8 +50,9 @@ func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) []sourc
 		}, false},
 		{"kernel argument " + cmdline.ConfigEarly, func() ([]byte, error) { return fromArgs(args.All(cmdline.ConfigEarly)) }, true},
 		{"the variable USERDATA of the container", func() ([]byte, error) { return fromUserData(p.UserData) }, false},
+	}, []source{
 		{"kernel argument " + cmdline.ConfigInline, func() ([]byte, error) { return fromArgs(args.All(cmdline.ConfigInline)) }, true},
-	}
+	}}
 }
 
 // fromUserData decodes the base64 of a configuration, which may be compressed with gzip.
@@ -62,6 +66,11 @@ func fromUserData(value string) ([]byte, error) {
 		return nil, fmt.Errorf("decode base64: %w", err)
 	}
 
+	return decompress(text)
+}
+
+// decompress returns a configuration that may be compressed with gzip.
+func decompress(text []byte) ([]byte, error) {
 	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
 		return text, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/seed-59268b81/talos/sys/cmdline"
@@ -62,12 +63,18 @@ func TestUserData(t *testing.T) {
 func TestSourcesInOrder(t *testing.T) {
 	var got []string
 
-	for _, s := range fixedSources(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}) {
+	all := fixedSources(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{})
+
+	for _, s := range append(append(all.before, source{name: "platform"}), all.after...) {
 		got = append(got, s.name)
 	}
 
-	if len(got) != 4 || got[1] != "kernel argument "+cmdline.ConfigEarly || got[2] != "the variable USERDATA of the container" || got[3] != "kernel argument "+cmdline.ConfigInline {
-		t.Errorf("got %q", got)
+	want := []string{
+		"the image (/" + embedded + ")", "kernel argument " + cmdline.ConfigEarly, "the variable USERDATA of the container", "platform",
+		"kernel argument " + cmdline.ConfigInline,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -77,6 +84,16 @@ func FuzzUserData(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		if text, err := fromUserData(value); err == nil && len(text) > maxConfig && len(value) < maxConfig {
 			t.Errorf("%d bytes from %d", len(text), len(value))
+		}
+	})
+}
+
+func FuzzArguments(f *testing.F) {
+	f.Add("KLUv/QQAWQAAbWFjaGluZToge32D3Wcb", "")
+	f.Add("KLUv/QQAWQAAbWFj", "aGluZToge32D3Wcb")
+	f.Fuzz(func(t *testing.T, first, second string) {
+		if text, err := fromArgs([]string{first, second}); err == nil && len(text) > maxConfig {
+			t.Errorf("%d bytes", len(text))
 		}
 	})
 }

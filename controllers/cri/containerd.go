@@ -85,7 +85,7 @@ func (c *containerdController) controller() controller.Controller {
 
 func (c *containerdController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-	if err != nil || cfg == nil {
+	if err != nil || cfg == nil || !cfg.TypedSpec().View().Complete() {
 		return err
 	}
 

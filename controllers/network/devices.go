@@ -179,7 +179,7 @@ func (f facts) ignored(devices []device, name string) bool {
 		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && d.Ignore })
 }
 
-// configured returns the links that the configuration or the kernel's arguments name, also as slaves of others; defaults do not apply to
+// configured returns the links that the configuration, the platform or the kernel's arguments name, also as slaves of others; defaults do not apply to
 // them.
 func (f facts) configured(devices []device) map[string]bool {
 	names := map[string]bool{}
@@ -198,6 +198,10 @@ func (f facts) configured(devices []device) map[string]bool {
 
 	for _, name := range f.cmdline.ignored {
 		names[f.canonical(name)] = true
+	}
+
+	for _, name := range f.platform {
+		names[name] = true
 	}
 
 	return names

@@ -33,13 +33,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
 	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
 
 // Deps are what the controllers use outside of the state.
 type Deps struct {
 	Kernel netlink.Kernel
-	// Platform is where the machine runs.
+	// Platform is where the machine runs, and Metadata asks it about the machine; nil if it has nothing to say.
 	Platform platform.Platform
+	Metadata func(ctx context.Context) (cloud.Machine, error)
 	// Probe returns the properties of a physical link.
 	Probe func(name string, index uint32) nic.Info
 	// SetHostname sets the hostname in the kernel.
@@ -102,6 +104,7 @@ func Controllers(d *Deps) []controller.Controller {
 		layerController("network.RouteConfigController", routeLayers), layerController("network.OperatorConfigController", operatorLayers),
 		layerController("network.RoutingRuleConfigController", ruleLayers),
 		layerController("network.TimeServerConfigController", timeServerLayers), HostnameConfigController(), ResolverConfigController(),
+		platformConfigController(d), platformConfigApplyController(),
 		operatorSpecController(d, kernel), routerDNSController(d, kernel),
 		// Winners.
 		mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil),

@@ -58,6 +58,8 @@ type facts struct {
 	links   []network.LinkStatusSpec
 	// names of links, in the order of links.
 	names []string
+	// platform are the links that the platform has settings for.
+	platform []string
 }
 
 // layerController proposes specs of S, which a pure function computes from the facts.
@@ -75,6 +77,7 @@ func layerOf[S layered](name string, extra []controller.Input, propositions func
 			fromconfig.Input(),
 			controller.In[runtime.KernelCmdlineSpec](controller.Weak, "", runtime.KernelCmdlineID),
 			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+			controller.In[network.PlatformConfigSpec](controller.Weak, "", network.PlatformConfigActiveID),
 		}, extra...),
 		Writes:  []controller.Output{controller.Out[S](controller.Shared, network.ConfigNamespaceName)},
 		Cleanup: []resource.Kind{resource.KindOf[S](network.ConfigNamespaceName)},
@@ -113,6 +116,15 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, 
 
 	if f.config, err = fromconfig.View(ctx, rt); err != nil {
 		return nil, err
+	}
+
+	var active network.PlatformConfigSpec
+	if found := typed.Read(ctx, rt, network.PlatformConfigActiveID, &active); found.Err != nil {
+		return nil, found.Err
+	}
+
+	for _, l := range active.Links {
+		f.platform = append(f.platform, l.Name)
 	}
 
 	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")

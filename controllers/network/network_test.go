@@ -23,6 +23,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
+	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
 
 // machine runs all controllers of the network on a state and a kernel in memory.
@@ -45,6 +47,13 @@ type machine struct {
 func newMachine(t *testing.T, links ...netlink.Link) *machine {
 	t.Helper()
 
+	return newMachineOn(t, platform.Platform{}, nil, links...)
+}
+
+// newMachineOn is newMachine on a platform, which metadata asks about the machine.
+func newMachineOn(t *testing.T, p platform.Platform, metadata func(context.Context) (cloud.Machine, error), links ...netlink.Link) *machine {
+	t.Helper()
+
 	m := &machine{t: t, patience: patience, state: memory.New(), kernel: &netlinktest.Kernel{}}
 
 	for _, l := range append([]netlink.Link{{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536}}, links...) {
@@ -53,6 +62,8 @@ func newMachine(t *testing.T, links ...netlink.Link) *machine {
 
 	run(t, m.state, Controllers(&Deps{
 		Kernel:      m.kernel,
+		Platform:    p,
+		Metadata:    metadata,
 		SetHostname: m.setHostname,
 		DHCP4:       func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return (&server{machine: m, link: l}).answer },
 	}))

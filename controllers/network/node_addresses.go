@@ -26,11 +26,17 @@ type addressFacts struct {
 //
 // Current are the present addresses that other machines may use: of global scope, on links that are up, neither temporary nor tentative.
 // Routed are those of them that are not on the loopback. Default is one of current; it stays the same while the machine has it.
-// Accumulative are all since boot. Each set except default also exists after each filter.
+// Accumulative are all since boot, and those that the platform translates to the machine's. Each set except default also exists after each filter.
 func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
-	var current, routed []netip.Prefix
+	var current, routed, external []netip.Prefix
 
 	for _, a := range f.addresses {
+		if a.LinkName == network.ExternalLink {
+			external = append(external, a.Address)
+
+			continue
+		}
+
 		const unfit = nethelpers.AddressTemporary | nethelpers.AddressTentative | nethelpers.AddressDADFailed | nethelpers.AddressDeprecated
 
 		if a.Scope >= nethelpers.ScopeLink || a.Flags&unfit != 0 || !f.up[a.LinkName] || a.Address.Addr().IsLoopback() || a.Address.Addr().IsMulticast() {
@@ -51,7 +57,7 @@ func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
 	sortAddresses(current, f.algorithm)
 	sortAddresses(routed, f.algorithm)
 
-	accumulative := union(f.before[network.NodeAddressAccumulativeID], current)
+	accumulative := union(union(f.before[network.NodeAddressAccumulativeID], current), external)
 	sortAddresses(accumulative, f.algorithm)
 
 	sets := map[string][]netip.Prefix{

@@ -14,12 +14,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// PlatformController publishes where the machine runs, and what it does not own there.
+// PlatformController publishes what the machine does not own where it runs.
 func PlatformController(p platform.Platform) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.PlatformController",
 		Writes: []controller.Output{
-			controller.Out[runtime.PlatformMetadataSpec](controller.Exclusive),
 			controller.Out[runtime.PlatformConditionSpec](controller.Exclusive),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
@@ -30,7 +29,7 @@ func PlatformController(p platform.Platform) controller.Controller {
 				}
 			}
 
-			return typed.Set(ctx, rt, "", runtime.PlatformMetadataID, runtime.PlatformMetadataSpec{Platform: p.Name()})
+			return nil
 		},
 	}
 }

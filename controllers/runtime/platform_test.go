@@ -21,7 +21,10 @@ func TestPlatform(t *testing.T) {
 		{Mode: platform.Container, Limits: platform.Limits{CgroupV1: true}},
 	} {
 		n := controllertest.Start(t, runtimectl.PlatformController(place))
-		controllertest.Wait(n, runtime.PlatformMetadataID, func(m runtime.PlatformMetadataSpec) bool { return m.Platform == place.Mode.String() })
+
+		for _, c := range place.Conditions() {
+			controllertest.Wait[runtime.PlatformConditionSpec](n, string(c.Facility), nil)
+		}
 
 		conditions, err := typed.List[runtime.PlatformConditionSpec](t.Context(), n, "")
 		if err != nil {

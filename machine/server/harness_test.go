@@ -71,7 +71,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{disk: t.TempDir(), Server: &Server{
 		State: st, Outputs: logs, Ring: &events.Ring{}, Journal: bootlog.New(bootlog.DefaultLimits), Log: log,
 		Supervisor: supervisor.New(ctx, log, logs, nil),
-		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, newMeta{}, func(error) {}),
+		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, nil, newMeta{}, func(error) {}),
 	}}
 
 	g := New(log, testPeers.Options(Authorized(st), Bounded())...)

@@ -22,6 +22,7 @@ func Register() error {
 		resource.Register[NodeAddressSortAlgorithmSpec](),
 		resource.Register[NodeAddressSpec](),
 		resource.Register[OperatorSpecSpec](),
+		resource.Register[PlatformConfigSpec](),
 		resource.Register[ResolverSpecSpec](),
 		resource.Register[ResolverStatusSpec](),
 		resource.Register[RouteSpecSpec](),

@@ -17,6 +17,7 @@ func TestRedact(t *testing.T) {
 		{"quoted value", `talos.config.inline="c2Vj cmV0" c`, "talos.config.inline=(redacted) c"},
 		{"open quote", `talos.config.inline="c2Vj cmV0`, "talos.config.inline=(redacted)"},
 		{"quoted whole", `"talos.config.inline=c2Vj" c`, `"talos.config.inline=(redacted)" c`},
+		{"a client's secret", "talos.config.oauth.client_secret=x talos.config.oauth.client_id=y", "talos.config.oauth.client_secret=(redacted) talos.config.oauth.client_id=y"},
 		{"empty", "talos.config.inline= c", "talos.config.inline= c"},
 		{"another of the kind", "talos.config=https://x talos.config.inlines=x", "talos.config=https://x talos.config.inlines=x"},
 	} {

@@ -14,19 +14,23 @@ package platform
 // Mode is the kind of platform, for which a configuration is validated.
 type Mode uint8
 
-// The modes. Clouds are metal so far.
+// The modes.
 const (
 	Metal Mode = iota
 	Container
+	Cloud
 )
 
 // String returns the name that users see.
 func (m Mode) String() string {
-	if m == Container {
+	switch m {
+	case Container:
 		return "container"
+	case Cloud:
+		return "cloud"
+	default:
+		return "metal"
 	}
-
-	return "metal"
 }
 
 // Platform is where the machine runs. The zero Platform is a computer of its own.
@@ -34,6 +38,10 @@ type Platform struct {
 	Mode Mode
 	// UserData is the configuration from the environment of the container: base64, possibly of gzip.
 	UserData string
+	// Cloud is the name of the cloud in mode Cloud.
+	Cloud string
+	// Hardware is what the firmware says about the computer; a machine in a container has none.
+	Hardware Hardware
 	// Limits are the limits that Detect found.
 	Limits Limits
 }
@@ -51,8 +59,26 @@ type Limits struct {
 	NoResource bool
 }
 
-// Name returns the name of the platform: that of its mode.
-func (p Platform) Name() string { return p.Mode.String() }
+// Hardware is what the firmware says about the computer. Some clouds pass the place of their documents in it.
+type Hardware struct{ UUID, Serial string }
+
+// Name returns the name of the platform: that of the cloud, or of its mode.
+func (p Platform) Name() string {
+	if p.Mode == Cloud {
+		return p.Cloud
+	}
+
+	return p.Mode.String()
+}
+
+// On returns the platform as a machine of a cloud. A machine in a container stays one: the arguments of the kernel are the host's.
+func (p Platform) On(cloud string) Platform {
+	if p.Mode == Metal {
+		p.Mode, p.Cloud = Cloud, cloud
+	}
+
+	return p
+}
 
 // Owns reports whether the machine owns a facility and may change it.
 func (p Platform) Owns(f Facility) bool {

@@ -338,6 +338,7 @@ var later = map[string]bool{
 	"block.VolumeStatusSpec.trim_enabled":                   true,
 	"block.VolumeStatusSpec.trim_interval":                  true,
 	"network.OperatorSpecSpec.vip":                          true,
+	"network.PlatformConfigSpec.probes":                     true,
 	"runtime.SecurityStateSpec.fips_state":                  true,
 	"runtime.SecurityStateSpec.pcr_signing_key_fingerprint": true,
 	"runtime.SecurityStateSpec.se_linux_state":              true,

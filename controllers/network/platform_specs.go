@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/platform/cloud"
+)
+
+// platformSpecs returns what a platform says about a machine with these links. A card that is not there yet has no specs: it gets them
+// when it appears. The other result are the settings that cannot be used, with the reason.
+func platformSpecs(name string, m cloud.Machine, f facts) (network.PlatformConfigSpec, []string) {
+	p := platformPlan{facts: f, links: map[string]network.LinkSpecSpec{}, spec: network.PlatformConfigSpec{
+		ExternalIPs: distinct(m.External),
+		Metadata: runtime.PlatformMetadataSpec{
+			Platform: name, Hostname: m.Hostname, Region: m.Region, Zone: m.Zone, InstanceType: m.InstanceType, InstanceID: m.InstanceID,
+			ProviderID: m.ProviderID, Spot: m.Spot, InternalDNS: m.InternalDNS, ExternalDNS: m.ExternalDNS, Tags: m.Tags,
+		},
+	}}
+
+	if m.Hostname != "" {
+		spec := network.HostnameSpecSpec{Layer: network.LayerPlatform}
+		if err := spec.ParseFQDN(m.Hostname); err != nil {
+			p.ignored = append(p.ignored, err.Error())
+		} else {
+			p.spec.Hostnames = []network.HostnameSpecSpec{spec}
+		}
+	}
+
+	if len(m.Resolvers) > 0 || len(m.SearchDomains) > 0 {
+		p.spec.Resolvers = []network.ResolverSpecSpec{{
+			DNSServers: distinct(m.Resolvers), SearchDomains: distinct(m.SearchDomains), Layer: network.LayerPlatform,
+		}}
+	}
+
+	if len(m.TimeServers) > 0 {
+		p.spec.TimeServers = []network.TimeServerSpecSpec{{NTPServers: m.TimeServers, Layer: network.LayerPlatform}}
+	}
+
+	for _, l := range m.Links {
+		p.link(l)
+	}
+
+	p.spec.Links = slices.SortedFunc(maps.Values(p.links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })
+
+	return p.spec, p.ignored
+}
+
+type platformPlan struct {
+	facts
+
+	links   map[string]network.LinkSpecSpec
+	spec    network.PlatformConfigSpec
+	ignored []string
+}
+
+func (p *platformPlan) ignore(format string, args ...any) {
+	p.ignored = append(p.ignored, fmt.Sprintf(format, args...))
+}
+
+// link adds the specs of a link.
+func (p *platformPlan) link(l cloud.Link) {
+	name := p.nameOf(l)
+	if name == "" {
+		return
+	}
+
+	spec, ok := p.links[name]
+	if !ok {
+		spec = network.LinkSpecSpec{Name: name, Up: true, Layer: network.LayerPlatform}
+	}
+
+	spec.MTU = cmp.Or(l.MTU, spec.MTU)
+
+	switch {
+	case l.Bond != nil:
+		var bond view.Bond
+
+		bond.Mode, bond.XmitHashPolicy, bond.MIIMon = l.Bond.Mode, l.Bond.HashPolicy, optional(l.Bond.MIIMon)
+
+		master, err := bondSpec(&bond)
+		if err != nil {
+			p.ignore("%s: %v", name, err)
+
+			return
+		}
+
+		spec.Logical, spec.Kind, spec.Type, spec.BondMaster = true, network.LinkKindBond, nethelpers.LinkTypeEther, master
+		p.slaves(name, l.Bond.Links)
+	case l.VLAN != nil:
+		spec.Logical, spec.Kind, spec.Type = true, network.LinkKindVLAN, nethelpers.LinkTypeEther
+		spec.ParentName = p.identified(l.VLAN.Parent)
+		spec.VLAN = network.VLANSpec{VID: l.VLAN.ID, Protocol: nethelpers.VLANProtocol8021Q}
+	}
+
+	p.links[name] = spec
+
+	for _, a := range distinct(l.Addresses) {
+		p.spec.Addresses = append(p.spec.Addresses, addressSpec(name, a, network.LayerPlatform))
+	}
+
+	for _, r := range distinct(l.Routes) {
+		p.spec.Routes = append(p.spec.Routes, routeSpec(name, r.Destination, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerPlatform))
+	}
+
+	if l.DHCP4 {
+		p.spec.Operators = append(p.spec.Operators, dhcp4Spec(name, view.DHCP{}, network.LayerPlatform))
+	}
+
+	if l.DHCP6 {
+		p.spec.Operators = append(p.spec.Operators, dhcp6Spec(name, view.DHCP{}, network.LayerPlatform))
+	}
+}
+
+// slaves adds the cards of a bond that are there.
+func (p *platformPlan) slaves(bond string, cards []string) {
+	for i, card := range cards {
+		name := p.identified(card)
+		if !slices.Contains(p.names, name) {
+			continue
+		}
+
+		spec, ok := p.links[name]
+		if !ok {
+			spec = network.LinkSpecSpec{Name: name, Up: true, Layer: network.LayerPlatform}
+		}
+
+		spec.BondSlave = network.BondSlave{MasterName: bond, SlaveIndex: i}
+		p.links[name] = spec
+	}
+}
+
+// nameOf returns the name of a link of the platform, or "" if it is not there.
+func (p *platformPlan) nameOf(l cloud.Link) string {
+	switch {
+	case l.VLAN != nil && l.Name == "":
+		parent := p.identified(l.VLAN.Parent)
+		if parent == "" {
+			return ""
+		}
+
+		return vlanName(parent, l.VLAN.ID)
+	case l.Bond != nil || l.VLAN != nil:
+		return l.Name
+	case l.MAC != "":
+		return p.card(l.MAC)
+	case l.First:
+		for _, i := range p.found() {
+			if p.facts.links[i].Physical() {
+				return p.names[i]
+			}
+		}
+
+		return ""
+	}
+
+	if name := p.canonical(l.Name); slices.Contains(p.names, name) {
+		return name
+	}
+
+	return ""
+}
+
+// card returns the name of the physical link with a hardware address, or "".
+func (p *platformPlan) card(mac string) string {
+	for _, i := range p.found() {
+		l := p.facts.links[i]
+		if l.Physical() && strings.EqualFold(l.Permanent().String(), mac) {
+			return p.names[i]
+		}
+	}
+
+	return ""
+}
+
+// identified returns the name of the link with a hardware address or a name.
+func (p *platformPlan) identified(identity string) string {
+	if strings.Contains(identity, ":") {
+		return p.card(identity)
+	}
+
+	return p.canonical(identity)
+}
+
+func optional(n uint32) *uint32 {
+	if n == 0 {
+		return nil
+	}
+
+	return &n
+}
+
+func distinct[T comparable](list []T) []T { return union(nil, list) }
+
+// metalPlatformConfig decodes the value of META with the network of a machine that is on no cloud. All of it is of layer platform.
+func metalPlatformConfig(text []byte) (spec network.PlatformConfigSpec, err error) {
+	// The value may have any content, and the YAML library may panic.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the parser panicked: %v", r)
+		}
+	}()
+
+	if err := yaml.Unmarshal(text, &spec); err != nil {
+		return network.PlatformConfigSpec{}, err
+	}
+
+	layer := network.LayerPlatform
+
+	for i := range spec.Addresses {
+		a := &spec.Addresses[i]
+		if !a.Address.IsValid() || a.LinkName == "" {
+			return network.PlatformConfigSpec{}, fmt.Errorf("addresses[%d]: want an address and a linkName", i)
+		}
+
+		*a = addressSpec(a.LinkName, a.Address, layer)
+	}
+
+	for i := range spec.Links {
+		if spec.Links[i].Name == "" {
+			return network.PlatformConfigSpec{}, fmt.Errorf("links[%d]: want a name", i)
+		}
+
+		spec.Links[i].Layer = layer
+	}
+
+	for i := range spec.Routes {
+		r := &spec.Routes[i]
+		if !r.Gateway.IsValid() && !r.Destination.IsValid() || r.OutLinkName == "" {
+			return network.PlatformConfigSpec{}, fmt.Errorf("routes[%d]: want a gateway or a dst, and an outLinkName", i)
+		}
+
+		full := routeSpec(r.OutLinkName, r.Destination, r.Gateway, cmp.Or(r.Priority, network.DefaultRouteMetric), layer)
+		full.Source, full.MTU, full.Table = r.Source, r.MTU, cmp.Or(r.Table, full.Table)
+		*r = full
+	}
+
+	for i := range spec.Hostnames {
+		spec.Hostnames[i].Layer = layer
+	}
+
+	for i := range spec.Resolvers {
+		spec.Resolvers[i].Layer = layer
+	}
+
+	for i := range spec.TimeServers {
+		spec.TimeServers[i].Layer = layer
+	}
+
+	for i := range spec.Operators {
+		if spec.Operators[i].LinkName == "" {
+			return network.PlatformConfigSpec{}, fmt.Errorf("operators[%d]: want a linkName", i)
+		}
+
+		spec.Operators[i].Layer = layer
+	}
+
+	spec.ExternalIPs = slices.DeleteFunc(spec.ExternalIPs, func(a netip.Addr) bool { return !a.IsValid() })
+
+	return spec, nil
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud
+
+import (
+	"context"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fuzz replaces one document of a platform by any text, and checks what a machine relies on.
+func fuzz(f *testing.F, name string) {
+	f.Helper()
+
+	c := onLab(f, name)
+	docs := recordedOf(f, c)
+	paths := slices.Sorted(maps.Keys(docs))
+
+	for i, path := range paths {
+		f.Add(uint8(i), docs[path])
+	}
+
+	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
+		docs := maps.Clone(docs)
+		docs[paths[int(which)%len(paths)]] = text
+
+		for _, u := range c.user {
+			if u.decode != nil {
+				_, _ = u.decode(docs, text) // only a panic is wrong
+			}
+		}
+
+		if c.more != nil {
+			c.more(docs)
+		}
+
+		check(t, c.read(docs))
+	})
+}
+
+// recordedOf returns the documents of a machine of the lab.
+func recordedOf(f *testing.F, c *Cloud) documents {
+	f.Helper()
+
+	if c.name == "opennebula" {
+		return documents{contextFile: []byte("ETH0_MAC='52:54:00:00:00:02'\nETH0_IP='10.5.0.2'\nETH0_MASK='255.255.255.0'\nETH0_GATEWAY='10.5.0.1'\nNAME='it'\\''s'\n")}
+	}
+
+	fetch := fetchFrom(f, labInstance(c.name))
+
+	for _, base := range c.bases {
+		if docs, err := c.facts(context.Background(), fetch, base); err == nil && len(docs) > 0 {
+			return docs
+		}
+	}
+
+	f.Fatalf("%s has no documents", c.name)
+
+	return nil
+}
+
+func check(t *testing.T, m Machine) {
+	t.Helper()
+
+	if len(m.Ignored) > maxIgnored {
+		t.Errorf("%d values are ignored, want at most %d", len(m.Ignored), maxIgnored)
+	}
+
+	for _, a := range append(slices.Clone(m.Resolvers), m.External...) {
+		if !a.IsValid() || a.Zone() != "" || a.Is4In6() {
+			t.Errorf("address %v", a)
+		}
+	}
+
+	for _, l := range m.Links {
+		if mac, err := net.ParseMAC(l.MAC); l.MAC != "" && (err != nil || mac.String() != l.MAC || strings.ToLower(l.MAC) != l.MAC) {
+			t.Errorf("hardware address %q", l.MAC)
+		}
+
+		for _, a := range l.Addresses {
+			if !a.IsValid() {
+				t.Errorf("link %+v: address %v", l, a)
+			}
+		}
+
+		for _, r := range l.Routes {
+			if !r.Gateway.IsValid() && !r.Destination.IsValid() || r.Destination.IsValid() && r.Destination.Masked() != r.Destination {
+				t.Errorf("link %+v: route %+v", l, r)
+			}
+		}
+	}
+}
+
+func FuzzAkamai(f *testing.F)       { fuzz(f, "akamai") }
+func FuzzAlibabaCloud(f *testing.F) { fuzz(f, "alibabacloud") }
+func FuzzAWS(f *testing.F)          { fuzz(f, "aws") }
+func FuzzAzure(f *testing.F)        { fuzz(f, "azure") }
+func FuzzCloudStack(f *testing.F)   { fuzz(f, "cloudstack") }
+func FuzzDigitalOcean(f *testing.F) { fuzz(f, "digital-ocean") }
+func FuzzEquinixMetal(f *testing.F) { fuzz(f, "equinixMetal") }
+func FuzzExoscale(f *testing.F)     { fuzz(f, "exoscale") }
+func FuzzGCP(f *testing.F)          { fuzz(f, "gcp") }
+func FuzzHCloud(f *testing.F)       { fuzz(f, "hcloud") }
+func FuzzNoCloud(f *testing.F)      { fuzz(f, "nocloud") }
+func FuzzOpenNebula(f *testing.F)   { fuzz(f, "opennebula") }
+func FuzzOpenStack(f *testing.F)    { fuzz(f, "openstack") }
+func FuzzOracle(f *testing.F)       { fuzz(f, "oracle") }
+func FuzzScaleway(f *testing.F)     { fuzz(f, "scaleway") }
+func FuzzUpCloud(f *testing.F)      { fuzz(f, "upcloud") }
+func FuzzVultr(f *testing.F)        { fuzz(f, "vultr") }
+
+// FuzzSeedURL checks that no serial number leads to something other than a server.
+func FuzzSeedURL(f *testing.F) {
+	f.Add("ds=nocloud;s=http://10.5.0.1/seed")
+	f.Fuzz(func(t *testing.T, serial string) {
+		if got := seedURL(serial); got != "" && (!strings.HasPrefix(got, "http") || !strings.HasSuffix(got, "/")) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// FuzzAzureReady checks the report for any goal state.
+func FuzzAzureReady(f *testing.F) {
+	f.Add([]byte("<GoalState><Incarnation>1</Incarnation></GoalState>"))
+	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = azureReady(text) }) // only a panic is wrong
+}
