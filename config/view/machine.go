@@ -39,3 +39,12 @@ func (c *Config) TimeServers() []string { return c.main.Machine.Time.Servers }
 
 // TimeBootTimeout is how long the boot waits for the time. 0 means without a limit.
 func (c *Config) TimeBootTimeout() time.Duration { return c.main.Machine.Time.BootTimeout }
+
+// TimeDevices are the clocks of the Precision Time Protocol, by the paths of their devices. They take the place of servers.
+func (c *Config) TimeDevices() []string {
+	if c.timeSync == nil || c.timeSync.PTP == nil {
+		return nil
+	}
+
+	return c.timeSync.PTP.Devices
+}

@@ -13,6 +13,10 @@ import (
 type Config struct {
 	main     *v1alpha1.Config
 	hostname *network.HostnameConfig // nil without one
+	resolver *network.ResolverConfig // nil without one
+	probes   probes
+	vips     []*network.Layer2VIPConfig
+	timeSync *network.TimeSyncConfig // nil without one
 	complete bool
 }
 
@@ -20,7 +24,14 @@ type Config struct {
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	return &Config{
+		main: main, complete: complete,
+		hostname: config.Find[*network.HostnameConfig](cfg),
+		resolver: config.Find[*network.ResolverConfig](cfg),
+		timeSync: config.Find[*network.TimeSyncConfig](cfg),
+		probes:   probes{http: config.All[*network.HTTPProbeConfig](cfg), tcp: config.All[*network.TCPProbeConfig](cfg)},
+		vips:     config.All[*network.Layer2VIPConfig](cfg),
+	}
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.

@@ -45,17 +45,27 @@ type machine struct {
 func newMachine(t *testing.T, links ...netlink.Link) *machine {
 	t.Helper()
 
+	return newMachineWith(t, func(*Deps) {}, links...)
+}
+
+// newMachineWith is newMachine with a change of what the controllers use.
+func newMachineWith(t *testing.T, change func(*Deps), links ...netlink.Link) *machine {
+	t.Helper()
+
 	m := &machine{t: t, patience: patience, state: memory.New(), kernel: &netlinktest.Kernel{}}
 
 	for _, l := range append([]netlink.Link{{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536}}, links...) {
 		m.kernel.Plug(l)
 	}
 
-	run(t, m.state, Controllers(&Deps{
+	deps := &Deps{
 		Kernel:      m.kernel,
 		SetHostname: m.setHostname,
 		DHCP4:       func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return (&server{machine: m, link: l}).answer },
-	}))
+	}
+	change(deps)
+
+	run(t, m.state, Controllers(deps))
 
 	return m
 }
@@ -205,3 +215,14 @@ func awaitGone[S resource.Spec](m *machine, namespace, id string) {
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 func addr(s string) netip.Addr     { return netip.MustParseAddr(s) }
+
+// eventually waits for what no resource shows.
+func (m *machine) eventually(what string, holds func() bool) {
+	m.t.Helper()
+
+	for until := time.Now().Add(m.patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			m.t.Fatalf("%s: not within %v", what, m.patience)
+		}
+	}
+}

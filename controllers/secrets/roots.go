@@ -19,6 +19,7 @@ func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 	var sans names
 
 	sans.add(cfg.MachineCertSANs()...)
+	sans.ips = append(sans.ips, virtual(cfg)...)
 
 	return &secrets.OSRootSpec{
 		IssuingCA:       certAndKey(cfg.MachineCA()),
@@ -27,6 +28,15 @@ func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 		Token:           cfg.MachineToken(),
 		AcceptedCAs:     acceptedCAs(cfg.MachineCA(), cfg.MachineAcceptedCAs()),
 	}, nil
+}
+
+// virtual returns the addresses that control planes share. The certificates have them before the machine does.
+func virtual(cfg *view.Config) []netip.Addr {
+	if !cfg.Type().IsControlPlane() {
+		return nil
+	}
+
+	return cfg.VIPAddresses()
 }
 
 // etcdRoot copies etcd's authority.
@@ -60,6 +70,10 @@ func kubernetesRoot(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 		BootstrapTokenSecret:      secret,
 		IssuerURL:                 endpoint,
 		APIAudiences:              []string{endpoint},
+	}
+
+	for _, addr := range virtual(cfg) {
+		spec.CertSANs = append(slices.Clip(spec.CertSANs), addr.String())
 	}
 
 	for _, subnet := range cfg.ServiceSubnets() {
