@@ -5,6 +5,7 @@ package network
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -27,7 +28,7 @@ func TestHostDNSOnTheKernel(t *testing.T) {
 	}
 	defer closeDeps()
 
-	m := &machine{t: t, patience: patience, state: memory.New()}
+	m := &machine{t: t, patience: 10 * time.Second, state: memory.New()}
 	run(t, m.state, Controllers(deps))
 	m.boot("")
 	m.configure(`version: v1alpha1
@@ -52,6 +53,7 @@ cluster:
 
 			m.eventually(protocol+" "+at.String(), func() bool {
 				reply, _, err := client.ExchangeContext(t.Context(), new(dns.Msg).SetQuestion("registry.example.", dns.TypeA), at.String())
+				t.Log(reply, err)
 
 				return err == nil && len(reply.Answer) == 1 && reply.Answer[0].(*dns.A).A.String() == "192.0.2.99"
 			})

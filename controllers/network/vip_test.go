@@ -107,14 +107,6 @@ func controlPlane(t *testing.T, number byte, elect Elect, a *announced) *machine
 	return m
 }
 
-func put[S resource.Spec](m *machine, id string, spec S) {
-	m.t.Helper()
-
-	if err := typed.Set(m.t.Context(), m.state, "", id, spec); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
 func (m *machine) hasVIP() bool {
 	addresses, _ := m.kernel.Addresses()
 

@@ -83,6 +83,8 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 				asked++
 			}
 		case <-ctx.Done():
+			r.judge(upstreams[:asked], Upstream{}, done)
+
 			return nil, errors.Join(append(errs, ctx.Err())...)
 		}
 	}
@@ -112,7 +114,7 @@ func (r *Resolver) ask(ctx context.Context, u Upstream, query *dns.Msg, results 
 	})
 }
 
-// judge records that an upstream answered, and that others which were asked earlier did not.
+// judge records that an upstream answered, if one did, and that others which were asked earlier did not.
 func (r *Resolver) judge(asked []Upstream, first Upstream, done map[Upstream]bool) {
 	now := time.Now()
 	r.health.note(first, true, now)

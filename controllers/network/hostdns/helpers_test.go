@@ -77,6 +77,10 @@ func answerFrom(query *dns.Msg, records []string, rcode int) *dns.Msg {
 	m := new(dns.Msg).SetReply(query)
 	m.Rcode, m.RecursionAvailable = rcode, true
 
+	if rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+		return m
+	}
+
 	for _, text := range records {
 		rr, err := dns.NewRR(text)
 		if err != nil {
@@ -94,7 +98,7 @@ func answerFrom(query *dns.Msg, records []string, rcode int) *dns.Msg {
 	return m
 }
 
-// count returns how many queries the upstreams got, and forgets them.
+// take returns the upstreams that were asked, and forgets them.
 func (w *world) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
