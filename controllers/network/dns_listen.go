@@ -4,26 +4,15 @@ package network
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
-// listenDNS opens the sockets of a DNS server. With IP_FREEBIND the address need not be there yet; the option is for IPv6 too.
+// listenDNS opens the sockets of a DNS server on an address that the machine has. Before it has any address, as at boot, the kernel
+// allows the bind too, but gives the socket no source address, and clients drop replies from another one: callers wait for the address.
 func listenDNS(ctx context.Context, at netip.AddrPort) (net.PacketConn, net.Listener, error) {
 	var config net.ListenConfig
-
-	config.Control = func(_, _ string, conn syscall.RawConn) error {
-		var err error
-
-		cause := conn.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_IP, unix.IP_FREEBIND, 1) })
-
-		return errors.Join(cause, err)
-	}
 
 	packets, err := config.ListenPacket(ctx, "udp", at.String())
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// ListenDNS opens the sockets of a DNS server on an address, which the machine may not have yet.
+// ListenDNS opens the sockets of a DNS server on an address.
 type ListenDNS func(ctx context.Context, at netip.AddrPort) (net.PacketConn, net.Listener, error)
 
 // dnsResolveCacheController runs the machine's own DNS server, and publishes the status of each listener. It does not use a generic: the
@@ -42,6 +42,7 @@ func dnsResolveCacheController(d *Deps) controller.Controller {
 				controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 				controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
 				controller.In[cluster.MemberSpec](controller.Weak, ""),
+				controller.In[network.AddressStatusSpec](controller.Weak, ""), // a listener waits for its address
 			},
 			writes: []controller.Output{controller.Out[network.DNSResolveCacheSpec](controller.Exclusive)},
 		},
@@ -62,6 +63,7 @@ type dnsListener struct {
 	cancel context.CancelFunc
 	ended  <-chan error // nil if it does not run
 	err    error
+	// opened is when the sockets were opened last; zero if they could not be.
 	opened time.Time
 }
 
@@ -105,14 +107,23 @@ func (c *dnsResolveCache) reconcile(ctx, serving context.Context, rt controller.
 
 	names, err1 := knownNames(ctx, rt, settings)
 	upstreams, err2 := upstreamsInOrder(ctx, rt)
+	addresses, err3 := typed.List[network.AddressStatusSpec](ctx, rt, "")
 
-	if err := errors.Join(err1, err2); err != nil {
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return 0, err
 	}
 
 	c.resolver.Set(names, upstreams)
 
-	again := c.apply(serving, settings.ListenAddresses, log)
+	has := func(at netip.AddrPort) bool {
+		return slices.ContainsFunc(addresses, func(a *resource.Typed[network.AddressStatusSpec]) bool {
+			own := a.TypedSpec().Address
+
+			return own.Addr() == at.Addr() || own.Addr().IsLoopback() && own.Contains(at.Addr())
+		})
+	}
+
+	again := c.apply(serving, settings.ListenAddresses, has, log)
 
 	rt.StartTrackingOutputs()
 
@@ -133,7 +144,7 @@ func (c *dnsResolveCache) reconcile(ctx, serving context.Context, rt controller.
 }
 
 // apply starts and stops listeners, and returns when one that failed is to be opened again; 0 is never.
-func (c *dnsResolveCache) apply(ctx context.Context, wanted []netip.AddrPort, log *slog.Logger) (again time.Duration) {
+func (c *dnsResolveCache) apply(ctx context.Context, wanted []netip.AddrPort, has func(netip.AddrPort) bool, log *slog.Logger) (again time.Duration) {
 	for _, at := range slices.Collect(maps.Keys(c.running)) {
 		if !slices.Contains(wanted, at) {
 			c.stop(at)
@@ -152,7 +163,14 @@ func (c *dnsResolveCache) apply(ctx context.Context, wanted []netip.AddrPort, lo
 			}
 		}
 
-		if !ok || l.ended == nil && time.Since(l.opened) >= listenAgain {
+		switch {
+		case l != nil && l.ended != nil:
+		case !has(at):
+			l = &dnsListener{cancel: func() {}, err: errors.New("the machine does not have the address yet")}
+			c.running[at] = l
+
+			continue // its status wakes the controller
+		case l == nil || time.Since(l.opened) >= listenAgain:
 			l = c.start(ctx, at, log)
 		}
 
@@ -165,7 +183,7 @@ func (c *dnsResolveCache) apply(ctx context.Context, wanted []netip.AddrPort, lo
 }
 
 func (c *dnsResolveCache) start(ctx context.Context, at netip.AddrPort, log *slog.Logger) *dnsListener {
-	l := &dnsListener{opened: time.Now(), cancel: func() {}}
+	l := &dnsListener{cancel: func() {}}
 	c.running[at] = l
 
 	packets, listener, err := c.listen(ctx, at)
@@ -175,6 +193,7 @@ func (c *dnsResolveCache) start(ctx context.Context, at netip.AddrPort, log *slo
 		return l
 	}
 
+	l.opened = time.Now()
 	ctx, l.cancel = context.WithCancel(ctx)
 
 	server := hostdns.NewServer(c.resolver, log)

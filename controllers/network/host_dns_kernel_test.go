@@ -5,7 +5,6 @@ package network
 import (
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// TestHostDNSOnTheKernel: the server answers on the real addresses, over UDP and TCP, although it listens before the machine has them.
+// TestHostDNSOnTheKernel: the server answers on the real addresses, over UDP and TCP.
 func TestHostDNSOnTheKernel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -28,7 +27,7 @@ func TestHostDNSOnTheKernel(t *testing.T) {
 	}
 	defer closeDeps()
 
-	m := &machine{t: t, patience: 10 * time.Second, state: memory.New()}
+	m := &machine{t: t, patience: patience, state: memory.New()}
 	run(t, m.state, Controllers(deps))
 	m.boot("")
 	m.configure(`version: v1alpha1
@@ -53,7 +52,6 @@ cluster:
 
 			m.eventually(protocol+" "+at.String(), func() bool {
 				reply, _, err := client.ExchangeContext(t.Context(), new(dns.Msg).SetQuestion("registry.example.", dns.TypeA), at.String())
-				t.Log(reply, err)
 
 				return err == nil && len(reply.Answer) == 1 && reply.Answer[0].(*dns.A).A.String() == "192.0.2.99"
 			})
