@@ -258,8 +258,8 @@ func (c *vips) read(ctx context.Context, rt controller.Runtime) (map[string]stri
 	return obstacles, lifecycle, nil
 }
 
-// readCluster returns why this machine cannot take part in elections. An etcd that is not healthy for a moment is no reason to leave
-// one: the lease decides.
+// readCluster returns why this machine cannot take part in elections. A machine whose etcd is not healthy for a moment stays in
+// its election: the lease decides.
 func (c *vips) readCluster(ctx context.Context, rt controller.Runtime) (obstacle string, err error) {
 	var (
 		role   config.MachineTypeSpec

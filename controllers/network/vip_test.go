@@ -161,7 +161,7 @@ func TestVIP(t *testing.T) {
 	await[network.AddressStatusSpec](both[other], "", vipAddress, nil)
 	both[other].eventually("announcement", func() bool { return tells[other].has(fmt.Sprintf("2 5254000000%02x 192.0.2.50", other+1)) })
 
-	// Without the document nobody has it.
+	// Without the document no machine has it.
 	both[other].configure("version: v1alpha1\nmachine: {type: controlplane}\n")
 	awaitGone[network.AddressStatusSpec](both[other], "", vipAddress)
 	awaitGone[network.SpecConditionSpec](both[other], "", "operator/"+vipID)

@@ -32,7 +32,7 @@ func TestFastest(t *testing.T) {
 	}
 }
 
-// TestReadPTP: the clock of a device is read; what is no clock is an error. Few machines have one.
+// TestReadPTP: the clock of a device is read; a file that is not a clock is an error. Few machines have one.
 func TestReadPTP(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ptp0")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -28,7 +28,7 @@ type cache struct {
 	size    int
 }
 
-// entry is a kept answer. As bytes it has a known size, and nobody can change it.
+// entry is a kept answer. As bytes it has a known size, and no caller can change it.
 type entry struct {
 	key
 	wire            []byte

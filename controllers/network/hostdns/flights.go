@@ -18,7 +18,7 @@ type flights struct {
 
 type flight struct {
 	landed chan struct{}
-	answer *dns.Msg // shared: nobody changes it
+	answer *dns.Msg // shared: callers do not change it
 	err    error
 }
 

@@ -44,7 +44,7 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 	defer cancel()
 
 	var (
-		results = make(chan result, len(upstreams)) // nobody receives those that come too late
+		results = make(chan result, len(upstreams)) // those that come too late are not received
 		asked   int
 		done    = map[Upstream]bool{}
 		refusal *dns.Msg
@@ -55,7 +55,7 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 	defer next.Stop()
 
 	for len(done) < len(upstreams) {
-		if asked == len(done) { // nobody is being asked
+		if asked == len(done) { // no upstream is being asked
 			r.ask(ctx, upstreams[asked], query, results)
 			asked++
 		}

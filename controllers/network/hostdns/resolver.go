@@ -28,7 +28,7 @@ type knowledge struct {
 	flights   *flights
 }
 
-// Set sets the known names, which nobody may change any more, and the upstreams in the order in which they are asked. Answers of other
+// Set sets the known names, which the caller does not change any more, and the upstreams in the order in which they are asked. Answers of other
 // upstreams are forgotten: they may have a view of their own.
 func (r *Resolver) Set(names Names, upstreams []Upstream) {
 	old := r.now.Load()
