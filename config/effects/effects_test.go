@@ -108,10 +108,10 @@ func TestInVain(t *testing.T) {
 	}{
 		{"nothing set", main, nil},
 		{"in effect", main + "  sysctls: {a: b}\n  network: {interfaces: [{interface: eth0, dhcp: true}]}\n", nil},
-		{"a switch on", main + "  features: {hostDNS: {enabled: true}}\n", []string{"machine.features.hostDNS"}},
-		{"a switch off", main + "  features: {hostDNS: {enabled: false}}\n", nil},
+		{"a switch on", main + "  features: {hostDNS: {enabled: true, resolveMemberNames: true}}\n", []string{"machine.features.hostDNS.resolveMemberNames"}},
+		{"a switch off", main + "  features: {hostDNS: {resolveMemberNames: false}}\n", nil},
 		{"disabled already", "cluster: {discovery: {enabled: false, registries: {kubernetes: {disabled: true}}}}\n", nil},
-		{"in a list, once", main + "  network: {interfaces: [{interface: a, vip: {ip: 192.0.2.1}}, {interface: b, vip: {ip: 192.0.2.2}}]}\n", []string{"machine.network.interfaces.vip"}},
+		{"in a list, once", main + "  network: {interfaces: [{interface: a, vip: {hcloud: {apiToken: x}}}, {interface: b, vip: {hcloud: {apiToken: y}}}]}\n", []string{"machine.network.interfaces.vip.hcloud.apiToken"}},
 		{"bonds and bridges", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bridge: {}}]}\n", nil},
 		{"an object that is there", main + "  network: {interfaces: [{interface: a, vip: {}}]}\n", []string{"machine.network.interfaces.vip"}},
 		{"a map in effect", main + "  env: {http_proxy: x}\n", nil},
@@ -145,7 +145,7 @@ func TestInVainOfExamples(t *testing.T) {
 
 	got := InVain(cfg)
 
-	want := []string{"cluster.discovery", "machine.features.diskQuotaSupport", "machine.features.hostDNS", "machine.install"}
+	want := []string{"cluster.discovery", "machine.features.diskQuotaSupport", "machine.install"}
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in vain (-want +got):\n%s", diff)

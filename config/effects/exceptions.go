@@ -19,4 +19,6 @@ var settled = []exception{
 // without are the keys that are read but have no effect.
 var without = []exception{
 	{"machine.features.diskQuotaSupport", "it is passed to the kubelet, but the file system is mounted without project quotas"},
+	{"machine.features.hostDNS.resolveMemberNames", "the names of members come from discovery, which this version does not have"},
+	{"ResolverConfig.hostDNS.resolveMemberNames", "the names of members come from discovery, which this version does not have"},
 }

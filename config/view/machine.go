@@ -2,7 +2,12 @@
 
 package view
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/network"
+)
 
 // Type is the role of the machine.
 func (c *Config) Type() MachineType { return c.main.Machine.Type }
@@ -36,3 +41,13 @@ func (c *Config) TimeServers() []string { return c.main.Machine.Time.Servers }
 
 // TimeBootTimeout is how long the boot waits for the time. 0 means without a limit.
 func (c *Config) TimeBootTimeout() time.Duration { return c.main.Machine.Time.BootTimeout }
+
+// TimeDevices are the clocks of the Precision Time Protocol, by the paths of their devices. They take the place of servers.
+func (c *Config) TimeDevices() []string {
+	d := config.Find[*network.TimeSyncConfig](c.all)
+	if d == nil || d.PTP == nil {
+		return nil
+	}
+
+	return d.PTP.Devices
+}

@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nic"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/platform/cloud"
+	"github.com/seed-59268b81/talos/version"
 )
 
 // Deps are what the controllers use outside of the state.
@@ -51,6 +53,16 @@ type Deps struct {
 	DHCP6 func(*dhcp6.Link) dhcp.Ask[*dhcp6.Lease]
 	// SolicitRouters asks the routers on a link to advertise at once; nil does nothing.
 	SolicitRouters func(index uint32) error
+	// ListenDNS opens the sockets of the machine's DNS server; with nil there is none.
+	ListenDNS ListenDNS
+	// ProbeOnce makes one attempt of a probe; nil connects to its target.
+	ProbeOnce ProbeOnce
+	// Elect runs a function while this machine is elected; nil is by its etcd.
+	Elect Elect
+	// Announce tells the machines on a link that this one has an address now; nil does nothing.
+	Announce Announce
+	// Built is when this version was built.
+	Built time.Time
 	// ARP is that of all links; with nil no conflicts of IPv4 addresses are detected.
 	ARP ARP
 }
@@ -82,7 +94,18 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		DHCP4:          func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return l.Ask },
 		DHCP6:          func(l *dhcp6.Link) dhcp.Ask[*dhcp6.Lease] { return l.Ask },
 		SolicitRouters: func(index uint32) error { return nd.SolicitRouters(int(index)) },
+		ListenDNS:      listenDNS,
 	}
+
+	deps.Announce = func(ctx context.Context, link uint32, from [6]byte, addr netip.Addr) error {
+		if addr.Is6() {
+			return nd.Announce(int(link), from, addr)
+		}
+
+		return acd.Announce(ctx, link, from, addr)
+	}
+
+	deps.Built, _ = time.Parse(time.RFC3339, version.Built) // the zero time if it is not known
 
 	// A container may lack the permission: then conflicts are not detected.
 	closeARP := func() error { return nil }
@@ -98,7 +121,7 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 func Controllers(d *Deps) []controller.Controller {
 	kernel := netlink.NewObserver(d.Kernel)
 
-	return []controller.Controller{
+	controllers := []controller.Controller{
 		// Layers.
 		layerController("network.AddressConfigController", addressLayers), layerController("network.LinkConfigController", linkLayers),
 		layerController("network.RouteConfigController", routeLayers), layerController("network.OperatorConfigController", operatorLayers),
@@ -122,7 +145,20 @@ func Controllers(d *Deps) []controller.Controller {
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
 		addressConflictController(d, kernel),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
+		// The machine's DNS server.
+		HostDNSConfigController(), DNSUpstreamController(),
+		// Probes.
+		layerController("network.ProbeConfigController", probeLayers), mergeController[network.ProbeSpecSpec]("network.ProbeMergeController", nil),
+		probeController(d),
+		// Virtual addresses.
+		layerController("network.OperatorVIPConfigController", vipLayers), vipController(d, kernel), addressAnnounceController(d, kernel),
 	}
+
+	if d.ListenDNS != nil {
+		controllers = append(controllers, dnsResolveCacheController(d))
+	}
+
+	return controllers
 }
 
 // declared is what a controller with a Run of its own declares.

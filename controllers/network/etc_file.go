@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -29,6 +30,8 @@ func EtcFileController() controller.Controller {
 			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 			controller.In[network.ResolverStatusSpec](controller.Weak, "", network.ResolverID),
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
+			controller.In[network.HostDNSConfigSpec](controller.Weak, "", network.HostDNSConfigID),
+			controller.In[network.DNSResolveCacheSpec](controller.Weak, ""),
 		},
 		Writes:    []controller.Output{controller.Out[files.EtcFileSpecSpec](controller.Shared)},
 		Cleanup:   []resource.Kind{resource.KindOf[files.EtcFileSpecSpec]("")},
@@ -56,12 +59,17 @@ func reconcileEtcFiles(ctx context.Context, rt controller.Runtime, _ *slog.Logge
 	if f := typed.Read(ctx, rt, network.ResolverID, &resolvers); f.Err != nil {
 		return f.Err
 	} else if f.OK {
-		contents := renderResolvConf(resolvers)
+		dns, err := readHostDNS(ctx, rt)
+		if err != nil {
+			return err
+		}
 
-		for _, id := range []string{files.ResolvConf, files.PodResolvConf} {
-			if err := write(id, contents); err != nil {
-				return err
-			}
+		machine, pods := dns.servers(resolvers)
+
+		if err := errors.Join(
+			write(files.ResolvConf, renderResolvConf(machine, resolvers.SearchDomains)), write(files.PodResolvConf, renderResolvConf(pods, resolvers.SearchDomains)),
+		); err != nil {
+			return err
 		}
 	}
 
@@ -120,16 +128,16 @@ const (
 	maxSearchDomains = 256 // bytes, of glibc before 2.26
 )
 
-func renderResolvConf(r network.ResolverStatusSpec) string {
+func renderResolvConf(servers []netip.Addr, searchDomains []string) string {
 	var b strings.Builder
 
-	for _, server := range r.DNSServers[:min(len(r.DNSServers), maxNameServers)] {
+	for _, server := range servers[:min(len(servers), maxNameServers)] {
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
 
 	search := ""
 
-	for _, domain := range r.SearchDomains {
+	for _, domain := range searchDomains {
 		if len(search)+1+len(domain) > maxSearchDomains {
 			break
 		}

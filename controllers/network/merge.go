@@ -144,7 +144,7 @@ func combineResolvers(winner, loser network.ResolverSpecSpec) network.ResolverSp
 	same := winner.Layer == loser.Layer
 
 	if len(winner.DNSServers) == 0 || same {
-		winner.DNSServers = union(winner.DNSServers, loser.DNSServers)
+		winner.DNSServers, winner.NameServers = union(winner.DNSServers, loser.DNSServers), union(winner.NameServers, loser.NameServers)
 	}
 
 	if !winner.SearchDomainsOverridden && (len(winner.SearchDomains) == 0 || same) {

@@ -23,8 +23,6 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
-	"github.com/seed-59268b81/talos/sys/platform"
-	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
 
 // machine runs all controllers of the network on a state and a kernel in memory.
@@ -47,11 +45,11 @@ type machine struct {
 func newMachine(t *testing.T, links ...netlink.Link) *machine {
 	t.Helper()
 
-	return newMachineOn(t, platform.Platform{}, nil, links...)
+	return newMachineWith(t, func(*Deps) {}, links...)
 }
 
-// newMachineOn is newMachine on a platform, which metadata asks about the machine.
-func newMachineOn(t *testing.T, p platform.Platform, metadata func(context.Context) (cloud.Machine, error), links ...netlink.Link) *machine {
+// newMachineWith is newMachine with a change of what the controllers use.
+func newMachineWith(t *testing.T, change func(*Deps), links ...netlink.Link) *machine {
 	t.Helper()
 
 	m := &machine{t: t, patience: patience, state: memory.New(), kernel: &netlinktest.Kernel{}}
@@ -60,13 +58,14 @@ func newMachineOn(t *testing.T, p platform.Platform, metadata func(context.Conte
 		m.kernel.Plug(l)
 	}
 
-	run(t, m.state, Controllers(&Deps{
+	deps := &Deps{
 		Kernel:      m.kernel,
-		Platform:    p,
-		Metadata:    metadata,
 		SetHostname: m.setHostname,
 		DHCP4:       func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return (&server{machine: m, link: l}).answer },
-	}))
+	}
+	change(deps)
+
+	run(t, m.state, Controllers(deps))
 
 	return m
 }
@@ -216,3 +215,14 @@ func awaitGone[S resource.Spec](m *machine, namespace, id string) {
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 func addr(s string) netip.Addr     { return netip.MustParseAddr(s) }
+
+// eventually waits for what no resource shows.
+func (m *machine) eventually(what string, holds func() bool) {
+	m.t.Helper()
+
+	for until := time.Now().Add(m.patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			m.t.Fatalf("%s: not within %v", what, m.patience)
+		}
+	}
+}

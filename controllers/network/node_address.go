@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -24,6 +25,7 @@ func NodeAddressController() controller.Controller {
 			controller.In[network.LinkStatusSpec](controller.Weak, ""),
 			controller.In[network.NodeAddressFilterSpec](controller.Weak, ""),
 			controller.In[network.NodeAddressSortAlgorithmSpec](controller.Weak, ""),
+			fromconfig.Input(),
 		},
 		Writes:    []controller.Output{controller.Out[network.NodeAddressSpec](controller.Exclusive)},
 		Cleanup:   []resource.Kind{resource.KindOf[network.NodeAddressSpec]("")},
@@ -41,10 +43,13 @@ func reconcileNodeAddresses(ctx context.Context, rt controller.Runtime, log *slo
 	links, err2 := typed.List[network.LinkStatusSpec](ctx, rt, "")
 	filters, err3 := typed.List[network.NodeAddressFilterSpec](ctx, rt, "")
 	before, err4 := typed.List[network.NodeAddressSpec](ctx, rt, "")
+	cfg, err5 := fromconfig.View(ctx, rt)
 
-	if err := errors.Join(found.Err, err1, err2, err3, err4); err != nil {
+	if err := errors.Join(found.Err, err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
+
+	f.shared = cfg.VIPAddresses()
 
 	f.algorithm = algorithm.Algorithm
 

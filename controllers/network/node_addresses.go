@@ -15,8 +15,10 @@ import (
 type addressFacts struct {
 	addresses []network.AddressStatusSpec
 	// up has the links that are administratively up.
-	up        map[string]bool
-	filters   map[string]network.NodeAddressFilterSpec
+	up      map[string]bool
+	filters map[string]network.NodeAddressFilterSpec
+	// shared are addresses that this machine has for a time, and then another one.
+	shared    []netip.Addr
 	algorithm nethelpers.AddressSortAlgorithm
 	// before are the earlier sets.
 	before map[string][]netip.Prefix
@@ -25,8 +27,9 @@ type addressFacts struct {
 // nodeAddresses computes the sets of node addresses, by id.
 //
 // Current are the present addresses that other machines may use: of global scope, on links that are up, neither temporary nor tentative.
-// Routed are those of them that are not on the loopback. Default is one of current; it stays the same while the machine has it.
-// Accumulative are all since boot, and those that the platform translates to the machine's. Each set except default also exists after each filter.
+// Routed are those of them that are not on the loopback and not virtual: etcd and the kubelet advertise them. Default is one of current; it
+// stays the same while the machine has it. Accumulative are all since boot, and those that the platform translates to the machine's. Each set
+// except default also exists after each filter.
 func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
 	var current, routed, external []netip.Prefix
 
@@ -39,6 +42,10 @@ func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
 
 		const unfit = nethelpers.AddressTemporary | nethelpers.AddressTentative | nethelpers.AddressDADFailed | nethelpers.AddressDeprecated
 
+		if ip := a.Address.Addr(); ip == network.HostDNSAddress4 || ip == network.HostDNSAddress6 {
+			continue // every machine has them
+		}
+
 		if a.Scope >= nethelpers.ScopeLink || a.Flags&unfit != 0 || !f.up[a.LinkName] || a.Address.Addr().IsLoopback() || a.Address.Addr().IsMulticast() {
 			continue
 		}
@@ -49,7 +56,7 @@ func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
 
 		current = append(current, a.Address)
 
-		if a.LinkName != "lo" {
+		if a.LinkName != "lo" && !slices.Contains(f.shared, a.Address.Addr()) {
 			routed = append(routed, a.Address)
 		}
 	}

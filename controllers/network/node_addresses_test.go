@@ -32,7 +32,10 @@ func TestNodeAddresses(t *testing.T) {
 			status("eth0", "fd00::2/64", nil),
 			status("eth0", "2001:db8::3/64", func(s *network.AddressStatusSpec) { s.Flags = nethelpers.AddressTentative }),
 			status("eth1", "198.51.100.1/24", nil),
+			status("lo", network.HostDNSAddress4.String()+"/32", nil), status("lo", network.HostDNSAddress6.String()+"/128", nil),
+			status("eth0", "172.20.0.50/32", nil),
 		},
+		shared:  []netip.Addr{addr("172.20.0.50")},
 		filters: map[string]network.NodeAddressFilterSpec{"no-k8s": {ExcludeSubnets: []netip.Prefix{prefix("192.0.2.0/24")}}},
 		before:  map[string][]netip.Prefix{network.NodeAddressAccumulativeID: {prefix("10.0.0.1/8")}},
 	}
@@ -47,13 +50,13 @@ func TestNodeAddresses(t *testing.T) {
 	}
 
 	want := map[string]string{
-		"current":             "172.20.0.2/24 192.0.2.1/32 2001:db8::2/64 fd00::2/64",
+		"current":             "172.20.0.2/24 172.20.0.50/32 192.0.2.1/32 2001:db8::2/64 fd00::2/64",
 		"routed":              "172.20.0.2/24 2001:db8::2/64 fd00::2/64",
-		"accumulative":        "10.0.0.1/8 172.20.0.2/24 192.0.2.1/32 2001:db8::2/64 fd00::2/64",
+		"accumulative":        "10.0.0.1/8 172.20.0.2/24 172.20.0.50/32 192.0.2.1/32 2001:db8::2/64 fd00::2/64",
 		"default":             "172.20.0.2/24",
-		"current-no-k8s":      "172.20.0.2/24 2001:db8::2/64 fd00::2/64",
+		"current-no-k8s":      "172.20.0.2/24 172.20.0.50/32 2001:db8::2/64 fd00::2/64",
 		"routed-no-k8s":       "172.20.0.2/24 2001:db8::2/64 fd00::2/64",
-		"accumulative-no-k8s": "10.0.0.1/8 172.20.0.2/24 2001:db8::2/64 fd00::2/64",
+		"accumulative-no-k8s": "10.0.0.1/8 172.20.0.2/24 172.20.0.50/32 2001:db8::2/64 fd00::2/64",
 	}
 	if diff := cmp.Diff(want, text(nodeAddresses(f))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

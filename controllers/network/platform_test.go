@@ -81,15 +81,18 @@ func TestPlatformLayer(t *testing.T) {
 		}},
 	}
 
-	m := newMachineOn(t, platform.Platform{}.On("aws"), func(context.Context) (cloud.Machine, error) {
-		mu.Lock()
-		defer mu.Unlock()
+	m := newMachineWith(t, func(d *Deps) {
+		d.Platform = platform.Platform{}.On("aws")
+		d.Metadata = func(context.Context) (cloud.Machine, error) {
+			mu.Lock()
+			defer mu.Unlock()
 
-		if !answered {
-			return cloud.Machine{}, errors.New("network is unreachable")
+			if !answered {
+				return cloud.Machine{}, errors.New("network is unreachable")
+			}
+
+			return described, nil
 		}
-
-		return described, nil
 	}, ethernet("eth0", 1))
 	m.patience = 10 * time.Second
 	m.grant(lease())

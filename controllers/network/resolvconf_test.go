@@ -6,24 +6,25 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"github.com/seed-59268b81/talos/resources/network"
 )
 
 func TestRenderResolvConf(t *testing.T) {
-	var many network.ResolverStatusSpec
+	var (
+		servers []netip.Addr
+		search  []string
+	)
 
 	for i := range 5 {
-		many.DNSServers = append(many.DNSServers, netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}))
-		many.SearchDomains = append(many.SearchDomains, strings.Repeat("a", 60)+".test")
+		servers = append(servers, netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}))
+		search = append(search, strings.Repeat("a", 60)+".test")
 	}
 
-	got := renderResolvConf(many)
+	got := renderResolvConf(servers, search)
 	if strings.Count(got, "nameserver") != maxNameServers || len(got) > 400 || !strings.HasSuffix(got, ".test\n") {
 		t.Errorf("got %q", got)
 	}
 
-	if got := renderResolvConf(network.ResolverStatusSpec{SearchDomains: []string{strings.Repeat("a", 300)}}); got != "" {
+	if got := renderResolvConf(nil, []string{strings.Repeat("a", 300)}); got != "" {
 		t.Errorf("got %q, want nothing", got)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // DefaultResolvers are used if no others are configured.
@@ -51,7 +53,7 @@ func resolverLayers(f facts, domain string) []network.ResolverSpecSpec {
 
 	cfg := network.ResolverSpecSpec{
 		DNSServers: f.config.NameServers(), SearchDomains: f.config.SearchDomains(), Layer: network.LayerConfiguration,
-		SearchDomainsOverridden: f.config.SearchDomainDisabled(),
+		NameServers: f.nameServers(), SearchDomainsOverridden: f.config.SearchDomainDisabled(),
 	}
 
 	if len(cfg.DNSServers) > 0 || len(cfg.SearchDomains) > 0 || cfg.SearchDomainsOverridden {
@@ -59,4 +61,21 @@ func resolverLayers(f facts, domain string) []network.ResolverSpecSpec {
 	}
 
 	return specs
+}
+
+// nameServers returns the configured name servers that are not asked in the usual way.
+func (f facts) nameServers() []network.NameServerSpec {
+	var out []network.NameServerSpec
+
+	for _, s := range f.config.NameServerSettings() {
+		protocol := map[view.DNSProtocol]nethelpers.DNSProtocol{
+			view.DNSProtocolDoT: nethelpers.DNSProtocolDoT, view.DNSProtocolDoH: nethelpers.DNSProtocolDoH,
+		}[s.Protocol]
+
+		if protocol != nethelpers.DNSProtocolDo53 {
+			out = append(out, network.NameServerSpec{Addr: s.Address, Protocol: protocol, TLSServerName: string(s.TLSServerName)})
+		}
+	}
+
+	return out
 }

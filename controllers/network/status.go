@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// StatusController publishes which parts of the network are ready: whether there is an address, a default route, a hostname, and the files
-// in /etc.
+// StatusController publishes which parts of the network are ready: whether there is an address, a connection, a hostname, and the files in
+// /etc. There is a connection if all probes succeed; without probes, if there is a default route.
 func StatusController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.StatusController",
@@ -25,6 +25,8 @@ func StatusController() controller.Controller {
 			controller.In[network.RouteStatusSpec](controller.Weak, ""),
 			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 			controller.In[files.EtcFileStatusSpec](controller.Weak, ""),
+			controller.In[network.ProbeSpecSpec](controller.Weak, ""),
+			controller.In[network.ProbeStatusSpec](controller.Weak, ""),
 		},
 		Writes:    []controller.Output{controller.Out[network.StatusSpec](controller.Exclusive)},
 		Reconcile: reconcileStatus,
@@ -41,8 +43,14 @@ func reconcileStatus(ctx context.Context, rt controller.Runtime, _ *slog.Logger)
 	routes, err1 := typed.List[network.RouteStatusSpec](ctx, rt, "")
 	written, err2 := typed.List[files.EtcFileStatusSpec](ctx, rt, "")
 
-	if err := errors.Join(address.Err, name.Err, err1, err2); err != nil {
+	connected, probes, err3 := probed(ctx, rt)
+
+	if err := errors.Join(address.Err, name.Err, err1, err2, err3); err != nil {
 		return err
+	}
+
+	if !probes {
+		connected = slices.ContainsFunc(routes, func(r *resource.Typed[network.RouteStatusSpec]) bool { return r.TypedSpec().IsDefault() })
 	}
 
 	isWritten := func(id string) bool {
@@ -51,8 +59,29 @@ func reconcileStatus(ctx context.Context, rt controller.Runtime, _ *slog.Logger)
 
 	return set(ctx, rt, "", network.StatusID, network.StatusSpec{
 		AddressReady:      len(addresses.Addresses) > 0,
-		ConnectivityReady: slices.ContainsFunc(routes, func(r *resource.Typed[network.RouteStatusSpec]) bool { return r.TypedSpec().IsDefault() }),
+		ConnectivityReady: connected,
 		HostnameReady:     name.OK,
 		EtcFilesReady:     isWritten(files.Hosts) && isWritten(files.ResolvConf),
 	})
+}
+
+// probed reports whether all probes succeed, and whether there are some. A probe without a result has not succeeded yet.
+func probed(ctx context.Context, rt controller.Runtime) (succeed, some bool, err error) {
+	specs, err1 := typed.List[network.ProbeSpecSpec](ctx, rt, "")
+	results, err2 := typed.List[network.ProbeStatusSpec](ctx, rt, "")
+
+	success := map[string]bool{}
+	for _, r := range results {
+		success[r.Metadata().ID()] = r.TypedSpec().Success
+	}
+
+	succeed = true
+
+	for _, s := range specs {
+		if s.Metadata().Phase() == resource.PhaseRunning {
+			some, succeed = true, succeed && success[s.Metadata().ID()]
+		}
+	}
+
+	return succeed, some, errors.Join(err1, err2)
 }

@@ -4,6 +4,7 @@ package network
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -27,7 +28,7 @@ func timeServerLayers(f facts, _ *slog.Logger) ([]network.TimeServerSpecSpec, er
 		specs = append(specs, network.TimeServerSpecSpec{NTPServers: args, Layer: network.LayerCmdline})
 	}
 
-	if servers := f.config.TimeServers(); len(servers) > 0 {
+	if servers := append(slices.Clip(f.config.TimeDevices()), f.config.TimeServers()...); len(servers) > 0 {
 		specs = append(specs, network.TimeServerSpecSpec{NTPServers: servers, Layer: network.LayerConfiguration})
 	}
 

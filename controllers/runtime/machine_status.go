@@ -7,7 +7,9 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -34,6 +36,7 @@ func MachineStatusController(publish func(proto.Message)) controller.Controller 
 			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 			controller.In[network.StatusSpec](controller.Weak, "", network.StatusID),
+			controller.In[network.ProbeStatusSpec](controller.Weak, ""),
 			controller.In[serviceres.ServiceSpec](controller.Weak, ""),
 			controller.In[k8s.StaticPodStatusSpec](controller.Weak, ""),
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
@@ -116,12 +119,17 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 		o.expected = append(o.expected, "etcd", "trustd")
 	}
 
+	failed, err := failedProbes(ctx, rt)
+	if err != nil {
+		return observed{}, err
+	}
+
 	for _, part := range []struct {
 		name  string
 		ready bool
 	}{
 		{"addresses", net.AddressReady},
-		{"connectivity", net.ConnectivityReady},
+		{"connectivity" + failed, net.ConnectivityReady},
 		{"hostname", net.HostnameReady},
 		{"etc files", net.EtcFilesReady},
 	} {
@@ -139,6 +147,28 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 	}
 
 	return o, nil
+}
+
+// failedProbes returns the errors of probes, as a part of a sentence.
+func failedProbes(ctx context.Context, rt controller.Runtime) (string, error) {
+	results, err := typed.List[network.ProbeStatusSpec](ctx, rt, "")
+	if err != nil {
+		return "", err
+	}
+
+	var texts []string
+
+	for _, r := range results {
+		if s := r.TypedSpec(); !s.Success {
+			texts = append(texts, fmt.Sprintf("probe %s: %s", r.Metadata().ID(), s.LastError))
+		}
+	}
+
+	if len(texts) == 0 {
+		return "", nil
+	}
+
+	return " (" + strings.Join(texts, "; ") + ")", nil
 }
 
 // podReady reports whether the condition Ready in a pod's status is true.

@@ -20,6 +20,7 @@ func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 	var sans names
 
 	sans.add(cfg.MachineCertSANs()...)
+	sans.ips = append(sans.ips, virtual(cfg)...)
 
 	if _, enabled := cfg.TalosAPIAccess(); enabled && cfg.Type().IsControlPlane() {
 		sans.add(talosaccess.Names()...)
@@ -32,6 +33,15 @@ func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 		Token:           cfg.MachineToken(),
 		AcceptedCAs:     acceptedCAs(cfg.MachineCA(), cfg.MachineAcceptedCAs()),
 	}, nil
+}
+
+// virtual returns the addresses that control planes share. The certificates have them before the machine does.
+func virtual(cfg *view.Config) []netip.Addr {
+	if !cfg.Type().IsControlPlane() {
+		return nil
+	}
+
+	return cfg.VIPAddresses()
 }
 
 // etcdRoot copies etcd's authority.
@@ -71,6 +81,10 @@ func kubernetesRoot(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 
 	for _, key := range tokens.AcceptedKeys {
 		spec.ServiceAccountAcceptedKeys = append(spec.ServiceAccountAcceptedKeys, secrets.Key{Key: key})
+	}
+
+	for _, addr := range virtual(cfg) {
+		spec.CertSANs = append(slices.Clip(spec.CertSANs), addr.String())
 	}
 
 	for _, subnet := range cfg.ServiceSubnets() {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/beevik/ntp"
@@ -48,6 +49,27 @@ const (
 	// maxDistance is the largest distance of a server: MAXDISP of RFC 5905, and the path to the server.
 	maxDistance = 16*time.Second + queryTimeout
 )
+
+// queryAny queries a time server, or reads a clock of the Precision Time Protocol: a path below /dev.
+func queryAny(ctx context.Context, server string) (Sample, error) {
+	if strings.HasPrefix(server, devices) {
+		return readPTP(server)
+	}
+
+	return queryNTP(ctx, server)
+}
+
+// devices is the beginning of the names of clocks that are devices.
+const devices = "/dev/"
+
+// ptpDistance is the error of a clock of the Precision Time Protocol relative to its reference, which nothing tells.
+const ptpDistance = time.Millisecond
+
+func readPTP(device string) (Sample, error) {
+	r, err := clock.ReadPTP(device)
+
+	return Sample{Offset: r.Offset, RoundTrip: r.Took, Distance: r.Took/2 + ptpDistance}, err
+}
 
 func queryNTP(ctx context.Context, server string) (Sample, error) {
 	timeout := queryTimeout

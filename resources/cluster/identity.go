@@ -2,7 +2,11 @@
 
 package cluster
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
 
 var identityDefinition = domain.Type("Identities", "ID={.nodeId}")
 
@@ -15,4 +19,9 @@ type IdentitySpec struct {
 func (IdentitySpec) Definition() *resource.Definition { return identityDefinition }
 
 // Register makes the types of the domain known to this process.
-func Register() error { return resource.Register[IdentitySpec]() }
+func Register() error {
+	return errors.Join(
+		resource.Register[IdentitySpec](),
+		resource.Register[MemberSpec](),
+	)
+}

@@ -55,3 +55,11 @@ func probe(from [6]byte, addr netip.Addr) []byte {
 
 	return append(packet, target[:]...)
 }
+
+// announcement returns a packet that claims an address.
+func announcement(from [6]byte, addr netip.Addr) []byte {
+	packet := probe(from, addr)
+	copy(packet[14:], addr.AsSlice()) // the sender's address is the one that it asks for
+
+	return packet
+}

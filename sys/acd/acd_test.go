@@ -57,3 +57,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestAnnouncement: an announcement is read as the use of the address.
+func TestAnnouncement(t *testing.T) {
+	mac, addr := [6]byte{2, 0, 0, 0, 0, 1}, netip.MustParseAddr("10.5.0.2")
+
+	got, by, ok := parse(announcement(mac, addr))
+	if !ok || got != addr || by != mac {
+		t.Errorf("got %s by %x, %t", got, by, ok)
+	}
+}

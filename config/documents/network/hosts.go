@@ -6,6 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/document"
@@ -88,12 +89,13 @@ type NTP struct {
 	// The servers, by name or address.
 	Servers []value.Host `yaml:"servers,omitempty" maps:"machine.time.servers"`
 	// Whether the servers must prove their answers (Network Time Security).
-	UseNTS *bool `yaml:"useNTS,omitempty"`
+	UseNTS *bool `yaml:"useNTS,omitempty" protects:"true"`
 }
 
 // PTP has clocks of the Precision Time Protocol.
 type PTP struct {
-	// Devices of the kernel, such as /dev/ptp0.
+	// Devices of the kernel, such as /dev/ptp0: the clock of a virtual machine's host, or of a network card that is synchronized. Their
+	// time is UTC.
 	Devices []string `yaml:"devices,omitempty"`
 }
 
@@ -109,6 +111,14 @@ ntp:
 func (c *TimeSyncConfig) Validate(r *document.Report) {
 	if c.NTP != nil && c.PTP != nil {
 		r.Wrong("ptp", "the time comes from ntp or from ptp: keep one of the two")
+	}
+
+	if c.PTP != nil {
+		for i, device := range c.PTP.Devices {
+			if !strings.HasPrefix(device, "/dev/") {
+				r.Wrong(index("ptp.devices", i), "%q is not a device: want a path such as /dev/ptp0", device)
+			}
+		}
 	}
 
 	if c.BootTimeout < 0 {

@@ -7,6 +7,16 @@ import "github.com/seed-59268b81/talos/resources/enum"
 // DNSProtocol is the protocol of a name server.
 type DNSProtocol uint8
 
+// The protocols.
+const (
+	// DNSProtocolDo53 is UDP and TCP.
+	DNSProtocolDo53 DNSProtocol = iota
+	// DNSProtocolDoT is TLS.
+	DNSProtocolDoT
+	// DNSProtocolDoH is HTTPS.
+	DNSProtocolDoH
+)
+
 var dnsProtocolNames = enum.Of[DNSProtocol]("Do53", "DoT", "DoH")
 
 func (d DNSProtocol) String() string               { return dnsProtocolNames.Text(d) }
