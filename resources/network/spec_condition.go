@@ -25,6 +25,8 @@ const (
 	ConditionRoute    = "route"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
+	ConditionChain    = "chain"
+	ConditionEthernet = "ethernet"
 	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )
