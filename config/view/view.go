@@ -14,13 +14,21 @@ type Config struct {
 	main     *v1alpha1.Config
 	hostname *network.HostnameConfig // nil without one
 	complete bool
+
+	defaultAction *network.NetworkDefaultActionConfig // nil without one
+	ingressRules  []*network.NetworkRuleConfig
+	ethernet      []*network.EthernetConfig
 }
 
 // Of returns the view of a configuration. The view of nil has the defaults.
 func Of(cfg *config.Config) *Config {
 	main, complete := overlay.Of(cfg)
 
-	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
+	return &Config{
+		main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete,
+		defaultAction: config.Find[*network.NetworkDefaultActionConfig](cfg), ingressRules: config.All[*network.NetworkRuleConfig](cfg),
+		ethernet: config.All[*network.EthernetConfig](cfg),
+	}
 }
 
 // Complete reports whether the configuration has the main document, which describes a machine and its cluster.
