@@ -16,7 +16,7 @@ func (c *check) firewall(cfg *config.Config) {
 	v := view.Of(cfg)
 
 	if apiBlocked(v) {
-		c.warn("NetworkDefaultActionConfig", "no client will reach the API from another machine: %s", apiAdvice)
+		c.warn("NetworkDefaultActionConfig", "no other machine will reach the API: %s", apiAdvice)
 	}
 
 	if v.IngressBlocked() {
@@ -35,7 +35,8 @@ func (c *check) firewall(cfg *config.Config) {
 	}
 }
 
-const apiAdvice = "add a NetworkRuleConfig for TCP port 50000 with the networks of the administrators and, on all machines, of the control plane"
+// apiAdvice is what opens the API.
+var apiAdvice = fmt.Sprintf("add a NetworkRuleConfig for TCP port %d with the networks of the administrators and of the control plane", contract.APIPort)
 
 // overlap reports whether rules have a port in common. The protocols without ports always have.
 func overlap(a, b *view.IngressRule) bool {

@@ -35,12 +35,12 @@ func TestFirewall(t *testing.T) {
 		warning string
 	}{
 		"accept":                         {firewall("accept"), false, ""},
-		"block without rules":            {firewall("block"), true, "no client will reach the API"},
+		"block without rules":            {firewall("block"), true, "no other machine will reach the API"},
 		"block with a rule":              {firewall("block", apid), false, ""},
-		"block with a rule for no one":   {firewall("block", none), true, "no client will reach the API"},
-		"block with another protocol":    {firewall("block", udp, ping), true, "no client will reach the API"},
+		"block with a rule for no one":   {firewall("block", none), true, "no other machine will reach the API"},
+		"block with another protocol":    {firewall("block", udp, ping), true, "no other machine will reach the API"},
 		"accept with a rule":             {firewall("accept", apid), false, ""},
-		"accept with a rule for no one":  {firewall("accept", none), true, "no client will reach the API"},
+		"accept with a rule for no one":  {firewall("accept", none), true, "no other machine will reach the API"},
 		"accept with two about one port": {firewall("accept", apid, apidToo), false, "NetworkRuleConfig[r1]: it has ports of NetworkRuleConfig[r0]"},
 		"accept with two protocols":      {firewall("accept", apid, udp, ping), false, ""},
 		"block with two about one port":  {firewall("block", apid, apidToo), false, ""},

@@ -85,7 +85,7 @@ func Change(from, to *config.Config) error {
 	case before.Type().IsControlPlane() != after.Type().IsControlPlane():
 		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type(), after.Type())
 	case apiBlocked(after) && !apiBlocked(before):
-		return errors.New("NetworkDefaultActionConfig, NetworkRuleConfig: no client would reach the API of the machine any more: " + apiAdvice)
+		return errors.New("NetworkDefaultActionConfig, NetworkRuleConfig: no other machine would reach the API any more: " + apiAdvice)
 	default:
 		return nil
 	}
