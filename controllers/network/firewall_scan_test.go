@@ -56,10 +56,19 @@ func connect(from, to string, port int) (int, error) {
 
 // answered reports whether a connection was accepted or refused within a time: then no firewall dropped its packets.
 func answered(fd int, within time.Duration) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-	n, _ := unix.Poll(fds, int(within.Milliseconds()))
+	return ready(fd, unix.POLLOUT, within)
+}
 
-	return n > 0
+// ready waits until a socket is readable or writable. A signal may interrupt the system call.
+func ready(fd int, events int16, within time.Duration) bool {
+	for deadline := time.Now().Add(within); ; {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
+
+		n, err := unix.Poll(fds, max(0, int(time.Until(deadline).Milliseconds())))
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
 }
 
 // scan returns the ports of the machine that answer.
@@ -126,8 +135,7 @@ func echo1(fd int, text string) string {
 		return err.Error()
 	}
 
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if n, _ := unix.Poll(fds, 10_000); n == 0 {
+	if !ready(fd, unix.POLLIN, 10*time.Second) {
 		return "timeout"
 	}
 

@@ -280,6 +280,8 @@ func TestRealChangesLockNoClientOut(t *testing.T) {
 		for !stop.Load() {
 			var ok bool
 
+			begin := time.Now()
+
 			n.Do(func() {
 				fd, err := connect(from4, self4, 50000)
 				if err != nil {
@@ -293,7 +295,7 @@ func TestRealChangesLockNoClientOut(t *testing.T) {
 			})
 
 			if !ok {
-				results <- fmt.Sprintf("connection %d timed out", tried)
+				results <- fmt.Sprintf("connection %d: no answer in %s", tried, time.Since(begin))
 
 				return
 			}

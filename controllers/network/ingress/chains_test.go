@@ -73,6 +73,7 @@ ip daddr4 @ingress_8_daddr4 tcp dport @ingress_8_dport accept
 ip6 daddr6 @ingress_8_daddr6 tcp dport @ingress_8_dport accept
 ip6 saddr6 @ingress_9_saddr6 udp dport @ingress_9_dport accept
 ip saddr4 @ingress_10_saddr4 tcp dport @ingress_10_dport accept
+drop
 `},
 		"block, prerouting": {main + block + apid, ingress.Prerouting, `filter prerouting -110 accept
 iifname @prerouting_0_iifname accept

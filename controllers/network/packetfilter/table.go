@@ -8,14 +8,21 @@
 package packetfilter
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/google/nftables/expr"
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/nft"
 )
+
+// policyDrop is the last rule of a chain with the policy drop. The kernel has the policy accept for all chains: it changes a policy later than
+// the rules, so a chain whose policy becomes accept would drop what its new rules do not name, for a moment.
+const policyDrop = "drop"
 
 // TableName is the name of the machine's table.
 const TableName = "talos"
@@ -27,8 +34,10 @@ func Table(chains map[string]network.NfTablesChainSpec) (nft.Table, error) {
 	for _, name := range slices.Sorted(maps.Keys(chains)) {
 		spec := chains[name]
 		chain := nft.Chain{
-			Name: name, Type: spec.Type, Hook: uint32(spec.Hook), Priority: int32(spec.Priority), Accept: spec.Policy == nethelpers.VerdictAccept,
+			Name: name, Type: spec.Type, Hook: uint32(spec.Hook), Priority: int32(spec.Priority), Accept: true,
 		}
+
+		var sets []nft.Set
 
 		for i, r := range spec.Rules {
 			for _, family := range families(r) {
@@ -43,11 +52,16 @@ func Table(chains map[string]network.NfTablesChainSpec) (nft.Table, error) {
 				}
 
 				chain.Rules = append(chain.Rules, nft.Rule{Text: b.text, Exprs: b.exprs})
-				t.Sets = append(t.Sets, b.sets...)
+				sets = append(sets, b.sets...)
 			}
 		}
 
+		if spec.Policy == nethelpers.VerdictDrop {
+			chain.Rules = append(chain.Rules, nft.Rule{Text: policyDrop, Exprs: []expr.Any{&expr.Verdict{Kind: expr.VerdictDrop}}})
+		}
+
 		t.Chains = append(t.Chains, chain)
+		t.Sets = append(t.Sets, renamed(chain, sets)...)
 	}
 
 	// The rules of both families share the sets of ports and links.
@@ -55,6 +69,33 @@ func Table(chains map[string]network.NfTablesChainSpec) (nft.Table, error) {
 	t.Sets = slices.CompactFunc(t.Sets, func(a, b nft.Set) bool { return a.Name == b.Name })
 
 	return t, nil
+}
+
+// renamed returns the sets of a chain with names that depend on all of its rules, and names them so in the rules. If other rules come, they
+// get sets of their own: a packet that is still at the old rules must not see a set whose content is that of another rule by now.
+func renamed(c nft.Chain, sets []nft.Set) []nft.Set {
+	h := sha256.New()
+	fmt.Fprintln(h, c.Type, c.Hook, c.Priority, c.Accept)
+
+	for _, r := range c.Rules {
+		fmt.Fprintln(h, r.Text)
+	}
+
+	suffix := fmt.Sprintf("_%x", h.Sum(nil)[:4])
+
+	for i := range sets {
+		sets[i].Name += suffix
+	}
+
+	for _, r := range c.Rules {
+		for _, e := range r.Exprs {
+			if l, ok := e.(*expr.Lookup); ok {
+				l.SetName += suffix
+			}
+		}
+	}
+
+	return sets
 }
 
 // family is the family of the packets of a rule.

@@ -95,7 +95,7 @@ var rules = map[string]struct {
 }
 
 func chain(r network.NfTablesRule) map[string]network.NfTablesChainSpec {
-	return map[string]network.NfTablesChainSpec{"c": {Type: "filter", Hook: nethelpers.ChainHookOutput, Rules: []network.NfTablesRule{r}}}
+	return map[string]network.NfTablesChainSpec{"c": {Type: "filter", Hook: nethelpers.ChainHookOutput, Policy: nethelpers.VerdictAccept, Rules: []network.NfTablesRule{r}}}
 }
 
 func TestTable(t *testing.T) {
@@ -118,6 +118,33 @@ func TestTable(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNamesOfSets: the sets of a chain stay as long as its rules do, whatever is in them.
+func TestNamesOfSets(t *testing.T) {
+	names := func(r ...network.NfTablesRule) string {
+		c := chain(r[0])["c"]
+		c.Rules = r
+
+		table, err := packetfilter.Table(map[string]network.NfTablesChainSpec{"c": c})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return table.Sets[0].Name
+	}
+
+	rule := func(subnet string) network.NfTablesRule {
+		return network.NfTablesRule{MatchSourceAddress: &network.NfTablesAddressMatch{IncludeSubnets: subnets(subnet)}}
+	}
+
+	if one, other := names(rule("192.0.2.0/24")), names(rule("198.51.100.0/24")); one != other {
+		t.Errorf("another network: got %s and %s, want the same set", one, other)
+	}
+
+	if one, other := names(rule("192.0.2.0/24")), names(rule("192.0.2.0/24"), rule("198.51.100.0/24")); one == other {
+		t.Errorf("another rule: got %s twice, want another set", one)
 	}
 }
 
@@ -169,7 +196,7 @@ func show(t nft.Table) string {
 	}
 
 	for _, s := range t.Sets {
-		text := s.Name + ":"
+		text := s.Name[:strings.LastIndex(s.Name, "_")] + ":"
 
 		for _, r := range s.Ranges {
 			text += " " + value(s.Kind, r.First)
