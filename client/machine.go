@@ -5,14 +5,23 @@ package client
 import (
 	"context"
 
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config"
 )
 
 // Version returns the node's version, platform and features.
 func (c *Client) Version(ctx context.Context) (*machine.Version, error) {
 	return call(ctx, "version", c.Machine.Version, &emptypb.Empty{})
+}
+
+// From returns a context for ApplyConfiguration with the configuration, by the id of its resource, that the new one was made from. The node
+// refuses the new one, with codes.Aborted, if it has another configuration by now. Nodes with other software may ignore it.
+func From(ctx context.Context, id string, text []byte) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, contract.KeyConfigFrom, id+":"+config.Digest(text))
 }
 
 // ApplyConfiguration sends a machine configuration.

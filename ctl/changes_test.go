@@ -15,6 +15,7 @@ import (
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
+	"github.com/seed-59268b81/talos/config"
 )
 
 const nodeConfig = "version: v1alpha1 # kept\nmachine:\n    type: worker\n    token: a\n"
@@ -70,6 +71,44 @@ func TestPatch(t *testing.T) {
 			got := string(node.Applied().GetData())
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) || got != "" && !strings.Contains(got, "# kept") {
 				t.Errorf("got configuration\n%s\nwant %q in it", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestChangesSayWhatTheyStartedFrom: a node can refuse what would undo a change of someone else.
+func TestChangesSayWhatTheyStartedFrom(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.yaml")
+	if err := os.WriteFile(base, []byte(nodeConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	next := "persistent:" + config.Digest([]byte(nodeConfig))
+	active := "v1alpha1:" + config.Digest([]byte(strings.Replace(nodeConfig, "worker", "controlplane", 1)))
+
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"patch":                  {[]string{"patch", "mc", "-p", "machine: {token: b}"}, next},
+		"patch of the active":    {[]string{"patch", "mc", "v1alpha1", "-p", "machine: {token: b}"}, active},
+		"edit":                   {[]string{"edit", "mc"}, next},
+		"edit of the active":     {[]string{"edit", "mc", "v1alpha1"}, active},
+		"apply":                  {[]string{"apply-config", "-f", base}, ""},
+		"apply with its base":    {[]string{"apply-config", "-f", base, "--base", base}, next},
+		"apply with a dry run":   {[]string{"apply-config", "-f", base, "--base", base, "--dry-run"}, next},
+		"apply with other flags": {[]string{"apply-config", "-f", base, "-m", "staged"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, node := startConfigured(t)
+			editor(t, `sed -i 's/token: a/token: b/' "$2"`)
+
+			if r := talosctl(t, s, append(tt.args, "-n", "172.20.0.2")...); r.exit != 0 {
+				t.Fatalf("got %+v", r)
+			}
+
+			if got := strings.Join(node.AppliedFrom(), " "); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -35,6 +35,9 @@ const (
 	KeyRole = "talos-role"
 	// KeyToken holds the machine token in calls to trustd.
 	KeyToken = "token"
+	// KeyConfigFrom names the configuration that a new one was made from, as ID:DIGEST. The node refuses the new one if it has another by
+	// now. Callers that do not send it are not checked.
+	KeyConfigFrom = "talos-config-from"
 )
 
 // TCP ports of a machine.

@@ -82,6 +82,8 @@ func (machineServer) ApplyConfiguration(ctx context.Context, request *machine.Ap
 	defer n.mu.Unlock()
 
 	n.applied = request
+	md, _ := metadata.FromIncomingContext(ctx)
+	n.appliedFrom = md.Get(contract.KeyConfigFrom)
 	m := &machine.ApplyConfiguration{Warnings: n.Warnings, Mode: request.GetMode(), ModeDetails: "Applied configuration without a reboot"}
 
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{m}}, nil

@@ -38,6 +38,7 @@ type Node struct {
 	down         bool
 	bootstrapped bool
 	applied      *machine.ApplyConfigurationRequest
+	appliedFrom  []string
 	boots        int
 	requests     map[string][]proto.Message
 }
@@ -56,6 +57,14 @@ func (n *Node) Applied() *machine.ApplyConfigurationRequest {
 	defer n.mu.Unlock()
 
 	return n.applied
+}
+
+// AppliedFrom returns the configuration that the last one was made from, as it was sent to the node.
+func (n *Node) AppliedFrom() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	return n.appliedFrom
 }
 
 func (n *Node) reachable() error {

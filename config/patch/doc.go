@@ -3,7 +3,8 @@
 // Package patch patches the text of a machine configuration.
 //
 // A patch is either a partial configuration that is merged in (strategic merge), or a list of operations of
-// RFC 6902 on the v1alpha1 document (JSON patch). Load parses the arguments of a command line:
+// RFC 6902 (JSON patch). Paths of a JSON patch begin in the v1alpha1 document, or with the kind of another one, and its name if the
+// kind has names: /machine/type, /HostnameConfig/auto, /LinkConfig/eth0/mtu. Load parses the arguments of a command line:
 //
 //	patches, err := patch.Load([]string{"@hostname.yaml", `[{"op": "replace", "path": "/machine/type", "value": "worker"}]`})
 //	text, err := patch.Apply(text, patches...)

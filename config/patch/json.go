@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/strict"
 )
 
-// operations is a JSON patch (RFC 6902) on the v1alpha1 document.
+// operations is a JSON patch (RFC 6902) on the v1alpha1 document and, by their kinds and names, on others.
 type operations struct{ list jsonpatch.Patch }
 
 // maxCopied is the maximum number of bytes that the copy operations of one patch may add.
@@ -44,6 +44,15 @@ func parseJSON(node *yaml.Node) (Patch, error) {
 }
 
 func (o operations) apply(target []config.Part) ([]config.Part, error) {
+	kinds, err := o.kinds()
+	if err != nil {
+		return nil, err
+	}
+
+	if len(kinds) > 0 {
+		return o.applyToKinds(target, kinds)
+	}
+
 	at := slices.IndexFunc(target, func(part config.Part) bool { return part.Kind == "" })
 	if at < 0 {
 		return nil, errors.New("JSON patch: the configuration has no v1alpha1 document: use a strategic merge patch")
@@ -54,10 +63,7 @@ func (o operations) apply(target []config.Part) ([]config.Part, error) {
 		return nil, err
 	}
 
-	options := jsonpatch.NewApplyOptions()
-	options.AccumulatedCopySizeLimit = maxCopied
-
-	after, err := applyOperations(o.list, before, options)
+	after, err := applyOperations(o.list, before)
 	if err != nil {
 		return nil, fmt.Errorf("JSON patch: %w", err)
 	}
@@ -77,7 +83,10 @@ func (o operations) apply(target []config.Part) ([]config.Part, error) {
 }
 
 // applyOperations returns a panic of the library as an error: the patch is not trusted.
-func applyOperations(list jsonpatch.Patch, before []byte, options *jsonpatch.ApplyOptions) (after []byte, err error) {
+func applyOperations(list jsonpatch.Patch, before []byte) (after []byte, err error) {
+	options := jsonpatch.NewApplyOptions()
+	options.AccumulatedCopySizeLimit = maxCopied
+
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("apply operations: %v", r)

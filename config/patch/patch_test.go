@@ -127,6 +127,10 @@ func TestApply(t *testing.T) {
 		{"operation: add", `[{"op": "add", "path": "/machine/certSANs/-", "value": "b.example"}]`, changed(t, both, "- a.example", "- a.example\n        - b.example")},
 		{"operation: add an object", "- op: add\n  path: /cluster/etcd\n  value: {advertisedSubnets: [10.0.0.0/8]}\n",
 			both[:strings.Index(both, "---")] + "    etcd:\n        advertisedSubnets:\n            - 10.0.0.0/8\n" + hostname},
+		{"operation: a kind", `[{"op": "add", "path": "/HostnameConfig/hostname", "value": "one"}]`, both + "hostname: one\n"},
+		{"operation: a kind and the v1alpha1 document", `[{"op": "test", "path": "/HostnameConfig/auto", "value": "stable"}, {"op": "replace", "path": "/machine/type", "value": "controlplane"}]`, changed(t, both, "type: worker # for now", "type: controlplane # for now")},
+		{"operation: add a document with a name", `[{"op": "add", "path": "/LinkConfig/eth0", "value": {"mtu": 9000}}]`, both + "---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\nmtu: 9000\n"},
+		{"operation: copy a document", `[{"op": "add", "path": "/LinkConfig/eth0", "value": {"mtu": 9000}}, {"op": "copy", "from": "/LinkConfig/eth0", "path": "/LinkConfig/a~1b"}, {"op": "remove", "path": "/LinkConfig/eth0"}]`, both + "---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a/b\nmtu: 9000\n"},
 		{"operation: remove", `[{"op": "remove", "path": "/machine/sysctls/a"}]`, changed(t, both, "        a: \"1\"\n", "")},
 		{"operation: test, then replace", `[{"op": "test", "path": "/machine/type", "value": "worker"}, {"op": "replace", "path": "/machine/sysctls/a", "value": "9"}]`, changed(t, both, `a: "1"`, `a: "9"`)},
 	} {
@@ -265,6 +269,12 @@ func TestRefuses(t *testing.T) {
 		{"missing path", target, `[{"op": "remove", "path": "/machine/none"}]`, "/machine/none"},
 		{"failed test", target, `[{"op": "test", "path": "/machine/type", "value": "x"}]`, "test"},
 		{"result that is not valid", target, `[{"op": "add", "path": "/machine/nonsense", "value": 1}]`, "after the patch"},
+		{"a missing document", target, `[{"op": "replace", "path": "/LinkConfig/eth9/mtu", "value": 9}]`, "/LinkConfig/eth9/mtu"},
+		{"a document that is not an object", target, `[{"op": "add", "path": "/LinkConfig/eth0", "value": 9}]`, "/LinkConfig/eth0: want an object"},
+		{"a document with its kind", target, `[{"op": "add", "path": "/LinkConfig/eth0", "value": {"kind": "LinkConfig"}}]`, "leave out kind"},
+		{"a kind of names with a value", target, `[{"op": "add", "path": "/LinkConfig", "value": 9}]`, "/LinkConfig: want an object of documents"},
+		{"an unknown key of a kind", target, `[{"op": "add", "path": "/LinkConfig/eth0", "value": {"colour": 1}}]`, "after the patch"},
+		{"kinds and a missing v1alpha1 document", hostname, `[{"op": "add", "path": "/machine", "value": {}}, {"op": "remove", "path": "/HostnameConfig/auto"}]`, "v1alpha1 document"},
 		{"operations on kinds alone", hostname, `[{"op": "remove", "path": "/machine"}]`, "v1alpha1 document"},
 		{"no configuration", "", "machine: {type: worker}", "before the patch"},
 	} {

@@ -64,6 +64,7 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	}
 
 	c.links(cfg)
+	c.firewall(cfg)
 
 	warnings = append(c.warnings, effects.Warnings(cfg)...)
 
@@ -87,6 +88,8 @@ func Change(from, to *config.Config) error {
 		return errors.New("the new configuration has no v1alpha1 document: a running machine needs one; apply a complete configuration")
 	case before.Type().IsControlPlane() != after.Type().IsControlPlane():
 		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type(), after.Type())
+	case apiBlocked(after) && !apiBlocked(before):
+		return errors.New("NetworkDefaultActionConfig, NetworkRuleConfig: no other machine would reach the API any more: " + apiAdvice)
 	default:
 		return nil
 	}

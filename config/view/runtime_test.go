@@ -12,17 +12,17 @@ import (
 )
 
 // document returns a document of a kind.
-func document(kind, rest string) string {
+func documentText(kind, rest string) string {
 	return "---\napiVersion: v1alpha1\nkind: " + kind + "\n" + rest
 }
 
 func TestRuntime(t *testing.T) {
-	cfg := viewOf(t, document("EventSinkConfig", "endpoint: 192.0.2.3:2810\n")+
-		document("KmsgLogConfig", "name: a\nurl: tcp://192.0.2.3:3478/\n")+
-		document("EtcFileConfig", "name: a.conf\ncontents: x\n")+
-		document("EtcFileConfig", "name: b.conf\nmode: 0o600\ncontents: y\n")+
-		document("WatchdogTimerConfig", "device: /dev/watchdog1\ntimeout: 2m\n")+
-		document("PCIDriverRebindConfig", "name: 10de:2204\ntargetDriver: vfio-pci\n"))
+	cfg := viewOf(t, documentText("EventSinkConfig", "endpoint: 192.0.2.3:2810\n")+
+		documentText("KmsgLogConfig", "name: a\nurl: tcp://192.0.2.3:3478/\n")+
+		documentText("EtcFileConfig", "name: a.conf\ncontents: x\n")+
+		documentText("EtcFileConfig", "name: b.conf\nmode: 0o600\ncontents: y\n")+
+		documentText("WatchdogTimerConfig", "device: /dev/watchdog1\ntimeout: 2m\n")+
+		documentText("PCIDriverRebindConfig", "name: 10de:2204\ntargetDriver: vfio-pci\n"))
 
 	got := []any{cfg.EventSink(), cfg.KernelLogURLs()[0].String(), cfg.EtcFiles(), *cfg.Watchdog(), cfg.PCIDrivers()}
 	want := []any{
@@ -40,7 +40,7 @@ func TestRuntime(t *testing.T) {
 }
 
 func TestTrimInterval(t *testing.T) {
-	all := document("FilesystemTrimConfig", "interval: 24h\n")
+	all := documentText("FilesystemTrimConfig", "interval: 24h\n")
 
 	for name, test := range map[string]struct {
 		text string
@@ -48,12 +48,12 @@ func TestTrimInterval(t *testing.T) {
 	}{
 		"nothing":                    {"", 0},
 		"all":                        {all, 24 * time.Hour},
-		"another volume":             {document("VolumeConfig", "name: STATE\ntrim: {interval: 2h}\n"), 0},
-		"its own":                    {all + document("VolumeConfig", "name: EPHEMERAL\ntrim: {interval: 2h}\n"), 2 * time.Hour},
-		"its own, without a time":    {all + document("VolumeConfig", "name: EPHEMERAL\ntrim: {enabled: true}\n"), 24 * time.Hour},
-		"its own, without any time":  {document("VolumeConfig", "name: EPHEMERAL\ntrim: {enabled: true}\n"), 7 * 24 * time.Hour},
-		"off":                        {all + document("VolumeConfig", "name: EPHEMERAL\ntrim: {enabled: false, interval: 2h}\n"), 0},
-		"its own says nothing of it": {all + document("VolumeConfig", "name: EPHEMERAL\n"), 24 * time.Hour},
+		"another volume":             {documentText("VolumeConfig", "name: STATE\ntrim: {interval: 2h}\n"), 0},
+		"its own":                    {all + documentText("VolumeConfig", "name: EPHEMERAL\ntrim: {interval: 2h}\n"), 2 * time.Hour},
+		"its own, without a time":    {all + documentText("VolumeConfig", "name: EPHEMERAL\ntrim: {enabled: true}\n"), 24 * time.Hour},
+		"its own, without any time":  {documentText("VolumeConfig", "name: EPHEMERAL\ntrim: {enabled: true}\n"), 7 * 24 * time.Hour},
+		"off":                        {all + documentText("VolumeConfig", "name: EPHEMERAL\ntrim: {enabled: false, interval: 2h}\n"), 0},
+		"its own says nothing of it": {all + documentText("VolumeConfig", "name: EPHEMERAL\n"), 24 * time.Hour},
 	} {
 		if got := viewOf(t, test.text).TrimInterval("EPHEMERAL"); got != test.want {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)

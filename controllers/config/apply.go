@@ -45,6 +45,9 @@ type Change struct {
 	DryRun bool
 	// Trial is how long a Try lasts.
 	Trial time.Duration
+	// From is the configuration that the new one was made from: if it is not the machine's any more, the change is refused. Without an ID
+	// nothing is checked.
+	From Version
 	// Anonymous is set for a caller that may not change a configured machine: only a first configuration is accepted.
 	Anonymous bool
 }
@@ -60,6 +63,7 @@ var (
 	ErrInvalid  = errors.New("invalid configuration")
 	ErrDenied   = errors.New("not allowed")
 	ErrNotReady = errors.New("not ready")
+	ErrChanged  = errors.New("the configuration has changed")
 )
 
 type request struct {
@@ -75,7 +79,7 @@ type answer struct {
 }
 
 // Apply checks a configuration and puts it in effect. It returns when the configuration has effect and, unless it is a trial, is stored.
-// A refusal is one of ErrInvalid, ErrDenied and ErrNotReady, and leaves everything as it was.
+// A refusal is one of ErrInvalid, ErrDenied, ErrNotReady and ErrChanged, and leaves everything as it was.
 func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
 	req := request{Change: change, answer: make(chan answer, 1)}
 
@@ -123,6 +127,10 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 
 	cfg, warnings, err := check(current, req.Change, c.mode)
 	if err != nil {
+		return answer{err: err}
+	}
+
+	if err := unchanged(ctx, rt, req.From); err != nil {
 		return answer{err: err}
 	}
 

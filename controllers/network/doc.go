@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/controllers/network/packetfilter"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -30,8 +31,10 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
+	"github.com/seed-59268b81/talos/sys/ethtool"
 	"github.com/seed-59268b81/talos/sys/nd"
 	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/nft"
 	"github.com/seed-59268b81/talos/sys/nic"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/platform/cloud"
@@ -65,6 +68,10 @@ type Deps struct {
 	Built time.Time
 	// ARP is that of all links; with nil no conflicts of IPv4 addresses are detected.
 	ARP ARP
+	// Cards are the settings of network cards; nil if the kernel has no ethtool.
+	Cards ethtool.Cards
+	// Filter is the machine's table of the packet filter; nil if the kernel has none.
+	Filter nft.Filter
 }
 
 // Open returns the Deps of the real machine, and a function that closes them.
@@ -114,7 +121,20 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		deps.ARP, closeARP = arp, arp.Close
 	}
 
-	return deps, func() error { return errors.Join(kernel.Close(), prober.Close(), closeARP()) }, nil
+	closeFilter, closeCards := func() error { return nil }, func() error { return nil }
+
+	if cards, err := ethtool.Open(); err == nil {
+		deps.Cards, closeCards = cards, cards.Close
+	}
+
+	// Without a packet filter, only chains of rules are refused.
+	if filter, err := nft.Open(packetfilter.TableName); err == nil {
+		deps.Filter, closeFilter = filter, filter.Close
+	}
+
+	return deps, func() error {
+		return errors.Join(kernel.Close(), prober.Close(), closeARP(), closeFilter(), closeCards())
+	}, nil
 }
 
 // Controllers returns all controllers of the network.
@@ -144,6 +164,10 @@ func Controllers(d *Deps) []controller.Controller {
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
 		addressConflictController(d, kernel),
+		// Network cards.
+		EthernetConfigController(), ethernetSpecController(d.Cards), ethernetStatusController(d.Cards),
+		// Packets.
+		NfTablesChainConfigController(), nfTablesChainController(d.Filter),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 		// The machine's DNS server.
 		HostDNSConfigController(), DNSUpstreamController(),

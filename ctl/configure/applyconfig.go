@@ -19,6 +19,7 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 	var (
 		applying applying
 		file     string
+		base     string
 		patches  []string
 	)
 
@@ -42,17 +43,34 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
+			from, err := baseConfig(cmd, base)
+			if err != nil {
+				return err
+			}
+
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
+				return applying.send(ctx, n, cmd.ErrOrStderr(), config, from)
 			})
 		},
 	})
 
 	applying.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file with the configuration, or - for standard input")
+	cmd.Flags().StringVar(&base, "base", "", "file with the node's configuration that the new one was made from: refuse the new one if the node has another by now")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "patch the configuration before it is sent (inline, or @FILE); may be repeated")
 
 	return session.Require(cmd, "file")
+}
+
+// baseConfig reads the configuration that a new one was made from, if there is one.
+func baseConfig(cmd *cobra.Command, file string) (start, error) {
+	if file == "" {
+		return start{}, nil
+	}
+
+	text, err := readConfig(cmd, file)
+
+	return start{persistentConfig, string(text)}, err
 }
 
 func readConfig(cmd *cobra.Command, file string) ([]byte, error) {

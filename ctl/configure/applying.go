@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
@@ -35,8 +36,13 @@ func (a *applying) flags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted")
 }
 
-// send sends the configuration to the node and prints the answer.
-func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config []byte) error {
+// send sends the configuration to the node and prints the answer. The node refuses it if its own is not the one any more that the change
+// started from.
+func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config []byte, from start) error {
+	if from.id != "" {
+		ctx = client.From(ctx, from.id, []byte(from.text))
+	}
+
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.mode, DryRun: a.dryRun}
 	if a.mode == machine.ApplyConfigurationRequest_TRY {
 		request.TryModeTimeout = durationpb.New(a.timeout)

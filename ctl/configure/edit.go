@@ -29,7 +29,8 @@ func newEditCommand(s *session.Session) *cobra.Command {
 		Use:   "edit machineconfig [ID]",
 		Short: "Change the machine configuration of the nodes in an editor",
 		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send the saved
-file. An unchanged file is not sent. If the node rejects the configuration, the editor opens again.`,
+file. An unchanged file is not sent. If the node rejects the configuration, the editor opens again. If the node's configuration has changed
+in the meantime, the node refuses the edited one, and the file is kept.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := machineConfigArgs(cmd, args)
@@ -42,12 +43,12 @@ file. An unchanged file is not sent. If the node rejects the configuration, the 
 			}
 
 			return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
-				config, err := readMachineConfig(ctx, n, id)
+				from, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
 				}
 
-				return editAndSend(ctx, cmd, n, &applying, config)
+				return editAndSend(ctx, cmd, n, &applying, from)
 			})
 		},
 		ValidArgsFunction: completeMachineConfig,
@@ -59,7 +60,7 @@ file. An unchanged file is not sent. If the node rejects the configuration, the 
 	return cmd
 }
 
-func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, config string) error {
+func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, from start) error {
 	// The file holds secrets, so it is in a directory of its own.
 	directory, err := os.MkdirTemp("", "talosctl-edit-")
 	if err != nil {
@@ -76,7 +77,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applyi
 
 	var refused error
 
-	for before := config; ; {
+	for before := from.text; ; {
 		edited, err := edit(ctx, cmd, path, editHeader(n.Name, refused)+before)
 		if err != nil {
 			return err
@@ -91,7 +92,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applyi
 			return err
 		}
 
-		err = applying.send(ctx, n, cmd.ErrOrStderr(), []byte(edited))
+		err = applying.send(ctx, n, cmd.ErrOrStderr(), []byte(edited), from)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

@@ -49,18 +49,25 @@ func completeMachineConfig(_ *cobra.Command, args []string, _ string) ([]string,
 	return offered, cobra.ShellCompDirectiveNoFileComp
 }
 
+// start is the configuration that a change starts from.
+type start struct{ id, text string }
+
 // readMachineConfig reads the node's configuration. Without an id it reads the one of the next boot, so that a staged change is not lost.
-func readMachineConfig(ctx context.Context, n session.Node, id string) (string, error) {
+func readMachineConfig(ctx context.Context, n session.Node, id string) (start, error) {
 	if id != "" {
-		return oneMachineConfig(ctx, n, id)
+		text, err := oneMachineConfig(ctx, n, id)
+
+		return start{id, text}, err
 	}
 
 	text, err := oneMachineConfig(ctx, n, persistentConfig)
 	if status.Code(err) == codes.NotFound {
-		return oneMachineConfig(ctx, n, activeConfig)
+		text, err = oneMachineConfig(ctx, n, activeConfig)
+
+		return start{activeConfig, text}, err
 	}
 
-	return text, err
+	return start{persistentConfig, text}, err
 }
 
 func oneMachineConfig(ctx context.Context, n session.Node, id string) (string, error) {

@@ -44,23 +44,23 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 			}
 
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				config, err := readMachineConfig(ctx, n, id)
+				from, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
 				}
 
-				changed, err := patch.Apply([]byte(config), changes...)
+				changed, err := patch.Apply([]byte(from.text), changes...)
 				if err != nil {
 					return err
 				}
 
-				if string(changed) == config {
+				if string(changed) == from.text {
 					_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: the patch changes nothing, nothing was sent\n", n.Name)
 
 					return err
 				}
 
-				return applying.send(ctx, n, cmd.ErrOrStderr(), changed)
+				return applying.send(ctx, n, cmd.ErrOrStderr(), changed, from)
 			})
 		},
 		ValidArgsFunction: completeMachineConfig,

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/contract"
@@ -24,6 +25,15 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
 		Anonymous: !slices.Contains(rolesFrom(ctx), contract.RoleAdmin),
 	}
+
+	md, _ := metadata.FromIncomingContext(ctx)
+	for _, from := range md.Get(contract.KeyConfigFrom) {
+		var err error
+		if change.From, err = config.ParseVersion(from); err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "apply: %v", err)
+		}
+	}
+
 	mode := req.GetMode()
 
 	switch mode {

@@ -17,12 +17,14 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
@@ -137,6 +139,45 @@ func TestApplyConfiguration(t *testing.T) {
 
 		if stored() != onDisk {
 			t.Errorf("%s: the stored configuration has changed", tt.name)
+		}
+	}
+}
+
+// TestNoLostUpdate: a change that was made from another configuration than the machine's is refused, if the client says from which.
+func TestNoLostUpdate(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	first := string(configtest.ControlPlane(t))
+	second := strings.Replace(first, "clusterName: ", "clusterName: other-", 1)
+	third := strings.Replace(first, "clusterName: ", "clusterName: third-", 1)
+	version := func(id, text string) string { return id + ":" + config.Digest([]byte(text)) }
+
+	for _, tt := range []struct {
+		name, from, text string
+		mode             machine.ApplyConfigurationRequest_Mode
+		code             codes.Code
+		message          string
+	}{
+		{"there is none yet", version("persistent", first), first, auto, codes.Aborted, "the machine has no configuration persistent"},
+		{"a client that does not say", "", first, auto, codes.OK, ""},
+		{"the machine's", version("persistent", first), second, auto, codes.OK, ""},
+		{"an older one", version("persistent", first), third, auto, codes.Aborted, "the configuration has changed since it was read, and the change would undo that; read it again"},
+		{"an older one, staged", version("v1alpha1", first), third, staged, codes.Aborted, "read it again"},
+		{"the active one", version("v1alpha1", second), first, staged, codes.OK, ""},
+		{"the active one, but not the stored one", version("persistent", second), third, auto, codes.Aborted, "read it again"},
+		{"the stored one, with another line end", version("persistent", first+"\n"), third, auto, codes.OK, ""},
+		{"no version", "persistent", first, auto, codes.InvalidArgument, `"persistent" is not`},
+		{"another resource", "access:00", first, auto, codes.InvalidArgument, `"access:00" is not`},
+	} {
+		ctx := as(t.Context(), contract.RoleAdmin)
+		if tt.from != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, contract.KeyConfigFrom, tt.from)
+		}
+
+		_, err := b.machine.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Mode: tt.mode, Data: []byte(tt.text)})
+		if status.Code(err) != tt.code || !strings.Contains(status.Convert(err).Message(), tt.message) {
+			t.Errorf("%s: got %v, want %v with %q", tt.name, err, tt.code, tt.message)
 		}
 	}
 }

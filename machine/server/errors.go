@@ -40,7 +40,7 @@ var knownCauses = causes{
 	{codes.NotFound, []error{bootlog.ErrNoBoot, container.ErrNoContainer, container.ErrNoImage, supervisor.ErrUnknown}},
 	{codes.AlreadyExists, []error{etcd.ErrHasData, etcd.ErrAlreadyAsked}},
 	{codes.PermissionDenied, []error{config.ErrDenied}},
-	{codes.Aborted, []error{etcd.ErrUploading}},
+	{codes.Aborted, []error{config.ErrChanged, etcd.ErrUploading}},
 	{codes.ResourceExhausted, []error{errTooManySockets, events.ErrOverrun}},
 	{codes.InvalidArgument, []error{
 		config.ErrInvalid, container.ErrArchive, container.ErrReference, container.ErrSandbox, etcd.ErrEmptySnapshot, pcap.ErrInvalid,

@@ -26,6 +26,8 @@ const (
 	ConditionRule     = "rule"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
+	ConditionChain    = "chain"
+	ConditionEthernet = "ethernet"
 	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )
