@@ -113,7 +113,7 @@ func TestInVain(t *testing.T) {
 		{"disabled already", "cluster: {discovery: {enabled: false, registries: {kubernetes: {disabled: true}}}}\n", nil},
 		{"in a list, once", main + "  network: {interfaces: [{interface: a, vip: {hcloud: {apiToken: x}}}, {interface: b, vip: {hcloud: {apiToken: y}}}]}\n", []string{"machine.network.interfaces.vip.hcloud.apiToken"}},
 		{"bonds and bridges", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bridge: {}}]}\n", nil},
-		{"an object that is there", main + "  install: {}\n", []string{"machine.install"}},
+		{"an object that is there", main + "  systemDiskEncryption: {state: {}}\n", []string{"machine.systemDiskEncryption"}},
 		{"a map in effect", main + "  env: {http_proxy: x}\n", nil},
 		{"an object in a map, in effect", main + "  registries: {config: {a: {auth: {username: u}, tls: {insecureSkipVerify: true}}}}\n", nil},
 		{"an empty map", main + "  env: {}\n", nil},

@@ -17,7 +17,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got, want := len(resource.RegisteredTypes())-before, 4; got != want {
+	if got, want := len(resource.RegisteredTypes())-before, 5; got != want {
 		t.Errorf("got %d types, want %d", got, want)
 	}
 }
