@@ -31,8 +31,9 @@ func boot(t *testing.T, id, disk, root string, settled <-chan struct{}) (*contro
 	journal := bootlog.New(bootlog.DefaultLimits)
 	journal.Append("machined", []byte("starting "+id))
 
+	t.Cleanup(func() { journal.Close() }) // after the controller has stopped, which would open it again
+
 	n := controllertest.Start(t, runtimectl.BootLogController(journal, platform.Platform{}, root, settled))
-	t.Cleanup(func() { journal.Close() })
 
 	controllertest.Set(n, runtime.BootIDID, runtime.BootIDSpec{BootID: id})
 	controllertest.Wait[block.VolumeMountRequestSpec](n, mountID, nil)
