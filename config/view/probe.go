@@ -22,8 +22,8 @@ type Probe struct {
 
 // Settings of a probe that says nothing else.
 const (
-	defaultProbeInterval = time.Second
-	defaultProbeTimeout  = 10 * time.Second
+	DefaultProbeInterval = time.Second
+	DefaultProbeTimeout  = 10 * time.Second
 )
 
 // Probes are the tests of connections.
@@ -31,7 +31,7 @@ func (c *Config) Probes() []Probe {
 	var out []Probe
 
 	add := func(p Probe, s network.ProbeSettings) {
-		p.Interval, p.Timeout = cmp.Or(s.Interval, defaultProbeInterval), cmp.Or(s.Timeout, defaultProbeTimeout)
+		p.Interval, p.Timeout = cmp.Or(s.Interval, DefaultProbeInterval), cmp.Or(s.Timeout, DefaultProbeTimeout)
 		p.FailureThreshold = max(1, s.FailureThreshold)
 		out = append(out, p)
 	}

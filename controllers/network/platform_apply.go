@@ -28,6 +28,7 @@ func platformConfigApplyController() controller.Controller {
 			controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName),
 			controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
 			controller.Out[network.OperatorSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.ProbeSpecSpec](controller.Shared, network.ConfigNamespaceName),
 			controller.Out[network.AddressStatusSpec](controller.Shared),
 			controller.Out[runtime.PlatformMetadataSpec](controller.Exclusive),
 		},
@@ -35,7 +36,8 @@ func platformConfigApplyController() controller.Controller {
 			resource.KindOf[network.AddressSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.LinkSpecSpec](network.ConfigNamespaceName),
 			resource.KindOf[network.RouteSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.HostnameSpecSpec](network.ConfigNamespaceName),
 			resource.KindOf[network.ResolverSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.TimeServerSpecSpec](network.ConfigNamespaceName),
-			resource.KindOf[network.OperatorSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.AddressStatusSpec](""),
+			resource.KindOf[network.OperatorSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.ProbeSpecSpec](network.ConfigNamespaceName),
+			resource.KindOf[network.AddressStatusSpec](""),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			var spec network.PlatformConfigSpec
@@ -47,7 +49,7 @@ func platformConfigApplyController() controller.Controller {
 			return errors.Join(
 				propose(ctx, rt, "", spec.Addresses), propose(ctx, rt, "", spec.Links), propose(ctx, rt, "", spec.Routes),
 				propose(ctx, rt, "", spec.Hostnames), propose(ctx, rt, "", spec.Resolvers), propose(ctx, rt, "", spec.TimeServers),
-				propose(ctx, rt, "", spec.Operators), showExternal(ctx, rt, spec.ExternalIPs),
+				propose(ctx, rt, "", spec.Operators), propose(ctx, rt, "", spec.Probes), showExternal(ctx, rt, spec.ExternalIPs),
 				set(ctx, rt, "", runtime.PlatformMetadataID, spec.Metadata),
 			)
 		},

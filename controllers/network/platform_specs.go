@@ -267,6 +267,22 @@ func metalPlatformConfig(text []byte) (spec network.PlatformConfigSpec, err erro
 		spec.Operators[i].Layer = layer
 	}
 
+	for i := range spec.Probes {
+		p := &spec.Probes[i]
+		if (p.TCP.Endpoint == "") == (p.HTTP.URL.FullPath == "") {
+			return network.PlatformConfigSpec{}, fmt.Errorf("probes[%d]: want either tcp.endpoint or http.url", i)
+		}
+
+		p.Layer, p.Interval = layer, cmp.Or(p.Interval, view.DefaultProbeInterval)
+		p.FailureThreshold = max(1, p.FailureThreshold)
+
+		if p.TCP.Endpoint != "" {
+			p.TCP.Timeout = cmp.Or(p.TCP.Timeout, view.DefaultProbeTimeout)
+		} else {
+			p.HTTP.Timeout = cmp.Or(p.HTTP.Timeout, view.DefaultProbeTimeout)
+		}
+	}
+
 	spec.ExternalIPs = slices.DeleteFunc(spec.ExternalIPs, func(a netip.Addr) bool { return !a.IsValid() })
 
 	return spec, nil

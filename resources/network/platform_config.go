@@ -27,6 +27,7 @@ type PlatformConfigSpec struct {
 	TimeServers []TimeServerSpecSpec         `yaml:"timeServers"           protobuf:"6"`
 	Operators   []OperatorSpecSpec           `yaml:"operators"             protobuf:"7"`
 	ExternalIPs []netip.Addr                 `yaml:"externalIPs,omitempty" protobuf:"8"`
+	Probes      []ProbeSpecSpec              `yaml:"probes,omitempty"      protobuf:"9"`
 	Metadata    runtime.PlatformMetadataSpec `yaml:"metadata,omitempty"    protobuf:"10"`
 }
 

@@ -125,7 +125,10 @@ func decodeFeatures(s *Settings, ad *netlink.AttributeDecoder) {
 			ad.Do(func(data []byte) error {
 				list, err := bits(data)
 				for _, b := range list {
-					s.Features[b.name] = s.Features[b.name]
+					if _, ok := s.Features[b.name]; !ok {
+						s.Features[b.name] = false
+					}
+
 					s.Fixed[b.name] = s.Fixed[b.name] || !b.value
 				}
 

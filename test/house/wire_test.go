@@ -338,7 +338,6 @@ var later = map[string]bool{
 	"block.VolumeStatusSpec.tpm_encryption_options":         true,
 	"block.VolumeStatusSpec.trim_enabled":                   true,
 	"block.VolumeStatusSpec.trim_interval":                  true,
-	"network.PlatformConfigSpec.probes":                     true,
 	"runtime.SecurityStateSpec.fips_state":                  true,
 	"runtime.SecurityStateSpec.pcr_signing_key_fingerprint": true,
 	"runtime.SecurityStateSpec.se_linux_state":              true,
