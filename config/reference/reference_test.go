@@ -86,6 +86,13 @@ func TestKindsAreWhole(t *testing.T) {
 	}
 }
 
+// TestEveryKind: the format has 89 kinds beside the main document.
+func TestEveryKind(t *testing.T) {
+	if got := len(Kinds()) - 1; got != 89 {
+		t.Errorf("got %d kinds, want 89", got)
+	}
+}
+
 // TestExamplesAreFound checks that each kind has an example of its own.
 func TestExamplesAreFound(t *testing.T) {
 	for _, k := range Kinds()[1:] {

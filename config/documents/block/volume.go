@@ -65,6 +65,18 @@ var systemVolumes = []string{
 	layout.PartitionState, layout.PartitionEphemeral, layout.PartitionImageCache, "ETCD", "CRI", "KUBELET", "LOG",
 }
 
+// Replaces implements document.Replacer: the keys are about the encryption of one volume each.
+func (c *VolumeConfig) Replaces() []string {
+	switch {
+	case c.Encryption != nil && c.DocName == layout.PartitionState:
+		return []string{"machine.systemDiskEncryption.state"}
+	case c.Encryption != nil && c.DocName == layout.PartitionEphemeral:
+		return []string{"machine.systemDiskEncryption.ephemeral"}
+	default:
+		return nil
+	}
+}
+
 // Validate implements document.Validator.
 func (c *VolumeConfig) Validate(r *document.Report) {
 	if !slices.Contains(systemVolumes, c.DocName) {
