@@ -111,3 +111,25 @@ func hasKey(path string) bool {
 
 	return false
 }
+
+// TestObjects: an object has an effect only if something in it has one.
+func TestObjects(t *testing.T) {
+	keys := []Key{
+		{Path: "a", Effective: true}, {Path: "a.b"}, {Path: "a.c", Effective: true}, {Path: "a.c[].d"}, {Path: "ab", Effective: true},
+		{Path: "e", Effective: true}, {Path: "e[].f", Effective: true}, {Path: "g", Effective: true},
+	}
+
+	objects(keys)
+
+	var got []string
+
+	for _, k := range keys {
+		if k.Effective {
+			got = append(got, k.Path)
+		}
+	}
+
+	if diff := cmp.Diff([]string{"a", "ab", "e", "e[].f", "g"}, got); diff != "" {
+		t.Errorf("keys in effect (-want +got):\n%s", diff)
+	}
+}
