@@ -32,6 +32,8 @@ func TestVolumes(t *testing.T) {
 		"two sources":          {"VolumeConfig\nname: STATE\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}, tpm: {}}]}\n", "want one of static"},
 		"a slot twice":         {"VolumeConfig\nname: STATE\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}, {slot: 0, tpm: {}}]}\n", "keys[1].slot: 0 is the slot of another key"},
 		"a slot":               {"VolumeConfig\nname: STATE\nencryption: {provider: luks2, keys: [{slot: 32, nodeID: {}}]}\n", "32 is out of range"},
+		"STATE to itself":      {"VolumeConfig\nname: STATE\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}, lockToState: true}]}\n", "keys[0].lockToState: is for other volumes"},
+		"EPHEMERAL to STATE":   {"VolumeConfig\nname: EPHEMERAL\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}, lockToState: true}]}\n", ""},
 		"no keys":              {"VolumeConfig\nname: STATE\nencryption: {provider: luks2}\n", "encryption.keys: is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -86,6 +86,14 @@ func (c *VolumeConfig) Validate(r *document.Report) {
 	c.Provisioning.validate(r)
 	c.Encryption.validate(r)
 	maintenance(r, c.Trim, c.Scrub)
+
+	if c.DocName == layout.PartitionState && c.Encryption != nil {
+		for i, key := range c.Encryption.Keys {
+			if key.LockToState {
+				r.Wrong(index("encryption.keys", i)+".lockToState", "is for other volumes: the secret is on %s itself", layout.PartitionState)
+			}
+		}
+	}
 }
 
 func maintenance(r *document.Report, trim, scrub *Maintenance) {
