@@ -15,6 +15,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/k8s"
+	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/pki"
@@ -36,8 +38,8 @@ func of(main *v1alpha1.Config) *v1alpha1.Config {
 
 // Encode returns the text to store beside a configuration.
 func Encode(cfg *config.Config) ([]byte, error) {
-	main := config.Find[*v1alpha1.Config](cfg)
-	if main == nil {
+	main, complete := overlay.Of(cfg) // the endpoint may be in a document
+	if !complete {
 		return nil, errors.New("encode access: the configuration has no v1alpha1 document")
 	}
 
@@ -68,9 +70,18 @@ func DecodeStored(text []byte) (*config.Config, error) {
 		return nil, missing("cluster.serviceAccount")
 	case plane && len(says.Etcd().CA.Crt) == 0:
 		return nil, missing("cluster.etcd.ca")
+	case plane && !encrypted(cfg):
+		return nil, missing("cluster.secretboxEncryptionSecret")
 	default:
 		return cfg, nil
 	}
+}
+
+// encrypted reports whether a configuration has the keys of Secrets in etcd. Without them the API server would store Secrets as they are.
+func encrypted(cfg *config.Config) bool {
+	says := view.Of(cfg)
+
+	return says.SecretboxSecret() != "" || says.AESCBCSecret() != "" || config.Find[*k8s.KubeEtcdEncryptionConfig](cfg) != nil
 }
 
 // Decode decodes the text that Encode returns. It requires an authority.
@@ -96,41 +107,57 @@ func Decode(text []byte) (*config.Config, error) {
 
 // Salvage does the same for a configuration that cannot be decoded as a whole, such as one of a later version with more keys.
 func Salvage(text []byte) (*config.Config, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-
-	for {
-		var document struct {
-			Machine map[string]yaml.Node `yaml:"machine"`
-			Cluster map[string]yaml.Node `yaml:"cluster"`
-		}
-
-		if err := decoder.Decode(&document); err != nil {
-			return nil, fmt.Errorf("salvage access: %w", err)
-		}
-
-		if document.Machine == nil {
-			continue
-		}
-
-		maps.DeleteFunc(document.Machine, func(key string, _ yaml.Node) bool {
-			return !slices.Contains([]string{"type", "token", "ca", "acceptedCAs", "certSANs"}, key)
-		})
-
-		kept := map[string]any{"version": v1alpha1.Version, "machine": document.Machine}
-
-		var plane struct {
-			Endpoint string `yaml:"endpoint"`
-		}
-
-		if node, ok := document.Cluster["controlPlane"]; ok && node.Decode(&plane) == nil {
-			kept["cluster"] = map[string]any{"controlPlane": plane}
-		}
-
-		text, err := config.Encode(kept)
-		if err != nil {
-			return nil, fmt.Errorf("salvage access: %w", err)
-		}
-
-		return Decode(text)
+	type controlPlane struct {
+		Endpoint string `yaml:"endpoint"`
 	}
+
+	var (
+		decoder = yaml.NewDecoder(bytes.NewReader(text))
+		machine map[string]yaml.Node
+		plane   controlPlane
+		end     error
+	)
+
+	// What follows a document that cannot be read is lost.
+	for end == nil {
+		var document struct {
+			Kind     string               `yaml:"kind"`
+			Endpoint yaml.Node            `yaml:"endpoint"` // of a KubeClusterConfig
+			Machine  map[string]yaml.Node `yaml:"machine"`
+			Cluster  map[string]yaml.Node `yaml:"cluster"`
+		}
+
+		if end = decoder.Decode(&document); end != nil {
+			break
+		}
+
+		if machine == nil {
+			machine = document.Machine
+		}
+
+		if node, ok := document.Cluster["controlPlane"]; ok && plane.Endpoint == "" {
+			_ = node.Decode(&plane) // Decode says that it is missing
+		}
+
+		if document.Kind == "KubeClusterConfig" && plane.Endpoint == "" {
+			_ = document.Endpoint.Decode(&plane.Endpoint)
+		}
+	}
+
+	if machine == nil {
+		return nil, fmt.Errorf("salvage access: %w", end)
+	}
+
+	maps.DeleteFunc(machine, func(key string, _ yaml.Node) bool {
+		return !slices.Contains([]string{"type", "token", "ca", "acceptedCAs", "certSANs"}, key)
+	})
+
+	kept, err := config.Encode(map[string]any{
+		"version": v1alpha1.Version, "machine": machine, "cluster": map[string]any{"controlPlane": plane},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("salvage access: %w", err)
+	}
+
+	return Decode(kept)
 }

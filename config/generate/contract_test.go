@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -19,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/overlay"
+	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/validate"
@@ -281,6 +283,61 @@ func TestComments(t *testing.T) {
 		if strings.Contains(string(both.Worker), "advertisedSubnets") {
 			t.Errorf("%s: a worker has examples for control planes", contract)
 		}
+	}
+}
+
+// TestExamplesApply patches the newest configuration with the example of each kind: it fits beside the other documents.
+func TestExamplesApply(t *testing.T) {
+	out := generated(t, generate.Options{Contract: generate.Newest})
+
+	for _, name := range config.Kinds() {
+		t.Run(name, func(t *testing.T) {
+			kind, _ := config.KindOf(name)
+
+			example := kind.Example
+			if name == "HostnameConfig" {
+				example += "auto: off\n" // the configuration has stable
+			}
+
+			p, err := patch.Parse([]byte(example))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			text, err := patch.Apply(out.ControlPlane, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for _, f := range wrong(t, decode(t, text), validate.Metal) {
+				if !strings.Contains(f, "not implemented in this version") {
+					t.Error(f)
+				}
+			}
+		})
+	}
+}
+
+// TestTimeToRead holds decoding and checking the newest configuration below its budget. The least of several times counts, as the computer may
+// be busy.
+func TestTimeToRead(t *testing.T) {
+	const budget = 10 * time.Millisecond
+
+	out := generated(t, generate.Options{Contract: generate.Newest})
+	least := time.Hour
+
+	for range 20 {
+		start := time.Now()
+
+		_, _ = validate.Validate(decode(t, out.ControlPlane), validate.Metal)
+
+		least = min(least, time.Since(start))
+	}
+
+	t.Logf("a configuration of %d bytes was read in %v", len(out.ControlPlane), least)
+
+	if least > budget {
+		t.Errorf("got %v, want %v at most", least, budget)
 	}
 }
 

@@ -20,7 +20,7 @@ func (in *input) controlPlaneDocuments() []any {
 	}
 
 	for _, san := range in.AdditionalSANs {
-		server.CertExtraSANs = append(server.CertExtraSANs, value.Host(san))
+		server.CertExtraSANs = append(server.CertExtraSANs, value.SAN(san))
 	}
 
 	return []any{

@@ -28,7 +28,7 @@ A key that has no effect yet gives a warning when it is applied. A key that prot
 |---|---|---|---|
 `)
 
-	all := Kinds()
+	all, inEffect := Kinds(), 0
 
 	for _, k := range all {
 		effective, total := 0, 0
@@ -44,7 +44,13 @@ A key that has no effect yet gives a warning when it is applied. A key that prot
 		}
 
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %d of %d |\n", k.Name, strings.ToLower(k.Name), k.count(), k.machines(), effective, total)
+
+		if effective > 0 && k.Name != v1alpha1.Version {
+			inEffect++
+		}
 	}
+
+	fmt.Fprintf(&b, "\nOf the %d kinds beside the %s document, %d take effect, in whole or in part.\n", len(all)-1, v1alpha1.Version, inEffect)
 
 	for _, k := range all {
 		k.section(&b)

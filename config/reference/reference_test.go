@@ -86,6 +86,13 @@ func TestKindsAreWhole(t *testing.T) {
 	}
 }
 
+// TestEveryKind: the format has 89 kinds beside the main document.
+func TestEveryKind(t *testing.T) {
+	if got := len(Kinds()) - 1; got != 89 {
+		t.Errorf("got %d kinds, want 89", got)
+	}
+}
+
 // TestExamplesAreFound checks that each kind has an example of its own.
 func TestExamplesAreFound(t *testing.T) {
 	for _, k := range Kinds()[1:] {
@@ -103,4 +110,26 @@ func hasKey(path string) bool {
 	}
 
 	return false
+}
+
+// TestObjects: an object has an effect only if something in it has one.
+func TestObjects(t *testing.T) {
+	keys := []Key{
+		{Path: "a", Effective: true}, {Path: "a.b"}, {Path: "a.c", Effective: true}, {Path: "a.c[].d"}, {Path: "ab", Effective: true},
+		{Path: "e", Effective: true}, {Path: "e[].f", Effective: true}, {Path: "g", Effective: true},
+	}
+
+	objects(keys)
+
+	var got []string
+
+	for _, k := range keys {
+		if k.Effective {
+			got = append(got, k.Path)
+		}
+	}
+
+	if diff := cmp.Diff([]string{"a", "ab", "e", "e[].f", "g"}, got); diff != "" {
+		t.Errorf("keys in effect (-want +got):\n%s", diff)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,29 @@ func Kinds() []Kind {
 		all = append(all, describe(kind, name))
 	}
 
+	for _, k := range all {
+		objects(k.Keys)
+	}
+
 	return all
+}
+
+// objects says of keys with others below them that they have no effect if none of these has one. The keys come before those below them.
+func objects(keys []Key) {
+	for i := range keys {
+		within := keys[i+1:]
+		below := func(k Key) bool {
+			return strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(k.Path, keys[i].Path), "[]"), ".")
+		}
+
+		if end := slices.IndexFunc(within, func(k Key) bool { return !below(k) }); end >= 0 {
+			within = within[:end]
+		}
+
+		if len(within) > 0 && !slices.ContainsFunc(within, func(k Key) bool { return k.Effective }) {
+			keys[i].Effective = false
+		}
+	}
 }
 
 func describe(k document.Kind, root string) Kind {

@@ -86,6 +86,10 @@ func (c *check) families(path string, list []netip.Prefix) {
 func (c *check) discovery(main *v1alpha1.Config) {
 	enabled := v1alpha1.IsTrue(main.Cluster.Discovery.Enabled)
 
+	if v1alpha1.IsTrue(main.Machine.Network.KubeSpan.Enabled) && !enabled {
+		c.wrong("machine.network.kubespan.enabled", "KubeSpan needs discovery: turn cluster.discovery.enabled on, or add a DiscoveryServiceConfig")
+	}
+
 	if enabled {
 		for _, f := range []struct{ path, value string }{{"cluster.id", main.Cluster.ID}, {"cluster.secret", main.Cluster.Secret}} {
 			if f.value == "" {

@@ -35,7 +35,7 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 		c.wrong(document.Path(d), "a worker cannot have this document: it is for control planes")
 	}
 
-	for _, key := range kind.Replaced() {
+	for _, key := range kind.ReplacedBy(d) {
 		if isSet(reflect.ValueOf(main).Elem(), key) {
 			c.wrong(key, "the %s document sets this too: remove one of the two", kind.Name)
 		}
@@ -66,8 +66,8 @@ func refused(kind document.Kind, d config.Document) (paths []string) {
 // isSet reports whether a key has a value, in any element of a list or map on the way.
 func isSet(v reflect.Value, key string) bool {
 	switch v.Kind() {
-	case reflect.Pointer:
-		return !v.IsNil() && isSet(v.Elem(), key)
+	case reflect.Pointer: // a switch that is off is set
+		return !v.IsNil() && (key == "" && v.Elem().Kind() != reflect.Struct || isSet(v.Elem(), key))
 	case reflect.Slice:
 		for i := range v.Len() {
 			if isSet(v.Index(i), key) {

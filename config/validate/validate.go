@@ -55,6 +55,7 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 		merged, _ := overlay.Of(cfg)
 		c.installs = config.Find[*runtime.UnattendedInstallConfig](cfg) != nil
 		c.document(merged)
+		c.documents(cfg, merged)
 	}
 
 	for _, d := range cfg.Documents() {
@@ -71,7 +72,7 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	if len(c.findings) > 0 {
 		slices.SortStableFunc(c.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
 
-		return warnings, c.findings
+		return warnings, slices.Compact(c.findings) // two documents of a kind may have the same problem
 	}
 
 	return warnings, nil

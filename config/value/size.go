@@ -13,11 +13,11 @@ import (
 // ByteSize is a number of bytes: 1048576, 100MB, 10GiB.
 type ByteSize uint64
 
-// units are the suffixes of sizes.
+// units are the suffixes of sizes, in lower case.
 var units = map[string]uint64{
-	"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
-	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50,
-	"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
+	"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "pb": 1e15,
+	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "pib": 1 << 50,
+	"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40, "pi": 1 << 50,
 }
 
 var errSize = errors.New("want a number with a unit such as MB, GiB or TB")
@@ -29,7 +29,7 @@ func (s *ByteSize) UnmarshalText(text []byte) error {
 		at = len(text)
 	}
 
-	unit, known := units[strings.TrimSpace(string(text[at:]))]
+	unit, known := units[strings.ToLower(strings.TrimSpace(string(text[at:])))]
 	number, err := strconv.ParseFloat(string(text[:at]), 64)
 
 	if !known || err != nil || number*float64(unit) >= math.MaxUint64 {
@@ -46,17 +46,20 @@ func (s *ByteSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText implements encoding.TextMarshaler: in the largest unit in which the number is whole.
+// MarshalText implements encoding.TextMarshaler.
 func (s ByteSize) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// String returns the size as the smallest whole number of a unit.
 func (s ByteSize) String() string {
-	for _, unit := range []string{"PiB", "TiB", "GiB", "MiB", "KiB", "PB", "TB", "GB", "MB", "kB"} {
-		if n := units[unit]; s > 0 && uint64(s)%n == 0 {
-			return strconv.FormatUint(uint64(s)/n, 10) + unit
+	least, of := uint64(s), ""
+
+	for _, unit := range []string{"kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB", "PB", "PiB"} {
+		if n := units[strings.ToLower(unit)]; s > 0 && uint64(s)%n == 0 && uint64(s)/n < least {
+			least, of = uint64(s)/n, unit
 		}
 	}
 
-	return strconv.FormatUint(uint64(s), 10)
+	return strconv.FormatUint(least, 10) + of
 }
 
 // Format implements Formatted.

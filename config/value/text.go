@@ -5,6 +5,7 @@ package value
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // Expression is an expression of the Common Expression Language.
@@ -32,4 +33,28 @@ func (h *Host) UnmarshalText(text []byte) error {
 // Format implements Formatted.
 func (Host) Format() Format {
 	return Format{About: "a name or an address", Example: "time.example.com"}
+}
+
+// SAN is a name or an address in a certificate. A name may begin with "*." for all names below a domain.
+type SAN string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SAN) UnmarshalText(text []byte) error {
+	if name, wildcard := strings.CutPrefix(string(text), "*."); wildcard && IsDNSName(name) {
+		*s = SAN(text)
+
+		return nil
+	}
+
+	var host Host
+
+	err := host.UnmarshalText(text)
+	*s = SAN(host)
+
+	return err
+}
+
+// Format implements Formatted.
+func (SAN) Format() Format {
+	return Format{About: "a name, with or without *. in front, or an address", Example: "api.example.com"}
 }

@@ -84,7 +84,18 @@ type KMSKey struct {
 type TPMKey struct {
 	// Whether the volume is encrypted only if the machine boots with Secure Boot.
 	CheckSecurebootStatusOnEnroll *bool `yaml:"checkSecurebootStatusOnEnroll,omitempty"`
+	// What the key is bound to.
+	Options *TPMOptions `yaml:"options,omitempty"`
 }
+
+// TPMOptions are what a key that the machine's security chip keeps is bound to.
+type TPMOptions struct {
+	// The numbers of the registers (PCRs) that must have the same values when the key is read.
+	PCRs []int `yaml:"pcrs,omitempty"`
+}
+
+// lastPCR is the highest register of a TPM (TCG PC Client Platform Profile).
+const lastPCR = 23
 
 func (e *Encryption) validate(r *document.Report) {
 	if e == nil {
@@ -107,6 +118,14 @@ func (e *Encryption) validate(r *document.Report) {
 		for _, set := range []bool{key.Static != nil, key.NodeID != nil, key.KMS != nil, key.TPM != nil} {
 			if set {
 				kinds++
+			}
+		}
+
+		if key.TPM != nil && key.TPM.Options != nil {
+			for j, pcr := range key.TPM.Options.PCRs {
+				if pcr < 0 || pcr > lastPCR {
+					r.Wrong(index(at+".tpm.options.pcrs", j), "%d is not a register: want 0 to %d", pcr, lastPCR)
+				}
 			}
 		}
 

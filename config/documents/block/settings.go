@@ -40,6 +40,18 @@ func (p *Provisioning) validate(r *document.Report) {
 	}
 }
 
+// partition checks the settings of a new partition.
+func (p *Provisioning) partition(r *document.Report) {
+	p.validate(r)
+	p.needsDisk(r)
+}
+
+func (p *Provisioning) needsDisk(r *document.Report) {
+	if p.DiskSelector == nil {
+		r.Wrong("provisioning.diskSelector", "is missing: it says which disk has the partition")
+	}
+}
+
 // Maintenance is regular care of a file system.
 type Maintenance struct {
 	// Whether it takes place.

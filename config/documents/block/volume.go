@@ -65,6 +65,18 @@ var systemVolumes = []string{
 	layout.PartitionState, layout.PartitionEphemeral, layout.PartitionImageCache, "ETCD", "CRI", "KUBELET", "LOG",
 }
 
+// Replaces implements document.Replacer: the keys are about the encryption of one volume each.
+func (c *VolumeConfig) Replaces() []string {
+	switch {
+	case c.Encryption != nil && c.DocName == layout.PartitionState:
+		return []string{"machine.systemDiskEncryption.state"}
+	case c.Encryption != nil && c.DocName == layout.PartitionEphemeral:
+		return []string{"machine.systemDiskEncryption.ephemeral"}
+	default:
+		return nil
+	}
+}
+
 // Validate implements document.Validator.
 func (c *VolumeConfig) Validate(r *document.Report) {
 	if !slices.Contains(systemVolumes, c.DocName) {
@@ -74,6 +86,14 @@ func (c *VolumeConfig) Validate(r *document.Report) {
 	c.Provisioning.validate(r)
 	c.Encryption.validate(r)
 	maintenance(r, c.Trim, c.Scrub)
+
+	if c.DocName == layout.PartitionState && c.Encryption != nil {
+		for i, key := range c.Encryption.Keys {
+			if key.LockToState {
+				r.Wrong(index("encryption.keys", i)+".lockToState", "is for other volumes: the secret is on %s itself", layout.PartitionState)
+			}
+		}
+	}
 }
 
 func maintenance(r *document.Report, trim, scrub *Maintenance) {

@@ -94,9 +94,7 @@ func (c *UserVolumeConfig) Validate(r *document.Report) {
 			r.Wrong("volumeType", "a whole disk has no grow, minSize and maxSize")
 		}
 	default:
-		if c.Provisioning.DiskSelector == nil {
-			r.Wrong("provisioning.diskSelector", "is missing: it says which disk has the partition")
-		}
+		c.Provisioning.needsDisk(r)
 	}
 
 	if c.Filesystem.XFS != nil && c.Filesystem.Type != "" && c.Filesystem.Type != FilesystemXFS {
@@ -125,7 +123,7 @@ provisioning:
 // Validate implements document.Validator.
 func (c *RawVolumeConfig) Validate(r *document.Report) {
 	name(r, c.DocName)
-	c.Provisioning.validate(r)
+	c.Provisioning.partition(r)
 	c.Encryption.validate(r)
 }
 
@@ -151,12 +149,12 @@ encryption:
     keys:
         - slot: 0
           nodeID: {}
-`, document.Protects)
+`)
 
 // Validate implements document.Validator.
 func (c *SwapVolumeConfig) Validate(r *document.Report) {
 	name(r, c.DocName)
-	c.Provisioning.validate(r)
+	c.Provisioning.partition(r)
 	c.Encryption.validate(r)
 }
 

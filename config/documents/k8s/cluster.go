@@ -107,7 +107,7 @@ type KubePrismConfig struct {
 var kubePrism = document.Of[KubePrismConfig]("KubePrismConfig", `apiVersion: v1alpha1
 kind: KubePrismConfig
 port: 7445
-`)
+`, document.Replaces("machine.features.kubePrism"))
 
 // KubeTalosAPIAccessConfig lets pods call the API of the machines.
 type KubeTalosAPIAccessConfig struct {
@@ -124,7 +124,7 @@ allowedRoles:
     - `+contract.RoleReader+`
 allowedKubernetesNamespaces:
     - monitoring
-`, document.ControlPlane)
+`, document.ControlPlane, document.Replaces("machine.features.kubernetesTalosAPIAccess"))
 
 // KubeExternalManifestConfig applies objects from a URL.
 type KubeExternalManifestConfig struct {

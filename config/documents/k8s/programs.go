@@ -22,7 +22,7 @@ type KubeAPIServerConfig struct {
 	// The port that the API server listens on; 6443 without it.
 	APIPort int `yaml:"apiPort,omitempty" range:"1,65535" maps:"cluster.controlPlane.localAPIServerPort"`
 	// More names and addresses for the API server's certificate.
-	CertExtraSANs []value.Host `yaml:"certExtraSANs,omitempty" maps:"cluster.apiServer.certSANs"`
+	CertExtraSANs []value.SAN `yaml:"certExtraSANs,omitempty" maps:"cluster.apiServer.certSANs"`
 	// Whether the kubelet gives the API server time to start before it checks that it lives; it does without this key.
 	StartupProbes *bool `yaml:"startupProbes,omitempty"`
 }

@@ -13,7 +13,7 @@ import (
 type KubeSpanConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the machine is part of the network.
-	Enabled *bool `yaml:"enabled,omitempty" maps:"machine.network.kubespan.enabled"`
+	Enabled *bool `yaml:"enabled,omitempty" protects:"true" maps:"machine.network.kubespan.enabled"`
 	// Whether the networks of the machine's pods go through it.
 	AdvertiseKubernetesNetworks *bool `yaml:"advertiseKubernetesNetworks,omitempty" maps:"machine.network.kubespan.advertiseKubernetesNetworks"`
 	// Whether traffic to a machine that cannot be reached through it takes the usual way, unencrypted.
@@ -41,7 +41,7 @@ filters:
     endpoints:
         - 0.0.0.0/0
         - '!198.51.100.0/24'
-`, document.Protects)
+`)
 
 // KubeSpanEndpointsConfig has addresses of the machine in the encrypted network that it cannot see itself.
 type KubeSpanEndpointsConfig struct {

@@ -80,20 +80,18 @@ hostDNS:
     forwardKubeDNSToHost: true
 `)
 
+// Encrypted reports whether the server is asked over TLS or HTTPS.
+func (s *NameServer) Encrypted() bool {
+	return s.Protocol == DNSProtocolDoT || s.Protocol == DNSProtocolDoH
+}
+
 // Validate implements document.Validator.
 func (c *ResolverConfig) Validate(r *document.Report) {
 	on := c.HostDNS.Enabled != nil && *c.HostDNS.Enabled
 
 	for i, s := range c.NameServers {
-		at := index("nameservers", i)
-		encrypted := s.Protocol == DNSProtocolDoT || s.Protocol == DNSProtocolDoH
-
-		if encrypted && !on {
-			r.Wrong(at+".protocol", "%s needs the machine's own DNS server: set hostDNS.enabled to true", s.Protocol)
-		}
-
-		if s.TLSServerName != "" && !encrypted {
-			r.Wrong(at+".tlsServerName", "is for the protocols %s and %s only", DNSProtocolDoT, DNSProtocolDoH)
+		if s.TLSServerName != "" && !s.Encrypted() {
+			r.Wrong(index("nameservers", i)+".tlsServerName", "is for the protocols %s and %s only", DNSProtocolDoT, DNSProtocolDoH)
 		}
 	}
 

@@ -147,7 +147,7 @@ type ContainerDependencies struct {
 	// Paths of the machine.
 	Paths []string `yaml:"paths,omitempty"`
 	// States of the network, such as addresses or connectivity.
-	Network []string `yaml:"network,omitempty"`
+	Networks []string `yaml:"networks,omitempty"`
 	// Whether the time must be right.
 	Time *bool `yaml:"time,omitempty"`
 	// Other containers.
