@@ -24,7 +24,7 @@ func (c *check) security(main *v1alpha1.Config) {
 		{"machine.seccompProfiles", "pods that name a profile would not have it", len(m.Seccomp) > 0},
 		{
 			"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "network policies would not be enforced",
-			v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),
+			!c.flannel && v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),
 		},
 	} {
 		if setting.set {
