@@ -108,6 +108,13 @@ func modules() []module {
 			programs: []program{{name: "flanneld", pkg: "github.com/flannel-io/flannel"}},
 		},
 		{
+			// Only tests use it.
+			folder: "cloud", about: "cloud controller manager of tests",
+			upstream: "k8s.io/cloud-provider", version: strings.Replace(images.KubernetesVersion, "v1.", "v0.", 1),
+			tags:     kubernetesTags,
+			programs: []program{{name: "cloud-controller-manager", pkg: "github.com/seed-59268b81/talos/build/modules/cloud"}},
+		},
+		{
 			folder: "conformance", about: "programs of Kubernetes' test images", onDemand: true,
 			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
 			programs: programsIn("k8s.io/kubernetes/test/images/", "nonewprivs", "regression-issue-74839", "resource-consumer", "resource-consumer/consume-cpu"),

@@ -36,7 +36,7 @@ func (r *Report) object(v reflect.Value, path string) {
 		value := v.FieldByIndex(field.Index)
 
 		switch {
-		case value.IsZero():
+		case value.IsZero() || empty(value):
 			if field.Tag.Get("required") != "" {
 				r.Wrong(at, "is missing")
 			}
@@ -46,6 +46,11 @@ func (r *Report) object(v reflect.Value, path string) {
 			r.value(value, at)
 		}
 	}
+}
+
+// empty reports whether a value is an object or a list without elements: for a required key that is as good as nothing.
+func empty(v reflect.Value) bool {
+	return (v.Kind() == reflect.Map || v.Kind() == reflect.Slice) && v.Len() == 0
 }
 
 func (r *Report) value(v reflect.Value, path string) {

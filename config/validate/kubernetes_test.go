@@ -4,6 +4,7 @@ package validate_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,6 +44,10 @@ func TestKubernetesDocuments(t *testing.T) {
 
 			if tt.want == "" && err != nil || tt.want != "" && !found {
 				t.Errorf("got %v, want %q", err, tt.want)
+			}
+
+			if policies := strings.Count(fmt.Sprint(err), "kubeNetworkPoliciesEnabled"); policies > 1 {
+				t.Errorf("got %v, want it refused once", err)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ func (c *check) security(main *v1alpha1.Config) {
 		{"machine.network.kubespan.enabled", "traffic between machines would not be encrypted", v1alpha1.IsTrue(m.Network.KubeSpan.Enabled)},
 		{
 			"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "network policies would not be enforced",
-			v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),
+			!c.flannel && v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),
 		},
 	} {
 		if setting.set {

@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/documents/k8s"
@@ -85,7 +86,13 @@ func (c *Config) ServiceAccounts() ServiceAccounts {
 	out.Audiences = []string{out.Issuer}
 
 	if d.Accepted != nil {
-		out.AcceptedIssuers = d.Accepted.Issuers
+		for _, issuer := range d.Accepted.Issuers {
+			// The API server does not start with an issuer that is named twice.
+			if issuer != out.Issuer && !slices.Contains(out.AcceptedIssuers, issuer) {
+				out.AcceptedIssuers = append(out.AcceptedIssuers, issuer)
+			}
+		}
+
 		out.Audiences = append(out.Audiences, d.Accepted.Audiences...)
 
 		for _, key := range d.Accepted.PublicKeys {

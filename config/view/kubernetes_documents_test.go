@@ -78,7 +78,7 @@ func TestKubernetesDocuments(t *testing.T) {
 		document+"KubeFlannelCNIConfig\nbackendType: host-gw\nbackendPort: 1\nbackendMTU: 1400\nbackendExtraConfig: {A: b}\nresources: {limits: {cpu: 1}}\nextraArgs: [--x]\n"+
 		document+"KubeProxyConfig\nconfig: {mode: ipvs}\nresources: {requests: {cpu: 2}}\n"+
 		document+"KubePrismConfig\ntlsServerName: api.example\n"+
-		document+"KubeServiceAccountConfig\naccepted: {issuers: [i], audiences: [a, b]}\n"+
+		document+"KubeServiceAccountConfig\naccepted: {issuers: [i, 'https://api.example:6443', i], audiences: [a, b]}\n"+
 		document+"KubeTalosAPIAccessConfig\nallowedRoles: ['os:reader']\nallowedKubernetesNamespaces: [n]\n"+
 		document+"KubeExternalManifestConfig\nname: m\nurl: https://a.example/m.yaml\nheaders: {A: b}\n")
 

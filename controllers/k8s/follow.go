@@ -101,6 +101,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 				stop()
 
 				key, last = "", nil
+				latest = make(chan []kube.Object, 1) // what was not read yet has ended too
 
 				if err := f.round(ctx, rt, nil); err != nil {
 					return err

@@ -76,7 +76,7 @@ func documentPatches(t *testing.T, bundle, other *secrets.Bundle) []string {
 	}
 
 	return []string{
-		"cluster: {secretboxEncryptionSecret: {$patch: delete}, serviceAccount: {$patch: delete}}",
+		"cluster: {secretboxEncryptionSecret: {$patch: delete}, serviceAccount: {$patch: delete}, externalCloudProvider: {enabled: true}}",
 		document("KubeAuthenticationConfig", "configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: AuthenticationConfiguration, "+
 			"anonymous: {enabled: true, conditions: [{path: /livez}, {path: /readyz}, {path: /version}]}}"),
 		document("KubeEtcdEncryptionConfig", "config: {apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: "+

@@ -5,6 +5,7 @@ package k8s
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/talosaccess"
@@ -16,10 +17,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// How soon the requests are looked at again: a Secret may be deleted, and one that is in the way may be gone soon.
+// How soon a request is looked at again: its Secret may be deleted, and one that is in the way may be gone soon.
 const (
 	talosAccountCheck = 5 * time.Minute
-	talosAccountRetry = 5 * time.Second
+	talosAccountRetry = 30 * time.Second
+	// talosAccountContest is how long the answer of another control plane stays that has other settings. Otherwise both would write again and
+	// again.
+	talosAccountContest = time.Minute
 )
 
 // maxTalosAccounts bounds the requests of pods in memory: a user of Kubernetes can create any number.
@@ -30,7 +34,37 @@ type talosAccounts struct {
 	access kubeconfig.Config
 	// last are the requests of the last run, of which the credentials are deleted when pods lose the access.
 	last []kube.Object
-	wake *time.Timer
+	// answers are by namespace and name. They are answers to requests under these settings.
+	answers  map[string]talosAnswer
+	settings talosSettings
+	wake     *time.Timer
+}
+
+// talosSettings is what an answer depends on besides the request.
+type talosSettings struct {
+	allowed   kubeaccess.ConfigSpec
+	authority talosaccess.Authority
+}
+
+// talosAnswer is what was decided about a request, whose Failure is that of the answer. It is due for another look at a time.
+type talosAnswer struct {
+	request talosaccess.Request
+	at, due time.Time
+}
+
+// holds returns until when an answer needs no other look, if the object is like this now.
+func (a talosAnswer) holds(now talosaccess.Request) time.Time {
+	answered := a.request
+	answered.Failure = now.Failure
+
+	switch {
+	case !reflect.DeepEqual(answered, now):
+		return time.Time{} // another request
+	case a.request.Failure == now.Failure:
+		return a.due
+	default: // another control plane has answered too
+		return a.at.Add(talosAccountContest)
+	}
 }
 
 // talosAccountsController is a follower without outputs: what it writes is in Kubernetes.
@@ -97,6 +131,10 @@ func (a *talosAccounts) apply(ctx context.Context, rt controller.Runtime, object
 		return err
 	}
 
+	if ended && allowed.Enabled {
+		return nil // the API server cannot be asked now
+	}
+
 	client, err := kube.New(a.access)
 	if err != nil {
 		return err
@@ -104,26 +142,18 @@ func (a *talosAccounts) apply(ctx context.Context, rt controller.Runtime, object
 	defer client.Close()
 
 	a.last = objects
-	signer := talosaccess.Authority{Cluster: authority.Name, Root: root}
-	due := time.Now().Add(talosAccountCheck)
 
-	var errs []error
+	settings := talosSettings{allowed, talosaccess.Authority{Cluster: authority.Name, Root: root}}
 
-	for _, object := range objects {
-		renewal, err := answerTalosAccount(ctx, client, signer, allowed, talosaccess.RequestOf(object))
-		if err == nil && !renewal.IsZero() && renewal.Before(due) {
-			due = renewal
-		}
-
-		errs = append(errs, err)
-	}
-
-	if err := errors.Join(errs...); err != nil {
+	due, err := a.answer(time.Now(), settings, objects, func(request talosaccess.Request) (string, time.Time, error) {
+		return answerTalosAccount(ctx, client, settings.authority, settings.allowed, request)
+	})
+	if err != nil {
 		return err
 	}
 
 	if ended {
-		a.last = nil
+		a.last, a.answers = nil, nil
 	} else {
 		a.wake = time.AfterFunc(time.Until(due), rt.QueueReconcile)
 	}
@@ -131,17 +161,66 @@ func (a *talosAccounts) apply(ctx context.Context, rt controller.Runtime, object
 	return nil
 }
 
-// answerTalosAccount writes or deletes the credentials of a request, and its status. It returns when to look at them again, if that is known.
+// answer calls one for each request without an answer that holds, and returns when the next one is due.
+func (a *talosAccounts) answer(
+	now time.Time, settings talosSettings, objects []kube.Object, one func(talosaccess.Request) (failure string, due time.Time, err error),
+) (time.Time, error) {
+	if !reflect.DeepEqual(a.settings, settings) {
+		a.settings, a.answers = settings, nil
+	}
+
+	answers := map[string]talosAnswer{}
+	check := now.Add(talosAccountCheck)
+	next := check
+
+	var errs []error
+
+	for _, object := range objects {
+		request := talosaccess.RequestOf(object)
+		id := request.Namespace + "/" + request.Name
+		answer := a.answers[id]
+		due := answer.holds(request)
+
+		if !now.Before(due) {
+			var err error
+
+			if request.Failure, due, err = one(request); err != nil {
+				errs = append(errs, err)
+
+				continue
+			}
+
+			if due.IsZero() || check.Before(due) {
+				due = check
+			}
+
+			answer = talosAnswer{request: request, at: now, due: due}
+		}
+
+		answers[id] = answer
+
+		if due.Before(next) {
+			next = due
+		}
+	}
+
+	a.answers = answers
+
+	return next, errors.Join(errs...)
+}
+
+// answerTalosAccount writes or deletes the credentials of a request, and its status. It returns why there are no credentials, and when to look
+// at them again, if that is known.
 func answerTalosAccount(
 	ctx context.Context, client *kube.Client, signer talosaccess.Authority, allowed kubeaccess.ConfigSpec, request talosaccess.Request,
-) (due time.Time, err error) {
+) (failure string, due time.Time, err error) {
 	secret, err := client.Get(ctx, request.SecretPath())
 	if err != nil && !kube.IsNotFound(err) {
-		return due, err
+		return "", due, err
 	}
 
 	there := err == nil
-	failure := request.Refusal(allowed)
+	failure = request.Refusal(allowed)
 
 	switch {
 	case failure == "" && there && !talosaccess.Owned(secret, request):
@@ -157,18 +236,18 @@ func answerTalosAccount(
 
 	// Another control plane, or the end of the object, came first: the watch shows it.
 	if err != nil && !kube.IsConflict(err) && !kube.IsNotFound(err) {
-		return due, err
+		return failure, due, err
 	}
 
 	if failure == request.Failure {
-		return due, nil
+		return failure, due, nil
 	}
 
 	if err := client.Merge(ctx, request.StatusPath(), kube.Object{"status": kube.Object{"failureReason": failure}}); err != nil && !kube.IsNotFound(err) {
-		return due, err
+		return failure, due, err
 	}
 
-	return due, nil
+	return failure, due, nil
 }
 
 // updateTalosSecret creates or replaces a Secret whose credentials do not fit, and returns when they are to be replaced.

@@ -4,6 +4,7 @@ package k8s
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -133,9 +134,13 @@ func TestTalosAccount(t *testing.T) {
 
 			fake, client := startFakeKubernetes(t, objects)
 
-			due, err := answerTalosAccount(t.Context(), client, signer, tt.allowed, tt.request)
+			failure, due, err := answerTalosAccount(t.Context(), client, signer, tt.allowed, tt.request)
 			if err != nil {
 				t.Fatal(err)
+			}
+
+			if written := len(tt.want) > 0 && tt.want[len(tt.want)-1] == status; written != (failure != tt.request.Failure) {
+				t.Errorf("the reason is %q after %q, status written: %t", failure, tt.request.Failure, written)
 			}
 
 			if diff := cmp.Diff(tt.want, fake.writes); diff != "" {
@@ -151,6 +156,61 @@ func TestTalosAccount(t *testing.T) {
 	}
 }
 
+// TestTalosAnswers checks when a request gets another answer: with each change of one request, all are seen again.
+func TestTalosAnswers(t *testing.T) {
+	object := func(uid, failure string) kube.Object {
+		return kube.Object{
+			"metadata": kube.Object{"namespace": "n", "name": "a", "uid": uid},
+			"spec":     kube.Object{"roles": []any{"os:reader"}}, "status": kube.Object{"failureReason": failure},
+		}
+	}
+
+	var (
+		a         talosAccounts
+		now       = time.Now()
+		settings  = talosSettings{allowed: kubeaccess.ConfigSpec{Enabled: true}}
+		renewal   = now.Add(12 * time.Hour)
+		unchanged = func(talosaccess.Request) (string, time.Time, error) { return "refused", renewal, nil }
+		fails     = func(talosaccess.Request) (string, time.Time, error) { return "", time.Time{}, errors.New("no answer") }
+		soon      = func(talosaccess.Request) (string, time.Time, error) { return "refused", now.Add(time.Second), nil }
+	)
+
+	for _, step := range []struct {
+		name     string
+		after    time.Duration
+		object   kube.Object
+		settings talosSettings
+		one      func(talosaccess.Request) (string, time.Time, error)
+		want     bool // another answer
+		next     time.Duration
+	}{
+		{"a new request", 0, object("1", ""), settings, unchanged, true, talosAccountCheck},
+		{"with the answer", time.Second, object("1", "refused"), settings, unchanged, false, talosAccountCheck - time.Second},
+		{"with that of another control plane", time.Second, object("1", ""), settings, unchanged, false, talosAccountContest - 2*time.Second},
+		{"which stays", talosAccountContest, object("1", ""), settings, unchanged, true, talosAccountCheck},
+		{"the next look", talosAccountCheck, object("1", "refused"), settings, unchanged, true, talosAccountCheck},
+		{"another request of this name", time.Second, object("2", ""), settings, fails, true, talosAccountCheck},
+		{"after an error", time.Second, object("2", ""), settings, unchanged, true, talosAccountCheck},
+		{"other settings", time.Second, object("2", "refused"), talosSettings{}, unchanged, true, talosAccountCheck},
+		{"one that is due soon", talosAccountCheck, object("2", "refused"), talosSettings{}, soon, true, time.Second},
+	} {
+		now = now.Add(step.after)
+		called, failed := false, false
+
+		next, err := a.answer(now, step.settings, []kube.Object{step.object}, func(r talosaccess.Request) (failure string, due time.Time, err error) {
+			called = true
+			failure, due, err = step.one(r)
+			failed = err != nil
+
+			return failure, due, err
+		})
+
+		if called != step.want || next.Sub(now) != step.next || (err != nil) != failed {
+			t.Errorf("%s: got another answer: %t, the next one in %s, %v; want %t, in %s", step.name, called, next.Sub(now), err, step.want, step.next)
+		}
+	}
+}
+
 // TestTalosEndpoints checks that the endpoints are written once, and again only after a change.
 func TestTalosEndpoints(t *testing.T) {
 	fake, client := startFakeKubernetes(t, map[string]kube.Object{talosaccess.ServicePath: {"metadata": kube.Object{"uid": "1"}}})
@@ -163,6 +223,10 @@ func TestTalosEndpoints(t *testing.T) {
 		if err := writeTalosEndpoints(t.Context(), client, step.addrs); err != nil || len(fake.writes) != step.want {
 			t.Errorf("%v: got writes %q, %v, want %d", step.addrs, fake.writes, err, step.want)
 		}
+	}
+
+	if err := writeTalosEndpoints(t.Context(), client, []netip.Addr{netip.MustParseAddr("2001:db8::1")}); err != nil || len(fake.writes) != 4 {
+		t.Errorf("another family: got writes %q, %v, want both slices written", fake.writes, err)
 	}
 
 	delete(fake.objects, talosaccess.ServicePath)

@@ -17,8 +17,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/kubeaccess"
 )
 
-// The Service is a bootstrap manifest. Until it is there, and after an error, the endpoints wait this long.
-const talosServiceRetry = 5 * time.Second
+// The Service is a bootstrap manifest. Until it is there, and after an error, the endpoints wait for the retry. They are deleted with a Service
+// that a user deletes, which is found at the next check.
+const (
+	talosServiceRetry = 5 * time.Second
+	talosServiceCheck = 5 * time.Minute
+)
 
 // talosEndpointController writes the addresses of the control planes into the endpoints of the Service talos. Every control plane writes the
 // same, and only what differs.
@@ -54,7 +58,7 @@ func talosEndpointController(root string) controller.Controller {
 			return controller.Requeue(talosServiceRetry)
 		}
 
-		return nil
+		return controller.Requeue(talosServiceCheck)
 	})
 }
 
@@ -71,7 +75,7 @@ func writeTalosEndpoints(ctx context.Context, client *kube.Client, addresses []n
 		path := talosaccess.SlicesPath + "/" + name
 
 		live, err := client.Get(ctx, path)
-		if err == nil && talosaccess.Same(live, slice) {
+		if err == nil && talosaccess.Same(live, slice) || kube.IsNotFound(err) && talosaccess.Empty(slice) {
 			continue
 		}
 

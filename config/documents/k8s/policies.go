@@ -48,7 +48,7 @@ configuration:
 // KubeAuthenticationConfig says whose tokens the API server accepts.
 type KubeAuthenticationConfig struct {
 	document.Header `yaml:",inline"`
-	// An AuthenticationConfiguration, as Kubernetes documents it.
+	// An AuthenticationConfiguration, as Kubernetes documents it. Without anonymous, only probes need no certificate.
 	Configuration v1alpha1.Object `yaml:"configuration" required:"true" merge:"replace"`
 }
 

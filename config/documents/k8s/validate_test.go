@@ -38,6 +38,9 @@ func TestValidate(t *testing.T) {
 		"two modes":                    {"KubeProxyConfig", "mode: iptables\nconfig: {mode: ipvs}", "config.mode: ipvs is not the mode iptables"},
 		"one mode, twice":              {"KubeProxyConfig", "mode: ipvs\nconfig: {mode: ipvs}", ""},
 
+		"encryption by nothing":     {"KubeEtcdEncryptionConfig", "config: {}", "config: is missing"},
+		"authentication by nothing": {"KubeAuthenticationConfig", "configuration: {}", "configuration: is missing"},
+
 		"networks of nodes":            {"KubeNetworkConfig", "podSubnets: [198.51.100.0/24, '2001:db8::/56']\nnodeCIDRMaskSizeIPv4: 28\nnodeCIDRMaskSizeIPv6: 72", ""},
 		"a node larger than all":       {"KubeNetworkConfig", "podSubnets: [198.51.100.0/24]\nnodeCIDRMaskSizeIPv4: 20", "podSubnets: 198.51.100.0/24 is smaller"},
 		"too many nodes":               {"KubeNetworkConfig", "podSubnets: ['2001:db8::/56']\nnodeCIDRMaskSizeIPv6: 80", "podSubnets: 2001:db8::/56 has more than 2^16"},

@@ -96,9 +96,59 @@ func TestProxyFile(t *testing.T) {
 	pod := kube.At[render.Object](daemons, "spec", "template")
 	mounts := kube.Items(kube.Items(pod, "spec", "containers")[0], "volumeMounts")
 
-	if file != "{\n  \"mode\": \"ipvs\"\n}\n" || kube.At[string](pod, "metadata", "annotations", "talos.dev/config-checksum") != "1" ||
+	if file != "{\n  \"mode\": \"ipvs\"\n}\n" ||
 		!slices.ContainsFunc(mounts, func(m render.Object) bool { return m["mountPath"] == "/etc/kube-proxy" && m["name"] == "config" }) {
 		t.Errorf("got the file %q and the pod %v", file, pod)
+	}
+}
+
+// TestReplacesPods checks that the pods of a program that reads its configuration only once are replaced when it changes, and only then.
+func TestReplacesPods(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*k8s.BootstrapManifestsConfigSpec)
+		want   []string // the daemon sets whose pods are replaced
+	}{
+		"nothing":                     {func(*k8s.BootstrapManifestsConfigSpec) {}, nil},
+		"DNS":                         {func(c *k8s.BootstrapManifestsConfigSpec) { c.CoreDNSImage = "other" }, nil},
+		"flannel's backend":           {func(c *k8s.BootstrapManifestsConfigSpec) { c.FlannelBackendMTU = 1400 }, []string{"kube-flannel"}},
+		"kube-proxy's file":           {func(c *k8s.BootstrapManifestsConfigSpec) { c.ProxyConfigChecksum = "other" }, []string{"kube-proxy"}},
+		"the address of API servers":  {func(c *k8s.BootstrapManifestsConfigSpec) { c.Server = "https://127.0.0.1:7446" }, []string{"kube-proxy"}},
+		"the networks of pods (IPv4)": {func(c *k8s.BootstrapManifestsConfigSpec) { c.PodCIDRs = []string{"198.51.100.0/24"} }, []string{"kube-flannel"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := settings
+			test.change(&cfg)
+
+			var replaced []string
+
+			for _, name := range []string{"kube-flannel", "kube-proxy"} {
+				before := kube.At[render.Object](find(t, settings, "DaemonSet", name), "spec", "template")
+				after := kube.At[render.Object](find(t, cfg, "DaemonSet", name), "spec", "template")
+
+				if !cmp.Equal(before, after) {
+					replaced = append(replaced, name)
+				}
+			}
+
+			if !slices.Equal(replaced, test.want) {
+				t.Errorf("got %q, want %q", replaced, test.want)
+			}
+		})
+	}
+}
+
+// TestOrdered checks that what others need comes first.
+func TestOrdered(t *testing.T) {
+	var kinds []string
+
+	for _, object := range manifests.Ordered([]manifests.Manifest{
+		{Objects: []render.Object{{"kind": "DaemonSet"}, {"kind": "ConfigMap"}}}, {Objects: []render.Object{{"kind": "Secret"}, {"kind": "Namespace"}}},
+	}) {
+		kinds = append(kinds, object["kind"].(string))
+	}
+
+	if want := []string{"Namespace", "ConfigMap", "DaemonSet", "Secret"}; !slices.Equal(kinds, want) {
+		t.Errorf("got %q, want %q", kinds, want)
 	}
 }
 

@@ -4,6 +4,7 @@ package manifests
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
@@ -45,20 +46,22 @@ func flatten(objects []render.Object) []render.Object {
 }
 
 // Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources first, since others need
-// them, and the rest in their present order.
+// them; then ConfigMaps, since pods that a change replaces read them at once; and the rest in their present order.
 func Ordered(all []Manifest) []render.Object {
-	var first, rest []render.Object
+	var first, configs, rest []render.Object
 
 	for _, m := range all {
 		for _, object := range m.Objects {
 			switch object["kind"] {
 			case "Namespace", "CustomResourceDefinition":
 				first = append(first, object)
+			case "ConfigMap":
+				configs = append(configs, object)
 			default:
 				rest = append(rest, object)
 			}
 		}
 	}
 
-	return append(first, rest...)
+	return slices.Concat(first, configs, rest)
 }

@@ -7,7 +7,9 @@ package manifests
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,21 +138,22 @@ func flannel(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 		network["EnableIPv4"] = false
 	}
 
+	netConf, cniConf := indented(network), indented(render.Object{
+		"name":       "cbr0",
+		"cniVersion": "0.4.0",
+		"plugins": []any{
+			render.Object{"type": "flannel", "delegate": render.Object{"hairpinMode": true, "isDefaultGateway": true}},
+			render.Object{"type": "portmap", "capabilities": render.Object{"portMappings": true}},
+		},
+	})
+
 	args := []any{"--ip-masq", "--kube-subnet-mgr"}
 	for _, arg := range cfg.FlannelExtraArgs {
 		args = append(args, arg)
 	}
 
 	return render.Values{
-		"image": cfg.FlannelImage, "args": args, "netConf": indented(network),
-		"cniConf": indented(render.Object{
-			"name":       "cbr0",
-			"cniVersion": "0.4.0",
-			"plugins": []any{
-				render.Object{"type": "flannel", "delegate": render.Object{"hairpinMode": true, "isDefaultGateway": true}},
-				render.Object{"type": "portmap", "capabilities": render.Object{"portMappings": true}},
-			},
-		}),
+		"image": cfg.FlannelImage, "args": args, "netConf": netConf, "cniConf": cniConf, "annotations": readAtStart(netConf, cniConf),
 		"resources":   pods.Resources(render.Object{"cpu": "100m", "memory": "50Mi"}, cfg.FlannelResources),
 		"serviceHost": variable("KUBERNETES_SERVICE_HOST", cfg.FlannelKubeServiceHost),
 		"servicePort": variable("KUBERNETES_SERVICE_PORT", cfg.FlannelKubeServicePort),
@@ -173,6 +176,13 @@ func flannelBackend(cfg k8s.BootstrapManifestsConfigSpec) render.Object {
 	}
 
 	return backend
+}
+
+// readAtStart returns the annotations of a pod whose program reads its configuration only once: a change replaces the pods.
+func readAtStart(configuration ...string) render.Object {
+	sum := sha256.Sum256([]byte(strings.Join(configuration, "\n")))
+
+	return render.Object{"talos.dev/config-checksum": hex.EncodeToString(sum[:])}
 }
 
 func indented(object render.Object) string {
@@ -200,11 +210,10 @@ func proxy(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 
 	values := render.Values{
 		"image": cfg.ProxyImage, "command": command, "resources": pods.Resources(nil, cfg.ProxyResources),
-		"annotations": render.Omit, "configMount": render.Omit, "configVolume": render.Omit,
+		"annotations": readAtStart(cfg.Server, cfg.ProxyConfigChecksum), "configMount": render.Omit, "configVolume": render.Omit,
 	}
 
 	if len(cfg.ProxyConfig) > 0 {
-		values["annotations"] = render.Object{"talos.dev/config-checksum": cfg.ProxyConfigChecksum}
 		values["configMount"] = render.Object{"name": "config", "mountPath": proxyConfigDir, "readOnly": true}
 		values["configVolume"] = render.Object{"name": "config", "configMap": render.Object{"name": "kube-proxy"}}
 	}

@@ -3,6 +3,8 @@
 package settings
 
 import (
+	"maps"
+
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -14,20 +16,21 @@ const apiServerConfigVersion = "apiserver.config.k8s.io/v1"
 var probePaths = []string{"/livez", "/readyz", "/healthz"}
 
 // Authentication returns the API server's configuration of authentication. By default probes need no certificate, and nothing else is
-// permitted without one.
+// permitted without one. A configuration that does not say what is permitted without a certificate, since it is about tokens, does not change
+// that: Kubernetes' own default is everything that a role permits.
 func Authentication(cfg *view.Config) *k8s.AuthenticationConfigSpec {
-	if given := cfg.Authentication(); len(given) > 0 {
-		return &k8s.AuthenticationConfigSpec{Config: given}
-	}
-
 	var conditions []any
 	for _, path := range probePaths {
 		conditions = append(conditions, map[string]any{"path": path})
 	}
 
-	return &k8s.AuthenticationConfigSpec{Config: map[string]any{
+	out := map[string]any{
 		"apiVersion": apiServerConfigVersion,
 		"kind":       "AuthenticationConfiguration",
 		"anonymous":  map[string]any{"enabled": true, "conditions": conditions},
-	}}
+	}
+
+	maps.Copy(out, cfg.Authentication())
+
+	return &k8s.AuthenticationConfigSpec{Config: out}
 }

@@ -46,7 +46,7 @@ func (c *check) authentication() {
 func refusesProbes(given view.Object) string {
 	anonymous, set := given["anonymous"].(map[string]any)
 	if !set {
-		return "" // anonymous requests are authorized like others
+		return "" // the system's own are permitted
 	}
 
 	if anonymous["enabled"] != true {

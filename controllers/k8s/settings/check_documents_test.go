@@ -57,7 +57,11 @@ func TestCheckDocuments(t *testing.T) {
 			want:    "KubeAuthenticationConfig.configuration.kind: want AuthenticationConfiguration",
 		},
 
-		"encryption":                      {patches: []string{encryption("{aesgcm: {keys: [{name: a, secret: " + secret + "}]}}, {identity: {}}")}},
+		"encryption": {patches: []string{encryption("{aesgcm: {keys: [{name: a, secret: " + secret + "}]}}, {identity: {}}")}},
+		"encryption by the older name": {patches: []string{document("KubeEtcdEncryptionConfig",
+			"config: {apiVersion: v1, kind: EncryptionConfig, resources: [{resources: [secrets], providers: [{identity: {}}]}]}")}},
+		"encryption by the older name, with an unknown field": {patches: []string{document("KubeEtcdEncryptionConfig",
+			"config: {apiVersion: v1, kind: EncryptionConfig, x: 1, resources: [{resources: [secrets], providers: [{identity: {}}]}]}")}, want: "config.x: there is no such field"},
 		"encryption by a key service":     {patches: []string{encryption("{kms: {apiVersion: v2, name: a, endpoint: 'unix:///a'}}")}},
 		"encryption with a short key":     {patches: []string{encryption("{secretbox: {keys: [{name: a, secret: aGVsbG8=}]}}")}, want: "secretbox.keys[0].secret: is not a key"},
 		"encryption without keys":         {patches: []string{encryption("{secretbox: {keys: []}}")}, want: "secretbox.keys: is missing"},

@@ -23,7 +23,12 @@ func (c *check) etcdEncryption() {
 		return
 	}
 
-	c.kindOf(at, given, "EncryptionConfiguration", schemas.EncryptionConfiguration)
+	// The API server also takes the name that Kubernetes' documentation once had.
+	if given["apiVersion"] == "v1" && given["kind"] == "EncryptionConfig" {
+		c.object(at, schemas.EncryptionConfiguration, given)
+	} else {
+		c.kindOf(at, given, "EncryptionConfiguration", schemas.EncryptionConfiguration)
+	}
 
 	all := kube.Items(given, "resources")
 	if len(all) == 0 {

@@ -103,6 +103,32 @@ func TestExtraManifests(t *testing.T) {
 	}
 }
 
+// TestAuthentication checks what is permitted without a certificate.
+func TestAuthentication(t *testing.T) {
+	probes := map[string]any{"enabled": true, "conditions": []any{
+		map[string]any{"path": "/livez"}, map[string]any{"path": "/readyz"}, map[string]any{"path": "/healthz"},
+	}}
+
+	for name, test := range map[string]struct {
+		fields string // of the document; without any there is none
+		want   any
+	}{
+		"default":                {"", probes},
+		"only tokens":            {"jwt: [{issuer: {url: 'https://issuer.example', audiences: [a]}}]", probes},
+		"what the document says": {"anonymous: {enabled: true}", map[string]any{"enabled": true}},
+	} {
+		var patches []string
+		if test.fields != "" {
+			patches = append(patches, document("KubeAuthenticationConfig", "configuration:\n  apiVersion: apiserver.config.k8s.io/v1\n  kind: AuthenticationConfiguration\n  "+test.fields))
+		}
+
+		got := Authentication(controlPlane(t, patches...)).Config
+		if diff := cmp.Diff(test.want, got["anonymous"]); diff != "" || got["kind"] != "AuthenticationConfiguration" || (got["jwt"] != nil) != strings.Contains(test.fields, "jwt") {
+			t.Errorf("%s: got %v (-want +got):\n%s", name, got, diff)
+		}
+	}
+}
+
 // TestStartupProbes checks that the API server's pod has the probe unless a document switches it off.
 func TestStartupProbes(t *testing.T) {
 	for fields, want := range map[string]bool{"apiPort: 6443": true, "startupProbes: true": true, "startupProbes: false": false} {

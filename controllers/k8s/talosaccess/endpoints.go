@@ -16,7 +16,7 @@ const (
 	SlicesPath  = "/apis/discovery.k8s.io/v1/namespaces/" + Namespace + "/endpointslices"
 )
 
-// Slices returns the endpoints of the Service: one slice for each family of addresses. They are deleted with the Service.
+// Slices returns the endpoints of the Service: one slice for each family, also for one without addresses. They are deleted with the Service.
 func Slices(serviceUID string, addresses []netip.Addr) []kube.Object {
 	var out []kube.Object
 
@@ -39,10 +39,6 @@ func Slices(serviceUID string, addresses []netip.Addr) []kube.Object {
 			}
 		}
 
-		if len(endpoints) == 0 {
-			continue
-		}
-
 		out = append(out, kube.Object{
 			"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
 			"metadata": kube.Object{
@@ -60,6 +56,9 @@ func Slices(serviceUID string, addresses []netip.Addr) []kube.Object {
 
 	return out
 }
+
+// Empty reports whether a slice has no addresses.
+func Empty(slice kube.Object) bool { return len(addressesOf(slice)) == 0 }
 
 // Same reports whether a slice in the cluster has the addresses and the owner of another.
 func Same(live, wanted kube.Object) bool {

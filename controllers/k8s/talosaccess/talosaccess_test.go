@@ -168,6 +168,10 @@ func TestSlices(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
+	if single := Slices("u", addrs[:1]); len(single) != 2 || Empty(single[0]) || !Empty(single[1]) || Same(both[1], single[1]) {
+		t.Errorf("one family: got %v, want an empty slice for the other", single)
+	}
+
 	if !Same(both[0], Slices("u", addrs)[0]) || Same(both[0], Slices("v", addrs)[0]) || Same(both[0], Slices("u", addrs[:1])[0]) || Same(kube.Object{}, both[0]) {
 		t.Error("a slice counts as the same, or the same one as another")
 	}
