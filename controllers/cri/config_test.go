@@ -6,6 +6,7 @@ package cri
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,6 +158,41 @@ func TestRenderConfigIsTOML(t *testing.T) {
 
 	if err := toml.Unmarshal(raw, &decoded); err != nil || decoded.Version != 3 || decoded.Root != rootDir {
 		t.Errorf("got %+v (%v)", decoded, err)
+	}
+}
+
+// TestCustomize checks that a part enables a plugin by configuring it, as users do with NRI, and can disable others.
+func TestCustomize(t *testing.T) {
+	const nri, btrfs = "io.containerd.nri.v1.nri", "io.containerd.snapshotter.v1.btrfs"
+
+	for _, tt := range []struct {
+		name, part   string
+		nri, another bool // disabled
+	}{
+		{name: "no part", nri: true},
+		{name: "another plugin", part: "[plugins.'io.containerd.cri.v1.images']\nmax_concurrent_downloads = 5", nri: true},
+		{name: "the plugin", part: "[plugins.'" + nri + "']\ndisable = false"},
+		{name: "the plugin, disabled", part: "disabled_plugins = ['" + nri + "', 'a']\n[plugins.'" + nri + "']\ndisable = false", nri: true, another: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			raw, err := renderConfig(metal, chosen{customization: tt.part})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var decoded struct {
+				Disabled []string `toml:"disabled_plugins"`
+			}
+
+			if err := toml.Unmarshal(raw, &decoded); err != nil {
+				t.Fatal(err)
+			}
+
+			has := func(id string) bool { return slices.Contains(decoded.Disabled, id) }
+			if has(nri) != tt.nri || has("a") != tt.another || !has(btrfs) {
+				t.Errorf("got %q", decoded.Disabled)
+			}
+		})
 	}
 }
 
