@@ -87,6 +87,17 @@ func TestRenderHosts(t *testing.T) {
 			want: []string{cache, "https://r.example/v2 unverified"},
 		},
 		{
+			name: "any registry, unverified", registries: v1alpha1.RegistriesConfig{Config: trusting("*")}, registry: "r.example",
+			want: []string{cache, "https://r.example/v2 unverified"},
+		},
+		{
+			name: "any registry, unverified, and a mirror", registries: v1alpha1.RegistriesConfig{
+				Mirrors: mirrors("docker.io", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example", "https://own.example"}}).Mirrors,
+				Config:  map[string]v1alpha1.RegistryAccess{"*": trusting("*")["*"], "own.example": {TLS: &v1alpha1.RegistryTLS{}}},
+			}, registry: "docker.io",
+			want: []string{cache, "https://m.example/v2 unverified", "https://own.example/v2", "https://registry-1.docker.io/v2 unverified"},
+		},
+		{
 			name: "Docker's, unverified", registries: v1alpha1.RegistriesConfig{Config: trusting("registry-1.docker.io")}, registry: "docker.io",
 			want: []string{cache, "https://registry-1.docker.io/v2 unverified"},
 		},
@@ -138,9 +149,11 @@ func TestRenderHostsRefusesBadEndpoint(t *testing.T) {
 		t.Errorf("got %v, want an error that names the mirror", err)
 	}
 
+	// containerd starts with these names, which no image has.
 	for _, name := range []string{"../x", "..", ".", "a/b", ""} {
-		if _, err := renderHosts(cri.RegistriesConfigSpec{RegistryTLSs: map[string]cri.RegistryTLSConfig{name: {}}}, ""); err == nil {
-			t.Errorf("%q is not refused as the name of a folder", name)
+		files, err := renderHosts(cri.RegistriesConfigSpec{RegistryTLSs: map[string]cri.RegistryTLSConfig{name: {}}}, "")
+		if _, ok := files["_default/hosts.toml"]; err != nil || len(files) != 1 || !ok {
+			t.Errorf("%q: got %q, %v", name, files, err)
 		}
 	}
 }
