@@ -71,6 +71,13 @@ const (
 
 	// VolumesDir is where the volumes of users are mounted.
 	VolumesDir = VarDir + "/mnt"
+
+	varSystem   = VarDir + "/system"
+	overlaysDir = varSystem + "/overlays"
+	// OptDir is where pods install programs for the machine, such as the plugins of a CNI. OptOverlay is the start of the names of the
+	// folders with what they change there.
+	OptDir     = "/opt"
+	OptOverlay = overlaysDir + "/opt"
 )
 
 // Folder is a folder that the system creates. Mode has the bits of chmod(2).
@@ -114,5 +121,7 @@ var EphemeralFolders = []Folder{
 	{ContainerLogsDir, 0o755, 0},
 	{PodLogsDir, 0o755, 0},
 	{VolumesDir, 0o755, 0},
+	{varSystem, 0o755, 0},
+	{overlaysDir, 0o700, 0},
 	{VarDir + "/tmp", 0o1777, 0},
 }

@@ -14,6 +14,7 @@ import (
 func (c *check) registries(r *v1alpha1.RegistriesConfig) {
 	for host, mirror := range r.Mirrors {
 		at := strict.Join("machine.registries.mirrors", host)
+		c.registryHost(at, host)
 
 		for i, endpoint := range mirror.Endpoints {
 			if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -25,8 +26,10 @@ func (c *check) registries(r *v1alpha1.RegistriesConfig) {
 	for host, access := range r.Config {
 		at := strict.Join("machine.registries.config", host)
 
-		if host == "*" || strings.Contains(host, "/") {
-			c.wrong(at, "%q is not the host of a registry: credentials and certificates are for one host each, such as registry.example.com:5000", host)
+		c.registryHost(at, host)
+
+		if host == "*" && access.Auth != nil {
+			c.wrong(at+".auth", "\"*\" is not the host of a registry: credentials are for one host each, such as registry.example.com:5000")
 		}
 
 		if access.TLS != nil && len(access.TLS.CA) > 0 {
@@ -43,6 +46,13 @@ func (c *check) registries(r *v1alpha1.RegistriesConfig) {
 		if access.Auth != nil && !access.Auth.Valid() {
 			c.wrong(at+".auth.auth", "is not USER:PASSWORD in base64")
 		}
+	}
+}
+
+// registryHost warns about settings of a registry that no image can be from.
+func (c *check) registryHost(at, host string) {
+	if host == "" || host == "." || host == ".." || strings.Contains(host, "/") {
+		c.warn(at, "has no effect: %q is not the host of a registry, such as registry.example.com:5000", host)
 	}
 }
 

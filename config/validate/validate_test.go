@@ -110,7 +110,7 @@ func TestFindings(t *testing.T) {
 		{"KubeSpan", []string{"machine: {network: {kubespan: {enabled: true}}}"}, "machine.network.kubespan.enabled", "would not be encrypted"},
 		{"network policies", []string{"cluster: {network: {cni: {flannel: {kubeNetworkPoliciesEnabled: true}}}}"}, "cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "would not be enforced"},
 		{"bad login of a registry", []string{"machine: {registries: {config: {r.example: {auth: {auth: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].auth.auth`, "not USER:PASSWORD"},
-		{"a login for all registries", []string{"machine: {registries: {config: {'*': {auth: {username: a, password: b}}}}}"}, `machine.registries.config["*"]`, "one host each"},
+		{"a login for all registries", []string{"machine: {registries: {config: {'*': {auth: {username: a, password: b}}}}}"}, `machine.registries.config["*"].auth`, "one host each"},
 		{"bad authority of a registry", []string{"machine: {registries: {config: {r.example: {tls: {ca: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].tls.ca`, "not PEM"},
 		{"bad certificate for a registry", []string{"machine: {registries: {config: {r.example: {tls: {clientIdentity: {crt: aGVsbG8=, key: aGVsbG8=}}}}}}"}, `machine.registries.config["r.example"].tls.clientIdentity`, "not a certificate and its key"},
 		{"two key sources", []string{"machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}, tpm: {}}]}}}"}, "machine.systemDiskEncryption.state.keys[0]", "2 sources"},
@@ -184,6 +184,25 @@ func TestWorker(t *testing.T) {
 	for _, want := range []string{"machine.ca.key", "cluster.ca.key", "cluster.etcd.ca", "cluster.serviceAccount", "cluster.aggregatorCA"} {
 		if !strings.Contains(strings.Join(warnings, "\n"), want+":") {
 			t.Errorf("no warning of %s in %q", want, warnings)
+		}
+	}
+}
+
+// TestRegistryHosts checks that settings of what is not the host of a registry are accepted, as in existing configurations, with a warning.
+func TestRegistryHosts(t *testing.T) {
+	cfg := patched(t, configtest.ControlPlane(t), "machine: {registries: {mirrors: {docker.io/library: {endpoints: ['https://m.example']}, "+
+		"'*': {endpoints: ['https://m.example']}}, config: {r.example/a: {tls: {insecureSkipVerify: true}}, '*': {tls: {insecureSkipVerify: true}}}}}")
+
+	warnings, err := validate.Validate(cfg, validate.Metal)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for path, want := range map[string]bool{
+		`mirrors["docker.io/library"]: has no effect`: true, `config["r.example/a"]: has no effect`: true, `["*"]`: false,
+	} {
+		if strings.Contains(strings.Join(warnings, "\n"), "machine.registries."+path) != want {
+			t.Errorf("a warning of %s: got %t in %q", path, !want, warnings)
 		}
 	}
 }

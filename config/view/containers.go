@@ -3,7 +3,9 @@
 package view
 
 import (
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,18 +27,29 @@ func (c *Config) RuntimeSpecOverrides() Object { return c.main.Machine.RuntimeSp
 
 // ContainerdPart is a part of containerd's configuration.
 type ContainerdPart struct {
-	// Name of the document.
+	// Name of the document, or of the file.
 	Name string
+	// Path of a key of machine.files, or empty for a document.
+	Path string
 	// Content is the part, in TOML.
 	Content string
 }
 
-// ContainerdParts are the parts that documents add to containerd's configuration, in the order of their names.
+// customizationFile is the file by which machine.files changes containerd's configuration. It is a part by its name like those of documents.
+const customizationFile = "/etc/cri/conf.d/20-customization.part"
+
+// ContainerdParts are the parts that documents, and one file of machine.files, add to containerd's configuration, in the order of their names.
 func (c *Config) ContainerdParts() []ContainerdPart {
 	var parts []ContainerdPart
 
 	for _, d := range config.All[*cri.CRICustomizationConfig](c.all) {
 		parts = append(parts, ContainerdPart{Name: d.DocName, Content: d.Content})
+	}
+
+	for i, f := range c.main.Machine.Files {
+		if f.Path == customizationFile {
+			parts = append(parts, ContainerdPart{Name: path.Base(f.Path), Path: fmt.Sprintf("machine.files[%d].content", i), Content: f.Content})
+		}
 	}
 
 	slices.SortStableFunc(parts, func(a, b ContainerdPart) int { return strings.Compare(a.Name, b.Name) })

@@ -6,6 +6,7 @@ package cri
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -23,7 +24,7 @@ const (
 	rootDir    = layout.ContainerdDir
 	stateDir   = layout.ContainerdRunDir
 	cniConfDir = "/etc/cni/net.d"
-	cniBinDir  = "/opt/cni/bin"
+	cniBinDir  = layout.OptDir + "/cni/bin"
 	// layersDir has the layers of the image cache as file system images.
 	layersDir = layout.ImageCacheDir + "/" + images.LayersDir
 )
@@ -109,12 +110,12 @@ func renderConfig(at place, set chosen) ([]byte, error) {
 	}
 
 	rendered, err := toml.Marshal(table{
-		"version":          settings.ConfigVersion,
-		"root":             rootDir,
-		"state":            stateDir,
-		"grpc":             table{"address": layout.ContainerdSocket},
-		"disabled_plugins": disabled,
-		"plugins":          plugins,
+		"version":       settings.ConfigVersion,
+		"root":          rootDir,
+		"state":         stateDir,
+		"grpc":          table{"address": layout.ContainerdSocket},
+		disabledPlugins: disabled,
+		"plugins":       plugins,
 	})
 	if err != nil || set.customization == "" {
 		return rendered, err
@@ -123,7 +124,8 @@ func renderConfig(at place, set chosen) ([]byte, error) {
 	return customize(rendered, set.customization)
 }
 
-// customize puts the parts of documents over containerd's configuration.
+// customize puts parts over containerd's configuration. A part that configures one of the plugins that the machine does not use enables it,
+// unless it disables it too: this is how NRI is enabled.
 func customize(rendered []byte, customization string) ([]byte, error) {
 	var config table
 	if err := toml.Unmarshal(rendered, &config); err != nil {
@@ -135,10 +137,21 @@ func customize(rendered []byte, customization string) ([]byte, error) {
 		return nil, fmt.Errorf("customization of containerd's configuration: %w", err)
 	}
 
+	own, _ := config[disabledPlugins].([]any)
+	configured, _ := part["plugins"].(table)
+	config[disabledPlugins] = slices.DeleteFunc(own, func(id any) bool {
+		name, _ := id.(string)
+		_, enabled := configured[name]
+
+		return enabled
+	})
+
 	settings.Merge(config, part)
 
 	return toml.Marshal(config)
 }
+
+const disabledPlugins = "disabled_plugins"
 
 // registryConfigs returns the credentials as containerd has them in its configuration: it cannot read them from the hosts folder.
 func registryConfigs(auths map[string]cri.RegistryAuthConfig) table {

@@ -6,6 +6,7 @@ package cri
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,17 @@ func TestRenderHosts(t *testing.T) {
 			want: []string{cache, "https://r.example/v2 unverified"},
 		},
 		{
+			name: "any registry, unverified", registries: v1alpha1.RegistriesConfig{Config: trusting("*")}, registry: "r.example",
+			want: []string{cache, "https://r.example/v2 unverified"},
+		},
+		{
+			name: "any registry, unverified, and a mirror", registries: v1alpha1.RegistriesConfig{
+				Mirrors: mirrors("docker.io", v1alpha1.RegistryMirror{Endpoints: []string{"https://m.example", "https://own.example"}}).Mirrors,
+				Config:  map[string]v1alpha1.RegistryAccess{"*": trusting("*")["*"], "own.example": {TLS: &v1alpha1.RegistryTLS{}}},
+			}, registry: "docker.io",
+			want: []string{cache, "https://m.example/v2 unverified", "https://own.example/v2", "https://registry-1.docker.io/v2 unverified"},
+		},
+		{
 			name: "Docker's, unverified", registries: v1alpha1.RegistriesConfig{Config: trusting("registry-1.docker.io")}, registry: "docker.io",
 			want: []string{cache, "https://registry-1.docker.io/v2 unverified"},
 		},
@@ -137,9 +149,11 @@ func TestRenderHostsRefusesBadEndpoint(t *testing.T) {
 		t.Errorf("got %v, want an error that names the mirror", err)
 	}
 
+	// containerd starts with these names, which no image has.
 	for _, name := range []string{"../x", "..", ".", "a/b", ""} {
-		if _, err := renderHosts(cri.RegistriesConfigSpec{RegistryTLSs: map[string]cri.RegistryTLSConfig{name: {}}}, ""); err == nil {
-			t.Errorf("%q is not refused as the name of a folder", name)
+		files, err := renderHosts(cri.RegistriesConfigSpec{RegistryTLSs: map[string]cri.RegistryTLSConfig{name: {}}}, "")
+		if _, ok := files["_default/hosts.toml"]; err != nil || len(files) != 1 || !ok {
+			t.Errorf("%q: got %q, %v", name, files, err)
 		}
 	}
 }
@@ -157,6 +171,41 @@ func TestRenderConfigIsTOML(t *testing.T) {
 
 	if err := toml.Unmarshal(raw, &decoded); err != nil || decoded.Version != 3 || decoded.Root != rootDir {
 		t.Errorf("got %+v (%v)", decoded, err)
+	}
+}
+
+// TestCustomize checks that a part enables a plugin by configuring it, as users do with NRI, and can disable others.
+func TestCustomize(t *testing.T) {
+	const nri, btrfs = "io.containerd.nri.v1.nri", "io.containerd.snapshotter.v1.btrfs"
+
+	for _, tt := range []struct {
+		name, part   string
+		nri, another bool // disabled
+	}{
+		{name: "no part", nri: true},
+		{name: "another plugin", part: "[plugins.'io.containerd.cri.v1.images']\nmax_concurrent_downloads = 5", nri: true},
+		{name: "the plugin", part: "[plugins.'" + nri + "']\ndisable = false"},
+		{name: "the plugin, disabled", part: "disabled_plugins = ['" + nri + "', 'a']\n[plugins.'" + nri + "']\ndisable = false", nri: true, another: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			raw, err := renderConfig(metal, chosen{customization: tt.part})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var decoded struct {
+				Disabled []string `toml:"disabled_plugins"`
+			}
+
+			if err := toml.Unmarshal(raw, &decoded); err != nil {
+				t.Fatal(err)
+			}
+
+			has := func(id string) bool { return slices.Contains(decoded.Disabled, id) }
+			if has(nri) != tt.nri || has("a") != tt.another || !has(btrfs) {
+				t.Errorf("got %q", decoded.Disabled)
+			}
+		})
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
@@ -54,6 +55,8 @@ type containerdController struct {
 
 	// at is set once it is known.
 	at place
+	// readOnly is why /opt cannot be written to, as it was logged last.
+	readOnly string
 }
 
 func (*containerdController) name() string { return "cri.ContainerdController" }
@@ -117,7 +120,25 @@ func (c *containerdController) reconcile(ctx context.Context, rt controller.Runt
 		}
 	}
 
+	c.openOpt(log)
+
 	return c.apply(in)
+}
+
+// openOpt makes /opt writable before the first pod mounts it: those of other CNIs install their plugins there. A machine works without. The
+// overlay is unmounted with EPHEMERAL.
+func (c *containerdController) openOpt(log *slog.Logger) {
+	text := ""
+
+	if err := mount.Writable(filepath.Join(c.root, layout.OptDir), filepath.Join(c.root, layout.OptOverlay)); err != nil {
+		text = err.Error()
+	}
+
+	if text != "" && text != c.readOnly {
+		log.Warn("pods cannot install programs on this machine, such as the plugins of a CNI", "error", text)
+	}
+
+	c.readOnly = text
 }
 
 // mounted requests containerd's volumes, and reports whether it can start.

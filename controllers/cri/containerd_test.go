@@ -5,6 +5,7 @@
 package cri
 
 import (
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -130,6 +131,32 @@ func TestContainerdFollows(t *testing.T) {
 
 	controllertest.Set(n, files.CABundle, files.EtcFileStatusSpec{SpecVersion: "1"})
 	restarted(t, sup, 4)
+}
+
+// TestOpenOpt checks that a machine whose /opt cannot be made writable goes on, and says so once for each reason.
+func TestOpenOpt(t *testing.T) {
+	var out strings.Builder
+
+	c := &containerdController{root: t.TempDir()}
+	log := slog.New(slog.NewTextHandler(&out, nil))
+
+	for range 2 {
+		c.openOpt(log)
+	}
+
+	if n := strings.Count(out.String(), "pods cannot install programs"); n != 1 {
+		t.Errorf("got %d warnings, want 1: %s", n, &out)
+	}
+
+	if err := os.Mkdir(filepath.Join(c.root, layout.OptDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	out.Reset()
+
+	if c.openOpt(log); out.Len() > 0 || c.readOnly != "" {
+		t.Errorf("a writable folder: got %s", &out)
+	}
 }
 
 // TestImageCacheStatus checks when images come from the image cache.

@@ -53,8 +53,9 @@ func renderHosts(registries cri.RegistriesConfigSpec, roots string) (map[string]
 			dir = anyRegistryDir
 		}
 
+		// No image is from such a registry. Validation warns about it.
 		if !filepath.IsLocal(dir) || dir == "." || strings.Contains(dir, "/") {
-			return nil, fmt.Errorf("registry %q: this is not the name of a host", name)
+			continue
 		}
 
 		r := folder{RegistriesConfigSpec: registries, name: name, dir: dir, roots: roots, files: files}
@@ -132,9 +133,14 @@ func (r *folder) own() string {
 	return r.name
 }
 
-// access returns how the machine and a host authenticate each other, and adds the files for it to the folder. Paths are relative to it.
+// access returns how the machine and a host authenticate each other, and adds the files for it to the folder. Paths are relative to it. Hosts
+// without settings of their own have those of any registry.
 func (r *folder) access(name string) table {
-	tls := r.RegistryTLSs[name]
+	tls, ok := r.RegistryTLSs[name]
+	if !ok {
+		tls = r.RegistryTLSs[cri.AnyRegistry]
+	}
+
 	out := table{}
 
 	var authorities []string

@@ -256,11 +256,13 @@ func TestPullThroughProxy(t *testing.T) {
 	down := freePort(t)
 	proxy, connections := startProxy(t, r.host(), http.StatusOK)
 	closed, _ := startProxy(t, r.host(), http.StatusProxyAuthRequired)
+	strict, _ := startProxy(t, r.host(), http.StatusForbidden)
 
 	for _, tt := range []struct{ name, proxy, fails string }{
 		{name: "the proxy", proxy: proxy},
 		{name: "the proxy is down", proxy: "http://" + down, fails: "the proxy does not answer: see EnvironmentConfig"},
-		{name: "the proxy wants a login", proxy: closed, fails: "Proxy Authentication Required (through the proxy " + closed + ")"},
+		{name: "the proxy wants a login", proxy: closed, fails: "the proxy refuses the connection: see EnvironmentConfig: proxyconnect: 407 Proxy Authentication Required (through the proxy " + closed + ")"},
+		{name: "the proxy refuses the registry", proxy: strict, fails: "the proxy refuses the connection: see EnvironmentConfig: proxyconnect: 403 Forbidden (through the proxy " + strict + ")"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("HTTPS_PROXY", tt.proxy)

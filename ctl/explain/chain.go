@@ -28,6 +28,7 @@ const (
 	Names      Kind = "names"      // are not resolved
 	Endpoint   Kind = "endpoint"   // of the cluster, not answering
 	Quorum     Kind = "quorum"     // of etcd, lost
+	ImageOf    Kind = "image"      // of a pod, not pulled
 )
 
 // Finding is what a rule found out about a symptom.

@@ -5,6 +5,7 @@ package explain
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -21,6 +22,8 @@ type Facts struct {
 	Members []Member
 	// Clock has the failure of each time server, "" if it answered.
 	Clock map[string]string
+	// Now is when the facts were read.
+	Now time.Time
 	// Hidden are the types that the caller may not read.
 	Hidden []string
 	// Missing is what else could not be read, with the causes.

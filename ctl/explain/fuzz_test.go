@@ -32,6 +32,7 @@ func FuzzExplain(f *testing.F) {
 			Services: []Service{
 				{ID: "etcd", State: "Running", HasHealth: true, Health: message, Messages: []string{message}, Log: []string{log}},
 				{ID: "kubelet", State: "Waiting", Messages: []string{message}, Log: []string{log}},
+				{ID: "cri", State: "Running", Log: []string{log, `time=x msg="PullImage \"` + message + `\" failed" error="` + log + `"`}},
 			},
 			Edges: []Edge{{Controller: "c", Type: typeOf[network.StatusSpec](), Output: true}},
 		}

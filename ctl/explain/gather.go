@@ -28,7 +28,7 @@ const (
 	callTimeout = 10 * time.Second // of each call
 	parallel    = 8                // calls at a time
 	logLines    = 60               // of the log of a service that is not up
-	longLines   = 400              // of etcd's log, which is long while it has no leader, and of machined's
+	longLines   = 400              // of etcd's log, which is long while it has no leader, and of machined's and containerd's
 	maxLog      = 256 << 10        // bytes of it
 	maxServers  = 3                // number of time servers that are tested
 )
@@ -49,7 +49,7 @@ func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, 
 		return nil, nil, err
 	}
 
-	g := &gatherer{Client: c, facts: &Facts{Clock: map[string]string{}}, slots: make(chan struct{}, parallel)}
+	g := &gatherer{Client: c, facts: &Facts{Clock: map[string]string{}, Now: time.Now()}, slots: make(chan struct{}, parallel)}
 	g.call(ctx, "the graph of controllers", g.edges)
 	g.call(ctx, "services", g.services)
 
@@ -167,9 +167,9 @@ func (g *gatherer) further(ctx context.Context) {
 		s := &g.facts.Services[i]
 
 		// The kubelet is healthy even if it cannot connect to its API server. Only the log of machined says which of the API servers of
-		// KubePrism do not answer, as long as another one answers. Only the log of containerd says why a registry behind the image cache
-		// does not answer.
-		if !s.up() || (s.ID == "kubelet" || s.ID == runtimeService) && !fine || s.ID == machined && g.facts.controlPlane() {
+		// KubePrism do not answer, as long as another one answers. Only the log of containerd says which images cannot be pulled for pods,
+		// and why a registry behind the image cache does not answer.
+		if !s.up() || s.ID == "kubelet" && !fine || s.ID == runtimeService || s.ID == machined && g.facts.controlPlane() {
 			g.call(ctx, "log of "+s.ID, func(ctx context.Context) (func(*Facts), error) { return g.log(ctx, s) })
 		}
 
@@ -194,7 +194,7 @@ func (f *Facts) fine() bool { return Explain(f, Symptom{Kind: Machine}) == nil }
 
 func (g *gatherer) log(ctx context.Context, s *Service) (func(*Facts), error) {
 	lines := int32(logLines)
-	if s.ID == "etcd" || s.ID == machined {
+	if s.ID == "etcd" || s.ID == machined || s.ID == runtimeService {
 		lines = longLines
 	}
 

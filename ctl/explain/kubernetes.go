@@ -174,6 +174,7 @@ func nodeRule(f *Facts, s Symptom) *Finding {
 		finding.Says = fmt.Sprintf("Kubernetes says that node %q is not ready", s.ID)
 		finding.Evidence = []string{s.String() + ": nodeReady is false"}
 		finding.Try = "see the conditions of the node: kubectl describe node " + s.ID + "; and talosctl logs kubelet"
+		finding.Because = append(finding.Because, unpulled(f)...) // such as that of a CNI
 	case f.resource(kubelet.Type, "", kubelet.ID) == nil:
 		finding.Evidence = append(finding.Evidence, kubelet.String()+" does not exist: the kubelet has no certificate of its own yet")
 	}

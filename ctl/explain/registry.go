@@ -19,7 +19,9 @@ type pullFault struct {
 // pullFaults are in the order in which the steps of a pull fail: a later one is reached only if those before it do not.
 var pullFaults = []pullFault{
 	{
-		[]string{"proxyconnect", "the proxy does not answer", "Proxy Authentication Required"},
+		[]string{"proxyconnect", "the proxy does not answer", "the proxy refuses the connection", "Proxy Authentication Required",
+			// net/http reports only the text of a proxy's status, and that of a registry with its number.
+			`": Forbidden`, `": Bad Gateway`, `": Service Unavailable`, `": Gateway Timeout`},
 		"the proxy does not let it through",
 		"correct the proxy in the machine configuration (EnvironmentConfig, or machine.env), or except the registry there: no_proxy",
 	},
@@ -27,6 +29,11 @@ var pullFaults = []pullFault{
 		[]string{"certificate signed by unknown authority", "authority that is not trusted"},
 		"the registry's certificate is from an authority that the machine does not trust",
 		"add the authority to the machine configuration: ca in a RegistryTLSConfig for this registry, or a TrustedRootsConfig",
+	},
+	{
+		[]string{"its certificate is not valid", "x509: certificate is", "x509: certificate has expired", "x509: cannot validate certificate"},
+		"the registry's certificate has expired, or is not for this name",
+		"have the registry serve a certificate for the name in the URL, or correct the clock of the machine",
 	},
 	{
 		[]string{"tls: certificate required", "tls: bad certificate", "tls: unknown certificate authority"},

@@ -5,6 +5,9 @@ package explain
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
 // TestPullFaults checks that the step at which a pull fails is named, for the machine's own pulls and for those of containerd. The texts are those
@@ -24,6 +27,10 @@ func TestPullFaults(t *testing.T) {
 		{
 			"an authority, containerd", `do request: Head "https://r.example/v2/a/manifests/1": x509: certificate signed by unknown authority`,
 			"from an authority that the machine does not trust", "TrustedRootsConfig",
+		},
+		{
+			"another name, containerd", `do request: Head "https://r.example/v2/a/manifests/1": tls: failed to verify certificate: x509: certificate is valid for a.example, not r.example`,
+			"has expired, or is not for this name", "for the name in the URL",
 		},
 		{
 			"a certificate", cache + "r.example: it refuses the machine's certificate, or the lack of one: see clientIdentity in RegistryTLSConfig: remote error: tls: certificate required",
@@ -79,6 +86,78 @@ func TestPullFaultOfPod(t *testing.T) {
 
 			if _, reason, _ := strings.Cut(finding.Says, image); reason != strings.TrimSuffix(": "+tt.says, ": ") {
 				t.Errorf("got %q, want %q", reason, tt.says)
+			}
+		})
+	}
+}
+
+// TestImagesOfPods checks that images that containerd could not pull for pods, as its log says, are causes on a machine that is ready, and on one
+// whose Node is not ready.
+func TestImagesOfPods(t *testing.T) {
+	const (
+		image  = "r.example/a/b:1"
+		failed = `time="2026-11-21T09:30:00.123456789Z" level=error msg="PullImage \"r.example/a/b:1\" failed" error="rpc error: code = Unknown desc = ` +
+			`failed to pull and unpack image \"r.example/a/b:1\": failed to resolve reference \"r.example/a/b:1\": `
+		login  = failed + `unexpected status from HEAD request to https://r.example/v2/a/b/manifests/1: 401 Unauthorized"`
+		proxy  = failed + `failed to do request: Head \"https://r.example/v2/a/b/manifests/1\": Forbidden"`
+		absent = failed + `r.example/a/b:1: not found"`
+		next   = `time="2026-11-21T09:29:59.9Z" level=info msg="trying next host" error="failed to do request: Head \"https://r.example/v2/a/b/manifests/1\": ` +
+			`tls: failed to verify certificate: x509: certificate signed by unknown authority" host=r.example`
+		pulled = `time="2026-11-21T09:31:00Z" level=info msg="PullImage \"r.example/a/b:1\" returns image reference \"sha256:1\""`
+	)
+
+	at := time.Date(2026, 11, 21, 9, 32, 0, 0, time.UTC)
+
+	for _, tt := range []struct {
+		name string
+		log  []string
+		now  time.Time
+		says string // empty if nothing is wrong
+	}{
+		{"a wrong login", []string{login}, at, image + ": the registry refuses the login"},
+		{"a proxy that refuses", []string{proxy}, at, image + ": the proxy does not let it through"},
+		{"an authority, in another line", []string{next, absent}, at, image + ": the registry's certificate is from an authority"},
+		{"no such image", []string{absent}, at, image},
+		{"pulled since", []string{login, pulled}, at, ""},
+		{"failed again", []string{pulled, login}, at, image + ": the registry refuses the login"},
+		{"long ago", []string{login}, at.Add(time.Hour), ""},
+		{"other lines", []string{"", "msg=", `msg="PullImage \"`, `msg="PullImage" error=x`}, at, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := facts(t, "healthy")
+			f.Now = tt.now
+			f.service(runtimeService).Log = tt.log
+
+			step := Explain(f, Symptom{Kind: Machine})
+			if tt.says == "" {
+				if step != nil {
+					t.Errorf("got %+v, want nothing", step.Roots())
+				}
+
+				return
+			}
+
+			if step == nil {
+				t.Fatal("got nothing")
+			}
+
+			chains := step.Roots()
+			root := chains[0][len(chains[0])-1]
+
+			if want := "the image of a pod cannot be pulled: " + tt.says; !strings.HasPrefix(root.Says, want) || !strings.Contains(strings.Join(root.Evidence, "\n"), "log of cri: ") {
+				t.Errorf("got %q with %q, want %q", root.Says, root.Evidence, want)
+			}
+
+			// So is a Node that is not ready, where the network waits for the image of a CNI.
+			for i, r := range f.Resources {
+				if r.Type == typeOf[k8s.NodeStatusSpec]() {
+					f.Resources[i].Spec = strings.ReplaceAll(r.Spec, "nodeReady: true", "nodeReady: false")
+
+					node := Explain(f, Symptom{Kind: InstanceOf, Type: r.Type, Namespace: r.Namespace, ID: r.ID})
+					if node == nil || len(node.Causes) != 1 || node.Causes[0].Kind != ImageOf {
+						t.Errorf("the Node: got %+v", node)
+					}
+				}
 			}
 		})
 	}

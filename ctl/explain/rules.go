@@ -16,7 +16,7 @@ type rule func(f *Facts, s Symptom) *Finding
 var rules = map[Kind]rule{
 	Machine: machineRule, Condition: conditionRule, InstanceOf: instanceRule, ServiceOf: serviceRule, PodOf: podRule,
 	Controller: controllerRule, Route: routeRule, Address: addressRule, Cable: cableRule, Names: namesRule, Endpoint: endpointRule,
-	Quorum: quorumRule,
+	Quorum: quorumRule, ImageOf: imageRule,
 }
 
 // typeRules are the rules of the resources of a type.

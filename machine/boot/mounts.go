@@ -17,7 +17,7 @@ const (
 
 // Mounts returns the mounts that machined makes first, in order. /dev, /proc and /sys are moved from the initramfs. Nothing is
 // setuid, no device file works outside /dev, and no writable file system is executable except /dev and /run, where containerd
-// keeps the root of each container.
+// keeps the root of each container. Once containerd starts, /opt is executable and writable too (mount.Writable).
 //
 // debugfs is not mounted: no part of the system reads it, and lockdown=integrity refuses access. tracefs is for programs in pods
 // that observe the node by eBPF.

@@ -5,11 +5,13 @@
 package container
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +50,11 @@ func (t *watchedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (a *Attempts) note(r *http.Request, response *http.Response, err error) {
 	var reason string
 
-	switch _, has := a.credentials[r.URL.Host]; {
+	_, has := a.credentials[r.URL.Host]
+	// The server that gives out tokens for a registry has another name, and is sent the registry's credentials in a header or in a form.
+	has = has || strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") || r.Method == http.MethodPost
+
+	switch {
 	case err != nil:
 		reason = unreached(err)
 		if proxy, _ := outbound.Proxy(r); proxy != nil {
@@ -92,6 +98,19 @@ func (a *Attempts) Explain(err error) error {
 	return fmt.Errorf("%s: %w", strings.Join(reasons, "; "), err)
 }
 
+// proxyAnswered names the proxy as the one that refuses a connection. net/http reports the text of the status only.
+func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+
+	return &refusedByProxy{fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))}
+}
+
+type refusedByProxy struct{ status string }
+
+func (e *refusedByProxy) Error() string { return "proxyconnect: " + e.status }
+
 // refused says why a host has answered with a status.
 func refused(status int, hasCredentials bool) string {
 	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
@@ -118,6 +137,7 @@ func unreached(err error) string {
 		authority x509.UnknownAuthorityError
 		name      x509.HostnameError
 		invalid   x509.CertificateInvalidError
+		byProxy   *refusedByProxy
 		lookup    *net.DNSError
 		operation *net.OpError
 	)
@@ -125,6 +145,8 @@ func unreached(err error) string {
 	switch {
 	case errors.As(err, &operation) && operation.Op == "proxyconnect":
 		return fmt.Sprintf("the proxy does not answer: see EnvironmentConfig: %v", err)
+	case errors.As(err, &byProxy):
+		return fmt.Sprintf("the proxy refuses the connection: see EnvironmentConfig: %v", err)
 	case errors.As(err, &authority):
 		return fmt.Sprintf("its certificate is from an authority that is not trusted: see ca in RegistryTLSConfig, or TrustedRootsConfig: %v", err)
 	case errors.As(err, &name), errors.As(err, &invalid):

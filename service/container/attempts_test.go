@@ -37,9 +37,15 @@ func TestAttempts(t *testing.T) {
 		a.note(request(try.host), &http.Response{StatusCode: try.status}, nil)
 	}
 
+	// A server of tokens is sent the credentials of the registry.
+	tokens := request("auth.example")
+	tokens.SetBasicAuth("a", "b")
+	a.note(tokens, &http.Response{StatusCode: http.StatusUnauthorized}, nil)
+
 	const want = "cache: does not have the image (404 Not Found); " +
 		"r.example: authentication failed: it refuses the credentials of RegistryAuthConfig (403 Forbidden); " +
-		"s.example: authentication failed: it has no credentials in RegistryAuthConfig (401 Unauthorized): cause"
+		"s.example: authentication failed: it has no credentials in RegistryAuthConfig (401 Unauthorized); " +
+		"auth.example: authentication failed: it refuses the credentials of RegistryAuthConfig (401 Unauthorized): cause"
 
 	if got := a.Explain(cause); got.Error() != want || !errors.Is(got, cause) {
 		t.Errorf("got  %v\nwant %s", got, want)

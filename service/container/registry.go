@@ -50,6 +50,7 @@ func NewResolver(ctx context.Context, hostsDir, credentialsFile string) (remotes
 			}
 
 			transport.Proxy = outbound.Proxy
+			transport.OnProxyConnectResponse = proxyAnswered
 
 			return nil
 		},

@@ -8,8 +8,8 @@ import (
 )
 
 // CRICustomizationConfig adds a part to the configuration of containerd, of version 3. Parts are merged in the order of their names: tables are
-// merged, disabled_plugins and other lists at the top are appended, and other values are replaced. A change restarts containerd, without its
-// containers.
+// merged, disabled_plugins and other lists at the top are appended, and other values are replaced. A part that configures a plugin that is
+// disabled, such as NRI, enables it. A change restarts containerd, without its containers.
 type CRICustomizationConfig struct {
 	document.Named `yaml:",inline"`
 	// The part, in TOML.

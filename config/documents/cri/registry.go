@@ -61,7 +61,7 @@ password: secret
 `)
 
 // RegistryTLSConfig has what a registry proves itself by, and the machine to it. Its name is the host of the registry, with its port if
-// it has one.
+// it has one, or * for all hosts without such a document.
 type RegistryTLSConfig struct {
 	document.Named `yaml:",inline"`
 	// What the machine proves itself by.
@@ -107,7 +107,6 @@ func (c *RegistryAuthConfig) Validate(r *document.Report) {
 // Validate implements document.Validator.
 func (c *RegistryTLSConfig) Validate(r *document.Report) {
 	registry(r, c.DocName)
-	oneRegistry(r, c.DocName)
 
 	if id := c.ClientIdentity; id != nil && id.Cert != "" && id.Key != "" {
 		if _, err := cryptotls.X509KeyPair([]byte(id.Cert), []byte(id.Key)); err != nil {
@@ -132,10 +131,10 @@ func registry(r *document.Report, name string) {
 	}
 }
 
-// oneRegistry refuses a document for all registries: one could be sent what another one is to have.
+// oneRegistry refuses credentials for all registries: one could be sent those that another one is to have.
 func oneRegistry(r *document.Report, name string) {
 	if name == "*" {
-		r.Wrong("name", "* is for mirrors only: credentials and certificates are for one registry each, such as registry.example.com:5000")
+		r.Wrong("name", "* is not for credentials: they are for one registry each, such as registry.example.com:5000")
 	}
 }
 

@@ -25,7 +25,7 @@ func Check(cfg *view.Config) []validate.Finding {
 
 	for _, part := range cfg.ContainerdParts() {
 		if _, err := DecodePart(part.Content); err != nil {
-			wrong(partPath(part.Name), err)
+			wrong(partPath(part), err)
 		}
 	}
 

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -30,7 +31,7 @@ func Customization(parts []view.ContainerdPart) (string, error) {
 	for _, part := range parts {
 		decoded, err := DecodePart(part.Content)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", partPath(part.Name), err)
+			return "", fmt.Errorf("%s: %w", partPath(part), err)
 		}
 
 		Merge(merged, decoded)
@@ -44,7 +45,9 @@ func Customization(parts []view.ContainerdPart) (string, error) {
 	return string(text), nil
 }
 
-func partPath(name string) string { return fmt.Sprintf("CRICustomizationConfig[%s].content", name) }
+func partPath(part view.ContainerdPart) string {
+	return cmp.Or(part.Path, fmt.Sprintf("CRICustomizationConfig[%s].content", part.Name))
+}
 
 // DecodePart reads a part of containerd's configuration, and refuses one that the system cannot use.
 func DecodePart(text string) (map[string]any, error) {

@@ -62,6 +62,27 @@ func TestCustomization(t *testing.T) {
 	}
 }
 
+// TestCustomizationFile checks that the one file of machine.files by which older configurations customize containerd is a part, by its name.
+func TestCustomizationFile(t *testing.T) {
+	cfg := viewOf(t, "machine:\n  type: worker\n  files:\n  - {path: /etc/other, op: create, permissions: 0o644, content: 'x ='}\n"+
+		"  - {path: /etc/cri/conf.d/20-customization.part, op: create, permissions: 0o644, content: 'a = 2'}\n"+
+		part("10-a", "a = 1\nb = 1")+part("30-c", "c = 3"))
+
+	content, err := settings.Customization(cfg.ContainerdParts())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got map[string]any
+	if err := toml.Unmarshal([]byte(content), &got); err != nil {
+		t.Fatal(err)
+	}
+
+	if d := cmp.Diff(map[string]any{"a": int64(2), "b": int64(1), "c": int64(3)}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 // TestCheck checks what is refused before it is stored.
 func TestCheck(t *testing.T) {
 	overrides := func(text string) string {
@@ -74,6 +95,10 @@ func TestCheck(t *testing.T) {
 		{name: "an old version", text: part("a", "version = 2"), path: "CRICustomizationConfig[a].content", says: "want version = 3"},
 		{name: "the folder of the system", text: part("a", "root = '/x'"), path: "CRICustomizationConfig[a].content", says: "[\"root\"]"},
 		{name: "the socket of the system", text: part("a", "[grpc]\naddress = '/x'"), path: "CRICustomizationConfig[a].content", says: "which the system sets itself"},
+		{
+			name: "a bad file", text: "machine: {type: worker, files: [{path: /etc/cri/conf.d/20-customization.part, op: create, permissions: 0o644, content: 'b ='}]}\n",
+			path: "machine.files[0].content", says: "line 1",
+		},
 		{name: "another key of the socket", text: part("a", "[grpc]\nuid = 1")},
 		{name: "good overrides", text: overrides("{process: {rlimits: [{type: RLIMIT_NOFILE, hard: 1024, soft: 1024}]}}")},
 		{name: "an unknown key", text: overrides("{process: {rlimit: []}}"), path: "machine.baseRuntimeSpecOverrides", says: `unknown field "rlimit"`},

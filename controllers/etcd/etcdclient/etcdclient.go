@@ -11,6 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -45,6 +46,8 @@ func New(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCerts
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 10 * time.Second,
 		TLS:                  config,
+		// The proxy of the environment is for servers outside of the cluster.
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy()},
 		// Errors are returned with their cause; the client's own log would repeat them at each retry.
 		Logger: zap.NewNop(),
 	})
