@@ -99,12 +99,15 @@ func (m *Machine) end(action runtimeres.PowerAction) error {
 	return power.Reboot()
 }
 
-// history passes the events that are kept, and then each new one, as clients get them.
+// history passes the events that are kept, and then each new one, as clients get them. One that cannot be encoded is left out: it never
+// can.
 func (m *Machine) history(ctx context.Context, after string, fn func(*machineapi.Event) error) error {
 	return m.Events.Watch(ctx, events.Start{After: after, Tail: -1}, func(e events.Event) error {
 		wire, err := e.Wire()
 		if err != nil {
-			return err
+			m.Log.Warn("an event is not sent to the event sink", "error", err)
+
+			return nil
 		}
 
 		return fn(wire)
