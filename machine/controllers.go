@@ -71,7 +71,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		}),
 		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
 		files.Controllers(),
-		hardware.Controllers(m.Platform),
+		hardware.Controllers(m.Platform, m.Supervisor, settled),
 		cri.Controllers(cri.Deps{Supervisor: m.Supervisor, Platform: m.Platform, LoadModule: modules.Load}),
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
 		network.Controllers(links),

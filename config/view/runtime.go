@@ -62,6 +62,9 @@ func (c *Config) EtcFiles() []EtcFile {
 	return files
 }
 
+// UdevRules are the rules for devices, one line each.
+func (c *Config) UdevRules() []string { return c.main.Machine.Udev.Rules }
+
 // MachineFiles are the files of machine.files.
 func (c *Config) MachineFiles() []MachineFile { return c.main.Machine.Files }
 

@@ -22,6 +22,7 @@ func Register() error {
 		resource.Register[APIServiceConfigSpec](),
 		resource.Register[BootSpec](),
 		resource.Register[BootIDSpec](),
+		resource.Register[DevicesStatusSpec](),
 		resource.Register[EventSinkConfigSpec](),
 		resource.Register[HardeningConditionSpec](),
 		resource.Register[KernelCmdlineSpec](),
