@@ -94,7 +94,7 @@ func udevd(run Udevadm) supervisor.Service {
 		ID: UdevdID,
 		Runner: &supervisor.Process{
 			// The program has several names. It handles few events at once, so that those of a boot do not slow the rest of it.
-			Path: "/usr/bin/udevadm", Argv: []string{"systemd-udevd", "--children-max=4"},
+			Path: "/usr/bin/udevadm", Argv: []string{"systemd-udevd", "--children-max=2"},
 			Env: udevEnvironment, Cgroup: cgroup.Udevd.Path, OOMScoreAdj: -998,
 		},
 		Health: &supervisor.Health{
