@@ -17,6 +17,7 @@ const notApplied = "is ignored in a container: "
 var notInContainer = map[string]string{
 	"FilesystemTrimConfig":  "a container has no disks",
 	"KmsgLogConfig":         "the kernel's log is the host's",
+	"OOMConfig":             "the memory is the host's",
 	"PCIDriverRebindConfig": "the devices are the host's",
 	"UdevRulesConfig":       "the devices are the host's",
 	"WatchdogTimerConfig":   "the watchdogs are the host's",

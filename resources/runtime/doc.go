@@ -39,6 +39,7 @@ func Register() error {
 		resource.Register[MetaKeySpec](),
 		resource.Register[MetaLoadedSpec](),
 		resource.Register[PlatformConditionSpec](),
+		resource.Register[OOMActionSpec](),
 		resource.Register[PlatformMetadataSpec](),
 		resource.Register[PowerRequestSpec](),
 		resource.Register[SecurityStateSpec](),
