@@ -7,8 +7,11 @@ package layout
 var ManagedEtc = []string{
 	"hosts", "hostname", "resolv.conf", "machine-id", "os-release", "extensions.yaml", "mtab", "nsswitch.conf", "passwd", "group", "shadow",
 	"ca-certificates", "ssl", "pki", "cni", "containerd", "cri", "kubernetes", "localtime",
-	"iscsi/initiatorname.iscsi", "nvme/hostnqn", "nvme/hostid", "selinux", "udev/rules.d/99-talos.rules",
+	"iscsi/initiatorname.iscsi", "nvme/hostnqn", "nvme/hostid", "selinux", UdevRules,
 }
+
+// UdevRules is the file with the udev rules of the configuration, below /etc.
+const UdevRules = "udev/rules.d/99-talos.rules"
 
 // EtcLayersDir has the layers of /etc, once it has files that the image does not have.
 const EtcLayersDir = SystemDir + "/overlays/etc"

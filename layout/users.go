@@ -17,7 +17,24 @@ const (
 // GroupTTY owns terminals.
 const GroupTTY = 5
 
-// User is a user with a name.
+// DeviceGroups own the devices of their kind, by the rules of udev. The ids are Debian's, where it has fixed ones.
+var DeviceGroups = []User{
+	{"tty", GroupTTY},
+	{"disk", 6},
+	{"lp", 7},
+	{"kmem", 15},
+	{"dialout", 20},
+	{"cdrom", 24},
+	{"tape", 26},
+	{"audio", 29},
+	{"video", 44},
+	{"input", 104},
+	{"render", 105},
+	{"kvm", 106},
+	{"sgx", 107},
+}
+
+// User is a user or a group with a name.
 type User struct {
 	Name string
 	ID   int

@@ -74,7 +74,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		}),
 		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
 		files.Controllers(),
-		hardware.Controllers(m.Platform),
+		hardware.Controllers(m.Platform, m.Supervisor, settled),
 		cri.Controllers(cri.Deps{Supervisor: m.Supervisor, Platform: m.Platform, LoadModule: modules.Load}),
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
 		network.Controllers(links),
@@ -102,12 +102,15 @@ func (m *Machine) end(action runtimeres.PowerAction) error {
 	return power.Reboot()
 }
 
-// history passes the events that are kept, and then each new one, as clients get them.
+// history passes the events that are kept, and then each new one, as clients get them. One that cannot be encoded is left out: it never
+// can.
 func (m *Machine) history(ctx context.Context, after string, fn func(*machineapi.Event) error) error {
 	return m.Events.Watch(ctx, events.Start{After: after, Tail: -1}, func(e events.Event) error {
 		wire, err := e.Wire()
 		if err != nil {
-			return err
+			m.Log.Warn("an event is not sent to the event sink", "error", err)
+
+			return nil
 		}
 
 		return fn(wire)

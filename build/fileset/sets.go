@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
@@ -36,6 +37,21 @@ var xfsPackages = []string{"xfsprogs", "libblkid1", "libuuid1", "libinih1", "lib
 
 // erofsTool creates the file system of a layer that containerd pulls from a registry.
 const erofsTool = "usr/bin/mkfs.erofs"
+
+// udevTool is systemd-udevd and udevadm.
+const udevTool = "usr/bin/udevadm"
+
+// udevFiles are udevd, the programs of its rules, and the rules: without 80-drivers.rules, since machined loads the drivers, and without
+// 80-net-setup-link.rules, which would rename links.
+var udevFiles = []string{
+	udevTool,
+	"usr/lib/udev/ata_id", "usr/lib/udev/cdrom_id", "usr/lib/udev/dmi_memory_id", "usr/lib/udev/fido_id", "usr/lib/udev/mtd_probe",
+	"usr/lib/udev/scsi_id", "usr/lib/udev/v4l_id",
+	"usr/lib/udev/rules.d/50-udev-default.rules", "usr/lib/udev/rules.d/6*.rules", "usr/lib/udev/rules.d/7[058]-*.rules",
+}
+
+// udevPackages have udevFiles, with their libraries.
+var udevPackages = []string{"udev", "libacl1", "libcap2", "libkmod2", "liblzma5", "libssl3", "libzstd1"}
 
 var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xfs_growfs"}
 
@@ -77,9 +93,9 @@ var sets = []set{
 		finish:   certificateBundle,
 	},
 	{
-		name: "host-files", about: "XFS and EROFS tools for the root image",
-		packages: append([]string{"erofs-utils", "liblz4-1", "libselinux1", "libpcre2-8-0"}, xfsPackages...),
-		files:    append([]string{erofsTool}, xfsTools...),
+		name: "host-files", about: "XFS and EROFS tools, and udev, for the root image",
+		packages: slices.Concat([]string{"erofs-utils", "liblz4-1", "libselinux1", "libpcre2-8-0"}, udevPackages, xfsPackages),
+		files:    slices.Concat([]string{erofsTool}, udevFiles, xfsTools),
 	},
 	{
 		name: "kubelet-files", about: "tools that kubelet calls",
@@ -262,7 +278,7 @@ func certificateBundle(_ context.Context, tree, dir string) error {
 
 // RootTools returns the paths of Debian's programs in the root image.
 func RootTools() []string {
-	paths := []string{"/" + erofsTool}
+	paths := []string{"/" + erofsTool, "/" + udevTool}
 
 	for _, tool := range xfsTools {
 		paths = append(paths, "/"+tool)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/layout"
@@ -28,7 +29,7 @@ func newSkeleton(tag string) skeleton {
 		folders: []string{
 			"dev", "proc", "sys", "run", "system", "tmp", "var", "mnt", "opt/cni/bin",
 			"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec",
-			"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs",
+			"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs", "etc/udev/rules.d",
 		},
 		links: map[string]string{
 			"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "etc/mtab": "/proc/self/mounts",
@@ -36,8 +37,9 @@ func newSkeleton(tag string) skeleton {
 		},
 		files: map[string]string{
 			"etc/hosts": "", "etc/hostname": "", "etc/resolv.conf": "", "etc/machine-id": "",
-			"etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-			"etc/passwd":        passwd(), "etc/group": group(),
+			"etc/" + layout.UdevRules: "",
+			"etc/nsswitch.conf":       "passwd: files\ngroup: files\nhosts: files dns\n",
+			"etc/passwd":              passwd(), "etc/group": group(),
 			"etc/os-release": osRelease(tag), "usr/lib/os-release": osRelease(tag),
 		},
 	}
@@ -91,8 +93,8 @@ func passwd() string {
 }
 
 func group() string {
-	text := fmt.Sprintf("root:x:0:\ntty:x:%d:\n", layout.GroupTTY)
-	for _, u := range layout.Users {
+	text := "root:x:0:\n"
+	for _, u := range slices.Concat(layout.DeviceGroups, layout.Users) {
 		text += fmt.Sprintf("%s:x:%d:\n", u.Name, u.ID)
 	}
 

@@ -17,7 +17,9 @@ const notApplied = "is ignored in a container: "
 var notInContainer = map[string]string{
 	"FilesystemTrimConfig":  "a container has no disks",
 	"KmsgLogConfig":         "the kernel's log is the host's",
+	"OOMConfig":             "the memory is the host's",
 	"PCIDriverRebindConfig": "the devices are the host's",
+	"UdevRulesConfig":       "the devices are the host's",
 	"WatchdogTimerConfig":   "the watchdogs are the host's",
 	"ZswapConfig":           "the host owns the kernel",
 }
@@ -42,6 +44,7 @@ func (c *check) container(m *v1alpha1.MachineConfig) {
 		{"machine.sysfs", "the host owns the kernel", len(m.Sysfs) > 0},
 		{"machine.kernel.modules", "the host must load them", len(m.Kernel.Modules) > 0},
 		{"machine.install.extraKernelArgs", "the host sets the kernel's arguments", len(m.Install.ExtraKernelArgs) > 0},
+		{"machine.udev", "the devices are the host's", len(m.Udev.Rules) > 0},
 		{"machine.disks", "a container has no disks", len(m.Disks) > 0},
 		{"machine.time", "the host sets the clock", len(m.Time.Servers) > 0 || m.Time.BootTimeout > 0},
 	} {

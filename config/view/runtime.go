@@ -62,6 +62,9 @@ func (c *Config) EtcFiles() []EtcFile {
 	return files
 }
 
+// UdevRules are the rules for devices, one line each.
+func (c *Config) UdevRules() []string { return c.main.Machine.Udev.Rules }
+
 // MachineFiles are the files of machine.files.
 func (c *Config) MachineFiles() []MachineFile { return c.main.Machine.Files }
 
@@ -96,6 +99,30 @@ func (c *Config) PCIDrivers() map[string]string {
 	}
 
 	return drivers
+}
+
+// OOM is what is done when the machine is short of memory.
+type OOM struct {
+	// Interval is how often memory is looked at.
+	Interval time.Duration
+	// ByClass is whether pods of a lower class are ended first, whatever they use.
+	ByClass bool
+}
+
+// Limits of OOM.Interval.
+const (
+	defaultOOMInterval = 500 * time.Millisecond
+	leastOOMInterval   = 50 * time.Millisecond
+)
+
+// OOM returns what the document OOMConfig says, or the defaults.
+func (c *Config) OOM() OOM {
+	d := config.Find[*runtime.OOMConfig](c.all)
+	if d == nil {
+		return OOM{defaultOOMInterval, true}
+	}
+
+	return OOM{max(cmp.Or(d.SampleInterval, defaultOOMInterval), leastOOMInterval), IsTrueOr(d.StrictCgroupClassOrdering, true)}
 }
 
 // Zswap is how memory is compressed before it is swapped out.

@@ -103,7 +103,8 @@ func (c *etcFileConfigs) files(cfg *view.Config) (map[string]files.EtcFileSpecSp
 	}
 
 	for _, f := range cfg.EtcFiles() { // a document wins
-		add(f.Name, f.Contents, f.Mode, nil)
+		_, err := c.original(f.Name) // before it is replaced: a later configuration may append to it
+		add(f.Name, f.Contents, f.Mode, err)
 	}
 
 	return specs, failures

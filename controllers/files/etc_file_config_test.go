@@ -75,4 +75,11 @@ func TestEtcFiles(t *testing.T) {
 	n.Configure([]byte(machineFiles))
 	controllertest.Wait(n, "old.conf", func(s files.EtcFileSpecSpec) bool { return s.Contents == "old\nmore\nand more\n" })
 	controllertest.Wait(n, "both.conf", func(s files.EtcFileSpecSpec) bool { return s.Contents == "of the list" })
+
+	// Nor is what replaced it.
+	n.Configure([]byte("machine:\n  type: worker\n" + strings.Replace(etcFileDocument, "both", "last", 1)))
+	controllertest.Wait[files.EtcFileStatusSpec](n, "last.conf", nil)
+	image["last.conf"] = &fstest.MapFile{Data: []byte("of the document")} // as /etc has it when it is replaced
+	n.Configure([]byte(strings.ReplaceAll(machineFiles, "both", "last")))
+	controllertest.Wait(n, "last.conf", func(s files.EtcFileSpecSpec) bool { return s.Contents == "of the list" })
 }

@@ -74,6 +74,8 @@ func (c *rebinds) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 
 	c.restore(devices, specs, log)
 
+	failed := false
+
 	for _, r := range specs {
 		spec := *r.TypedSpec()
 
@@ -91,6 +93,10 @@ func (c *rebinds) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 			return err
 		}
 
+		failed = true
+	}
+
+	if failed {
 		c.again = time.AfterFunc(retry, rt.QueueReconcile)
 	}
 

@@ -14,12 +14,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Controllers of this domain.
-func Controllers(p platform.Platform) []controller.Controller {
+// Controllers of this domain. settled is closed when all devices have their drivers.
+func Controllers(p platform.Platform, sup Applier, settled <-chan struct{}) []controller.Controller {
 	all := []controller.Controller{PCIDriverRebindConfigController()}
 
 	if p.Owns(platform.KernelModules) {
-		all = append(all, PCIDriverRebindController(pci.Real()))
+		all = append(all,
+			PCIDriverRebindController(pci.Real()),
+			UdevRulesController(), UdevdController(sup, RunUdevadm, settled), DevicesStatusController(RunUdevadm),
+		)
 	}
 
 	return all

@@ -28,11 +28,14 @@ type bus struct {
 	devices map[string]pci.Device
 	drivers map[string]bool
 	rebound int
+	listed  int
 }
 
 func (b *bus) Devices() ([]pci.Device, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
+	b.listed++
 
 	var all []pci.Device
 	for _, address := range slices.Sorted(maps.Keys(b.devices)) {
@@ -133,6 +136,38 @@ func TestRebind(t *testing.T) {
 
 		if got := b.state()["0000:01:00.0"]; got != "natural" {
 			t.Errorf("without documents: got the driver %s", got)
+		}
+	})
+}
+
+// TestAbsentDevices: however many devices are not there, they are looked for once in each interval.
+func TestAbsentDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bus{drivers: map[string]bool{"vfio-pci": true}}
+		n := controllertest.Start(t, PCIDriverRebindConfigController(), PCIDriverRebindController(b))
+
+		var documents []string
+		for _, address := range []string{"0000:01:00.0", "0000:02:00.0", "0000:03:00.0", "0000:04:00.0"} {
+			documents = append(documents, rebind+address+"\n")
+		}
+
+		n.Configure([]byte(strings.Join(documents, "---\n")))
+		controllertest.Wait[runtime.SettingConditionSpec](n, "pci/0000:04:00.0", nil)
+
+		b.mu.Lock()
+		b.listed = 0
+		b.mu.Unlock()
+
+		const intervals = 100
+
+		time.Sleep(intervals * retry)
+		synctest.Wait()
+
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		if b.listed > intervals+1 {
+			t.Errorf("got %d looks in %d intervals", b.listed, intervals)
 		}
 	})
 }

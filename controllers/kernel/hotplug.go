@@ -119,7 +119,7 @@ func (c *HotplugController) handle(ctx context.Context, e uevent.Event, log *slo
 	}
 
 	alias := e.Vars["MODALIAS"]
-	if e.Action != uevent.Add || alias == "" {
+	if e.Action != uevent.Add || alias == "" || e.Synthetic() { // udevadm causes an event of each device, which is not new
 		return
 	}
 

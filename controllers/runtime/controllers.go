@@ -65,6 +65,11 @@ func Controllers(deps Deps) []controller.Controller {
 		all = append(all, KmsgLogDeliveryController(readKernelLog, kmsg.BootTime))
 	}
 
+	// Otherwise other machines use the memory too.
+	if deps.Platform.Owns(platform.KernelParameters) && deps.Platform.Owns(platform.CgroupReservations) {
+		all = append(all, OOMController(realMemory{}))
+	}
+
 	if deps.Platform.Owns(platform.CrashEvidence) {
 		all = append(all, WatchdogController(watchdog.Open))
 	}

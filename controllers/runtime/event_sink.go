@@ -80,8 +80,15 @@ func sendEvents(endpoint string, history EventHistory) work {
 
 				return nil
 			})
-			if ctx.Err() == nil {
-				report(err) // it goes on with the oldest event that is kept
+			if ctx.Err() != nil {
+				return nil
+			}
+
+			report(err)
+
+			select { // then it goes on with the oldest event that is kept
+			case <-ctx.Done():
+			case <-time.After(firstPublishPause):
 			}
 		}
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -139,4 +140,25 @@ func TestEventSink(t *testing.T) {
 	if got := strings.Join(asked, ","); got != ",b" {
 		t.Errorf("the history was read after %q, want after nothing and b", got)
 	}
+}
+
+// TestEventHistoryFails: a history that cannot be read is not read in a loop without a pause.
+func TestEventHistoryFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		run := sendEvents("127.0.0.1:1", func(context.Context, string, func(*machine.Event) error) error {
+			reads++
+
+			return errors.New("unreadable")
+		})
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+
+		var got error
+
+		if err := run(ctx, func(err error) { got = err }); err != nil || got == nil || reads > 61 {
+			t.Errorf("got %v, %v after %d reads in a minute", err, got, reads)
+		}
+	})
 }

@@ -40,7 +40,18 @@ func KmsgLogDeliveryController(read KernelLog, boot func() time.Time) controller
 
 			wanted := map[string]job{}
 			for _, u := range cfg.Destinations {
-				wanted["kernel-log/"+u.FullPath] = job{begin: func() work { return sendKernelLog(u.FullPath, read, boot) }}
+				id := "kernel-log/" + u.FullPath
+
+				server, err := parseServer(u.FullPath)
+				if err != nil { // of an argument of the kernel: a document is validated
+					if err := typed.Set(ctx, rt, "", id, runtime.SettingConditionSpec{Cause: err.Error()}); err != nil {
+						return err
+					}
+
+					continue
+				}
+
+				wanted[id] = job{begin: func() work { return sendKernelLog(server, read, boot) }}
 			}
 
 			return w.keep(ctx, rt, wanted)
@@ -48,18 +59,17 @@ func KmsgLogDeliveryController(read KernelLog, boot func() time.Time) controller
 	}
 }
 
-func sendKernelLog(destination string, read KernelLog, boot func() time.Time) work {
+func parseServer(text string) (logsend.Server, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return logsend.Server{}, err
+	}
+
+	return logsend.ParseServer(*u)
+}
+
+func sendKernelLog(server logsend.Server, read KernelLog, boot func() time.Time) work {
 	return func(ctx context.Context, report func(error)) error {
-		u, err := url.Parse(destination)
-		if err != nil {
-			return err
-		}
-
-		server, err := logsend.ParseServer(*u)
-		if err != nil {
-			return err
-		}
-
 		sender := logsend.NewSender(server, report)
 		defer sender.Close()
 

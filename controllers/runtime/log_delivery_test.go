@@ -179,3 +179,39 @@ func TestServiceLogDelivery(t *testing.T) {
 	n.Configure([]byte("machine:\n  type: worker\n"))
 	n.Quiet(100 * time.Millisecond)
 }
+
+// TestKernelLogServerWithoutPort: a server of the kernel's arguments that is wrong has a condition, and the others get the log.
+func TestKernelLogServerWithoutPort(t *testing.T) {
+	server := listen(t, "127.0.0.1:0")
+	read := func(ctx context.Context, fn func(kmsg.Message) error) error {
+		if err := fn(kmsg.Message{Text: "one"}); err != nil {
+			return err
+		}
+
+		<-ctx.Done()
+
+		return nil
+	}
+
+	n := controllertest.Start(t, KmsgLogDeliveryController(read, time.Now))
+	controllertest.Set(n, runtime.KmsgLogConfigID, runtime.KmsgLogConfigSpec{
+		Destinations: []secrets.URL{{FullPath: "tcp://192.0.2.1"}, {FullPath: "tcp://" + server.Addr().String()}},
+	})
+
+	if got := strings.Join(messages(t, server, 1), " "); got != "one" {
+		t.Errorf("got %q", got)
+	}
+
+	controllertest.Wait(n, "kernel-log/tcp://192.0.2.1", func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "has no port") })
+	n.Quiet(100 * time.Millisecond)
+}
+
+func TestSteady(t *testing.T) {
+	lookup := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{
+		Err: "read udp 10.5.0.2:43124->10.5.0.1:53: i/o timeout", Name: "logs.example.com", Server: "10.5.0.1:53",
+	}}
+
+	if got, want := steady(lookup), "dial tcp: lookup logs.example.com on 10.5.0.1:53: read udp 10.5.0.1:53: i/o timeout"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -200,6 +200,9 @@ func TestGoDown(t *testing.T) {
 		<-b.done
 
 		before := func(a, c string) {
+			b.mu.Lock() // one that hangs may end now
+			defer b.mu.Unlock()
+
 			if i, j := slices.Index(b.did, a), slices.Index(b.did, c); i < 0 || j < 0 || i > j {
 				b.Errorf("%q is not before %q: %q", a, c, b.did)
 			}

@@ -54,7 +54,7 @@ func (*watchdogs) Outputs() []controller.Output {
 }
 
 // Run implements controller.Controller.
-func (c *watchdogs) Run(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+func (c *watchdogs) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	for {
 		wait := time.NewTimer(c.interval())
 
@@ -73,11 +73,16 @@ func (c *watchdogs) Run(ctx context.Context, rt controller.Runtime, _ *slog.Logg
 			c.fault = c.device.Feed()
 		}
 
-		if err := rt.Observe(ctx, func(ctx context.Context) error { return c.reconcile(ctx, rt) }); err != nil {
-			return err
-		}
+		err := rt.Observe(ctx, func(ctx context.Context) error { return c.reconcile(ctx, rt) })
 
-		rt.ResetRestartBackoff()
+		switch {
+		case err == nil:
+			rt.ResetRestartBackoff()
+		case c.device == nil:
+			return err
+		default: // it must be fed: the pause before the runtime starts a failed controller again may be longer than the timeout
+			log.Warn("the settings of the watchdog are not followed", "error", err)
+		}
 	}
 }
 

@@ -5,6 +5,9 @@
 package runtime
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/cositest"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/watchdog/watchdogtest"
@@ -100,5 +104,38 @@ func TestWatchdogWithoutWayOut(t *testing.T) {
 		}
 
 		synctest.Wait()
+	})
+}
+
+// failing is a Runtime of which each round fails.
+type failing struct{ controller.Runtime }
+
+func (failing) Events() <-chan struct{} { return nil }
+func (failing) Observe(context.Context, func(context.Context) error) error {
+	return errors.New("no state")
+}
+
+// TestWatchdogWithoutState: a watchdog that runs is fed although its settings cannot be read.
+func TestWatchdogWithoutState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &watchdogtest.Fake{}
+		f.Plug(dog)
+
+		device, err := f.Open(dog)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+
+		c := &watchdogs{open: f.Open, device: device, timeout: 12 * time.Second, config: runtime.WatchdogTimerConfigSpec{Device: dog}}
+		if err := c.Run(ctx, failing{}, slog.New(slog.DiscardHandler)); err != nil || f.Resets() > 0 {
+			t.Errorf("got %v, %d resets", err, f.Resets())
+		}
+
+		if err := device.Stop(); err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -7,8 +7,7 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
+	"regexp"
 	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -117,14 +116,11 @@ func (w *workers) note(id string, err error) bool {
 	return old != now
 }
 
-// steady returns the text of an error without the local port of a connection, which is another one at each attempt.
-func steady(err error) string {
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Source != nil {
-		return fmt.Sprintf("%s %s: %v", op.Op, op.Addr, op.Err)
-	}
+// localAddress is how errors of connections name the local side: 10.5.0.2:43124->10.5.0.1:53.
+var localAddress = regexp.MustCompile(`\S+:\d+->`)
 
-	return err.Error()
-}
+// steady returns the text of an error without the local port of a connection, which is another one at each attempt.
+func steady(err error) string { return localAddress.ReplaceAllString(err.Error(), "") }
 
 func (w *workers) show(ctx context.Context, rt controller.Runtime) error {
 	w.mu.Lock()

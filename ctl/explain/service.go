@@ -18,6 +18,7 @@ var starters = map[string]string{
 	"kubelet": "k8s.KubeletServiceController",
 	"cri":     "cri.ContainerdController",
 	"trustd":  "runtime.TrustdServiceController",
+	"udevd":   "runtime.UdevServiceController",
 }
 
 var (

@@ -43,6 +43,7 @@ var (
 	Runtime    = Group{Path: "system/runtime", Low: 96 * MiB, CPUWeight: 209}
 	Apid       = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 500}
 	Trustd     = Group{Path: "system/trustd", Low: 8 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 39}
+	Udevd      = Group{Path: "system/udevd", Low: 8 * MiB, CPUWeight: 39}
 	PodRuntime = Group{Path: "podruntime", CPUWeight: 157}
 	Containerd = Group{Path: "podruntime/runtime", Low: 196 * MiB, CPUWeight: 39}
 	Etcd       = Group{Path: "podruntime/etcd", Low: 256 * MiB, CPUWeight: 157}
@@ -52,7 +53,7 @@ var (
 
 // All returns all groups, parents first.
 func All() []Group {
-	return []Group{Init, System, Runtime, Apid, Trustd, PodRuntime, Containerd, Etcd, Kubelet, Kubepods}
+	return []Group{Init, System, Runtime, Apid, Trustd, Udevd, PodRuntime, Containerd, Etcd, Kubelet, Kubepods}
 }
 
 // controllers that are delegated down the tree where the kernel has them.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -73,9 +74,29 @@ func (f *File) Zero(ctx context.Context) error {
 	return f.Sync()
 }
 
+// Udevd opens a device for some milliseconds at each event of it. Until it closes the device, the device is busy.
+const (
+	idleTries = 20
+	idlePause = 50 * time.Millisecond
+)
+
+// whenIdle calls change again while the device is busy, for a second at most.
+func whenIdle(change func() error) error {
+	for range idleTries {
+		if err := change(); !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+
+		time.Sleep(idlePause)
+	}
+
+	return change()
+}
+
 // ForgetPartitions makes the kernel read the partition table again. No partition may be in use.
 func (f *File) ForgetPartitions() error {
-	if err := f.ioctl(unix.BLKRRPART, nil); err != nil && !errors.Is(err, unix.EINVAL) { // the device has no partitions
+	err := whenIdle(func() error { return f.ioctl(unix.BLKRRPART, nil) })
+	if err != nil && !errors.Is(err, unix.EINVAL) { // the device has no partitions
 		return fmt.Errorf("read the partition table of %s again: %w", f.Name(), err)
 	}
 
@@ -84,7 +105,8 @@ func (f *File) ForgetPartitions() error {
 
 // DropPartition removes a partition from the kernel. It is not an error if the kernel does not have it.
 func (f *File) DropPartition(number int) error {
-	if err := f.partition(unix.BLKPG_DEL_PARTITION, number, 0, 0); err != nil && !errors.Is(err, unix.ENXIO) {
+	err := whenIdle(func() error { return f.partition(unix.BLKPG_DEL_PARTITION, number, 0, 0) })
+	if err != nil && !errors.Is(err, unix.ENXIO) {
 		return fmt.Errorf("drop partition %d of %s: %w", number, f.Name(), err)
 	}
 

@@ -36,6 +36,13 @@ type Event struct {
 	Vars map[string]string
 }
 
+// Synthetic reports whether the event was requested by a write to the file uevent of a device: the device is not new.
+func (e Event) Synthetic() bool {
+	_, requested := e.Vars["SYNTH_UUID"]
+
+	return requested
+}
+
 // Parse reads a message of the kernel: `add@/devices/…`, then NAME=value, each ended by a NUL.
 func Parse(message []byte) (Event, error) {
 	fields := bytes.Split(bytes.TrimSuffix(message, []byte{0}), []byte{0})

@@ -23,6 +23,15 @@ func TestParse(t *testing.T) {
 		t.Errorf("err %v (-want +got):\n%s", err, diff)
 	}
 
+	if got.Synthetic() {
+		t.Error("the event of a new device is synthetic")
+	}
+
+	requested, err := Parse([]byte("add@/devices/x\x00ACTION=add\x00SYNTH_UUID=0\x00"))
+	if err != nil || !requested.Synthetic() {
+		t.Errorf("a requested event: got %v, %v", requested, err)
+	}
+
 	for _, bad := range []string{"", "libudev\x00\xfe\xed", "add@x", "@/x", "add@/x\x00novalue\x00", "add@/x\x00=v\x00"} {
 		if e, err := Parse([]byte(bad)); err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", bad, e)

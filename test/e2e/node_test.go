@@ -20,6 +20,7 @@ func TestNode(t *testing.T) {
 	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
 	boot := begin(t, c)
 
+	c.Run("links its disks and follows udev rules", func(t *testing.T) { devices(t, c) })
 	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c, false) })
 	c.Run("finds its file systems clean", func(t *testing.T) { clean(t, c) })
 	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })

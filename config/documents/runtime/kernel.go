@@ -94,7 +94,7 @@ func (c *WatchdogTimerConfig) Validate(r *document.Report) {
 	}
 }
 
-// OOMConfig says what is ended when memory is short.
+// OOMConfig says what is ended when memory is short. Without expressions, a pod is ended when nothing can run for want of memory.
 type OOMConfig struct {
 	document.Header `yaml:",inline"`
 	// A CEL expression over the memory and its pressure, which is true when something must be ended.

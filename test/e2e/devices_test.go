@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+const udevRule = `apiVersion: v1alpha1
+kind: UdevRulesConfig
+rules:
+  - KERNEL=="null", SYMLINK+="talos-e2e"
+`
+
+// devices waits until udevd has handled the devices of the machine, and follows a rule of the configuration.
+func devices(t *testing.T, c *cluster.Cluster) {
+	c.Until("udevd has handled all devices", time.Minute, func(ctx context.Context) error {
+		var status struct {
+			Ready bool `yaml:"ready"`
+		}
+
+		if _, err := c.Resource(ctx, "runtime", "DevicesStatuses.runtime.talos.dev", "devices", &status); err != nil || !status.Ready {
+			return errors.Join(err, fmt.Errorf("ready: %t", status.Ready))
+		}
+
+		return nil
+	})
+
+	if links := c.Talosctl("list", "/dev/disk/by-partlabel"); !strings.Contains(links, "EPHEMERAL") {
+		c.Fail("/dev/disk/by-partlabel has no link to EPHEMERAL: %s", links)
+	}
+
+	c.Apply(patched(t, c, udevRule))
+	c.Until("udevd follows a rule of the configuration", time.Minute, func(context.Context) error {
+		if !strings.Contains(c.Talosctl("list", "/dev"), "talos-e2e") {
+			return errors.New("/dev/talos-e2e is not there")
+		}
+
+		return nil
+	})
+	c.Apply(c.Generated.ControlPlane)
+}
