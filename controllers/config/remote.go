@@ -78,7 +78,7 @@ func remoteOf(args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetch, valu
 			return nil, err
 		}
 
-		request := cloud.Request{URL: address}
+		request := cloud.Request{URL: address, Proxied: true}
 
 		if r.login != nil {
 			if request.Header, err = r.login.headers(ctx, address, value, log); err != nil {

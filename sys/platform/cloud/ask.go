@@ -27,6 +27,8 @@ type Request struct {
 	Body []byte
 	// LowPort requests a connection from a port below 1024.
 	LowPort bool
+	// Proxied permits a proxy of the environment.
+	Proxied bool
 }
 
 // Fetch carries out a request and returns the document.
