@@ -205,6 +205,13 @@ func TestFirstPlaceAnswers(t *testing.T) {
 	}
 }
 
+// TestManyTags checks that a list of tags from outside is no reason for any number of requests.
+func TestManyTags(t *testing.T) {
+	if got := aws.more(documents{ec2Tags: []byte(strings.Repeat("tag\n", 1000))}); len(got) != ec2MaxTags {
+		t.Errorf("got %d requests, want %d", len(got), ec2MaxTags)
+	}
+}
+
 // TestBareInstance checks that a machine without addresses or names is read without complaints.
 func TestBareInstance(t *testing.T) {
 	for _, name := range metadata.Platforms() {
