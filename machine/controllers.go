@@ -63,6 +63,10 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		m.Events.Publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()}, "")
 	})
 
+	if err := config.Hide("/"); err != nil {
+		m.Log.Warn("programs can read the configuration in the image", "error", err)
+	}
+
 	return slices.Concat(
 		metactl.Controllers(values),
 		config.Controllers(m.server.Config),

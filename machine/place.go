@@ -30,6 +30,11 @@ func completed(p platform.Platform, args cmdline.Cmdline, sys string) (platform.
 		return p, nil
 	}
 
+	if name == "vmware" {
+		return p, fmt.Errorf("kernel argument %s=vmware: the configuration in guestinfo.talos.config is not read: use %s with a URL or metal-iso, or apply the "+
+			"configuration over the API", cmdline.Platform, cmdline.Config)
+	}
+
 	if _, ok := cloud.Find(name, p.Hardware); !ok {
 		return p, fmt.Errorf("kernel argument %s=%s: unknown platform: want metal or one of %s", cmdline.Platform, name, strings.Join(cloud.Names(), ", "))
 	}

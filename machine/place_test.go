@@ -40,7 +40,8 @@ func TestCompleted(t *testing.T) {
 		{"", platform.Platform{}, platform.Platform{Hardware: hw}, ""},
 		{"talos.platform=metal", platform.Platform{}, platform.Platform{Hardware: hw}, ""},
 		{"talos.platform=aws", platform.Platform{}, platform.Platform{Mode: platform.Cloud, Cloud: "aws", Hardware: hw}, ""},
-		{"talos.platform=vmware", platform.Platform{}, platform.Platform{Hardware: hw}, "talos.platform=vmware: unknown platform: want metal or one of akamai, "},
+		{"talos.platform=vmware", platform.Platform{}, platform.Platform{Hardware: hw}, "talos.platform=vmware: the configuration in guestinfo.talos.config is not read"},
+		{"talos.platform=moon", platform.Platform{}, platform.Platform{Hardware: hw}, "talos.platform=moon: unknown platform: want metal or one of akamai, "},
 		{"talos.platform=aws", container, container, ""}, // the arguments are the host's
 	} {
 		got, err := completed(tt.before, cmdline.Parse(tt.args), sys)

@@ -123,14 +123,14 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 		actions = s.noteRemembered(e.err, now)
 	case kept:
 		cfg := s.unkept
-		s.phase, s.unkept = settled, nil
+		s.phase, s.unkept, s.trial = settled, nil, nil
 		actions = s.stored(cfg)
 	case applied:
 		s.trial = nil
 		actions = s.stored(e.cfg)
 	case staged: // a trial continues, and ends with the configuration that had effect before it
 		s.unremembered = e.cfg
-		actions = []any{remember(e), show{configres.PersistentID, e.cfg}}
+		actions = append([]any{remember(e), show{configres.PersistentID, e.cfg}}, s.endSearch()...)
 	case tried:
 		actions = s.try(e, now)
 	case trialOver:
@@ -226,9 +226,12 @@ func (s *acquisition) found(cfg, partial *config.Config) (actions []any) {
 
 	if cfg == nil && partial != nil && partial != s.partial {
 		s.partial = partial
-		actions = []any{
-			report{slog.LevelInfo, "documents were found that take effect now, and are a part of the configuration that is still to be found", nil},
-			show{configres.ActiveID, partial},
+
+		if s.trial == nil { // they take effect when the trial ends
+			actions = []any{
+				report{slog.LevelInfo, "documents were found that take effect now, and are a part of the configuration that is still to be found", nil},
+				show{configres.ActiveID, partial},
+			}
 		}
 	}
 
@@ -353,14 +356,18 @@ func (s *acquisition) open() []any {
 func (s *acquisition) stored(cfg *config.Config) []any {
 	s.closed, s.access, s.unremembered, s.partial = false, nil, cfg, nil
 
-	actions := []any{show{configres.PersistentID, cfg}, activate{cfg}, remember{cfg}}
+	return append([]any{show{configres.PersistentID, cfg}, activate{cfg}, remember{cfg}}, s.endSearch()...)
+}
 
-	if s.sources == asked { // the administrators have applied it meanwhile
-		s.sources, s.phase = exhausted, settled
-		actions = append(actions, stopPlatform{})
+// endSearch stops asking the platform: the administrators have stored a configuration meanwhile.
+func (s *acquisition) endSearch() []any {
+	if s.sources != asked {
+		return nil
 	}
 
-	return actions
+	s.sources, s.phase = exhausted, settled
+
+	return []any{stopPlatform{}}
 }
 
 // noteRemembered handles the result of writing the administrators of a stored configuration to META. A failed write is tried again

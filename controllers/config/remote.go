@@ -78,7 +78,7 @@ func remoteOf(args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetch, valu
 			return nil, err
 		}
 
-		request := cloud.Request{URL: address}
+		request := cloud.Request{URL: address, Proxied: true}
 
 		if r.login != nil {
 			if request.Header, err = r.login.headers(ctx, address, value, log); err != nil {
@@ -102,7 +102,10 @@ func remoteOf(args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetch, valu
 
 // Attempts follow each other quickly at first: the network comes up within seconds.
 const (
-	quickAttempts  = 60
+	quickAttempts = 60
+	// patientAttempts are those whose error is not reported as a failure: the network takes a while to come up.
+	patientAttempts = 30
+
 	quickPause     = time.Second
 	slowPause      = 5 * time.Second
 	attemptTimeout = time.Minute
@@ -110,7 +113,7 @@ const (
 
 // find asks until the platform answers. It returns the answer, which decodes, or nil for none.
 func (r *remote) find(ctx context.Context, failed func(error), log *slog.Logger) []byte {
-	said := ""
+	said, told := "", ""
 
 	if r.notice != "" {
 		log.Warn(r.notice, "platform", r.name)
@@ -128,14 +131,18 @@ func (r *remote) find(ctx context.Context, failed func(error), log *slog.Logger)
 			}
 
 			return text
-		case err.Error() != said:
-			said = err.Error()
-			err = fmt.Errorf("configuration of %s: %w", r.name, err)
-			log.Warn("no configuration yet: trying again until there is one", "error", err)
+		}
 
-			if attempt >= quickAttempts/2 { // the network takes a while to come up: not a failure yet
-				failed(err)
-			}
+		err = fmt.Errorf("configuration of %s: %w", r.name, err)
+
+		if err.Error() != said {
+			said = err.Error()
+			log.Warn("no configuration yet: trying again until there is one", "error", err)
+		}
+
+		if attempt >= patientAttempts && said != told {
+			told = said
+			failed(err)
 		}
 
 		pause := quickPause

@@ -144,6 +144,10 @@ func TestURL(t *testing.T) {
 			t.Fatalf("asked %v, want %s; open %t", s.asked, url, b.open(t))
 		}
 
+		if len(b.failed) != 1 || !errors.Is(b.failed[0], errUnreachable) {
+			t.Errorf("after a minute without a server: failed %v, want one failure", b.failed)
+		}
+
 		s.set(url, "machine: [")
 		time.Sleep(30 * time.Second)
 		synctest.Wait()

@@ -11,17 +11,34 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // embedded is the path of a configuration in the image.
 const embedded = "usr/local/etc/talos/config.yaml"
+
+// Hide covers the configuration of the image, which may have secrets: from here on no program can read it. An image without one has nothing
+// to cover. root is the folder of the root file system.
+func Hide(root string) error {
+	file := filepath.Join(root, embedded)
+
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	return mount.Point{
+		Source: "tmpfs", Target: filepath.Dir(file), FSType: "tmpfs", Flags: mount.ReadOnly | mount.NoSuid | mount.NoDev | mount.NoExec,
+	}.Mount()
+}
 
 // maxConfig in bytes, decompressed.
 const maxConfig = 16 << 20
@@ -37,17 +54,15 @@ type source struct {
 // sources are the sources beside the disk, in the order in which they are read: those before the platform's, and those after it.
 type sources struct{ before, after []source }
 
-// fixedSources returns the sources that are read at once.
+// fixedSources returns the sources that are read at once. The file of the image is read now: it is hidden later.
 func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) sources {
-	return sources{[]source{
-		{"the image (/" + embedded + ")", func() ([]byte, error) {
-			text, err := fs.ReadFile(root, embedded)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, nil
-			}
+	inImage, errInImage := fs.ReadFile(root, embedded)
+	if errors.Is(errInImage, fs.ErrNotExist) {
+		errInImage = nil
+	}
 
-			return text, err
-		}, false},
+	return sources{[]source{
+		{"the image (/" + embedded + ")", func() ([]byte, error) { return inImage, errInImage }, false},
 		{"kernel argument " + cmdline.ConfigEarly, func() ([]byte, error) { return fromArgs(args.All(cmdline.ConfigEarly)) }, true},
 		{"the variable USERDATA of the container", func() ([]byte, error) { return fromUserData(p.UserData) }, false},
 	}, []source{

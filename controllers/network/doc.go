@@ -2,7 +2,7 @@
 
 // Package network holds the controllers of the machine's network.
 //
-// A setting passes these controllers: a *ConfigController writes specs of one layer (default, cmdline, configuration) to namespace
+// A setting passes these controllers: a *ConfigController writes specs of one layer (default, cmdline, platform, configuration) to namespace
 // network-config; an operator, such as the DHCP client, writes those of its layer; a *MergeController writes the winner of each id to
 // namespace network; a *SpecController compares it with the kernel and changes only differences; a *StatusController publishes the
 // kernel's state. Pure functions compute the changes from specs and the kernel's state; Deps are the thin shells that make them.
@@ -147,7 +147,7 @@ func Controllers(d *Deps) []controller.Controller {
 		layerController("network.RouteConfigController", routeLayers), layerController("network.OperatorConfigController", operatorLayers),
 		layerController("network.RoutingRuleConfigController", ruleLayers),
 		layerController("network.TimeServerConfigController", timeServerLayers), HostnameConfigController(), ResolverConfigController(),
-		platformConfigController(d), platformConfigApplyController(),
+		platformConfigController(d), platformConfigApplyController(), platformConfigLoadController(d), platformConfigStoreController(d),
 		operatorSpecController(d, kernel), routerDNSController(d, kernel),
 		// Winners.
 		mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil),

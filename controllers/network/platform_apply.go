@@ -19,7 +19,7 @@ import (
 func platformConfigApplyController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.PlatformConfigApplyController",
-		Reads:          []controller.Input{controller.In[network.PlatformConfigSpec](controller.Weak, "", network.PlatformConfigActiveID)},
+		Reads:          []controller.Input{controller.In[network.PlatformConfigSpec](controller.Weak, "")},
 		Writes: []controller.Output{
 			controller.Out[network.AddressSpecSpec](controller.Shared, network.ConfigNamespaceName),
 			controller.Out[network.LinkSpecSpec](controller.Shared, network.ConfigNamespaceName),
@@ -42,7 +42,12 @@ func platformConfigApplyController() controller.Controller {
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			var spec network.PlatformConfigSpec
 
-			if f := typed.Read(ctx, rt, network.PlatformConfigActiveID, &spec); f.Err != nil || !f.OK {
+			f := typed.Read(ctx, rt, network.PlatformConfigActiveID, &spec)
+			if f.Err == nil && !f.OK {
+				f = typed.Read(ctx, rt, network.PlatformConfigCachedID, &spec)
+			}
+
+			if f.Err != nil || !f.OK {
 				return f.Err
 			}
 

@@ -260,11 +260,16 @@ func metalPlatformConfig(text []byte) (spec network.PlatformConfigSpec, err erro
 	}
 
 	for i := range spec.Operators {
-		if spec.Operators[i].LinkName == "" {
+		o := &spec.Operators[i]
+		if o.LinkName == "" {
 			return network.PlatformConfigSpec{}, fmt.Errorf("operators[%d]: want a linkName", i)
 		}
 
-		spec.Operators[i].Layer = layer
+		o.Layer = layer
+
+		if o.Operator == network.OperatorDHCP4 {
+			o.DHCP4.RouteMetric = cmp.Or(o.DHCP4.RouteMetric, network.DefaultRouteMetric)
+		}
 	}
 
 	for i := range spec.Probes {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +16,11 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
@@ -148,6 +152,115 @@ func TestPlatformOfMetal(t *testing.T) {
 
 	set("addresses: nonsense")
 	awaitGone[network.AddressStatusSpec](m, "", "eth0/203.0.113.2/24")
+}
+
+// What a cloud said before has effect until the cloud answers, and the answer is stored.
+func TestPlatformCache(t *testing.T) {
+	disk := t.TempDir()
+	path := filepath.Join(disk, platformFile)
+
+	before, _ := platformSpecs("aws", cloud.Machine{
+		InstanceID: "i-1", Links: []cloud.Link{{Name: "eth0", Addresses: []netip.Prefix{prefix("203.0.113.2/24")}}},
+	}, given(t, "", ""))
+
+	text, err := yaml.Marshal(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	answer := make(chan cloud.Machine, 1)
+
+	m := newMachineOn(t, platform.Platform{}.On("aws"), func(ctx context.Context) (cloud.Machine, error) {
+		select {
+		case <-ctx.Done():
+			return cloud.Machine{}, ctx.Err()
+		case described := <-answer:
+			return described, nil
+		}
+	}, ethernet("eth0", 1))
+	m.patience = 10 * time.Second
+	m.grant(lease())
+	m.boot("")
+
+	mount := func(request string) {
+		await[block.VolumeMountRequestSpec](m, "", request, nil)
+		put(m, request, block.VolumeMountStatusSpec{VolumeID: block.VolumeState, Target: disk})
+		awaitGone[block.VolumeMountRequestSpec](m, "", request)
+	}
+
+	mount("platform-load-" + block.VolumeState)
+	await(m, "", "eth0/203.0.113.2/24", func(s network.AddressStatusSpec) bool { return s.LinkName == "eth0" })
+	await(m, "", runtime.PlatformMetadataID, func(s runtime.PlatformMetadataSpec) bool { return s.InstanceID == "i-1" })
+
+	// A disk may have been copied to another machine: DHCP stays the default until the cloud answers.
+	await(m, "", "eth0/172.20.0.2/24", func(s network.AddressStatusSpec) bool { return s.LinkName == "eth0" })
+
+	answer <- cloud.Machine{InstanceID: "i-2", Links: []cloud.Link{{MAC: "52:54:00:00:00:01", Addresses: []netip.Prefix{prefix("203.0.113.3/24")}}}}
+
+	await(m, "", "eth0/203.0.113.3/24", func(s network.AddressStatusSpec) bool { return s.LinkName == "eth0" })
+	awaitGone[network.AddressStatusSpec](m, "", "eth0/203.0.113.2/24")
+	mount("platform-store-" + block.VolumeState)
+
+	stored, err := loadPlatform(path)
+	if err != nil || stored == nil || stored.Metadata.InstanceID != "i-2" || stored.Addresses[0].Address != prefix("203.0.113.3/24") {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+}
+
+// What is stored can be read, and is the same.
+func TestStoredPlatform(t *testing.T) {
+	path := filepath.Join(t.TempDir(), platformFile)
+
+	if got, err := loadPlatform(path); got != nil || err != nil {
+		t.Errorf("without a file: got %+v, %v", got, err)
+	}
+
+	want, _ := platformSpecs("openstack", cloud.Machine{
+		Hostname: "node-1.example", Tags: map[string]string{"a": "b"}, Resolvers: []netip.Addr{addr("192.0.2.53")}, TimeServers: []string{"time.example"},
+		External: []netip.Addr{addr("198.51.100.7")},
+		Links: []cloud.Link{
+			{Name: "bond0", MTU: 1400, Bond: &cloud.Bond{Mode: "802.3ad", Links: []string{"52:54:00:00:00:01"}, MIIMon: 100}, DHCP4: true, DHCP6: true},
+			{
+				VLAN: &cloud.VLAN{ID: 7, Parent: "bond0"}, Addresses: []netip.Prefix{prefix("203.0.113.2/24")},
+				Routes: []cloud.Route{{Gateway: addr("203.0.113.1")}, {Destination: prefix("10.0.0.0/8"), Gateway: addr("203.0.113.9"), Metric: 5}},
+			},
+		},
+	}, given(t, "", ""))
+
+	text, err := yaml.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := storePlatform(path, text); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := loadPlatform(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	again, err := yaml.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := gocmp.Diff(string(text), string(again)); diff != "" {
+		t.Errorf("(-stored +loaded):\n%s", diff)
+	}
+
+	if err := os.WriteFile(path, []byte("addresses: nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := loadPlatform(path); got != nil || err == nil {
+		t.Errorf("a damaged file: got %+v, %v", got, err)
+	}
 }
 
 func setMeta(m *machine, text string) error {

@@ -9,8 +9,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// PlatformConfigActiveID is the id of the PlatformConfig in use.
-const PlatformConfigActiveID = "active"
+// PlatformConfigActiveID is the id of what the platform says in this boot, PlatformConfigCachedID of what it said before: that is in use until
+// the platform answers.
+const (
+	PlatformConfigActiveID = "active"
+	PlatformConfigCachedID = "cached"
+)
 
 // ExternalLink is the LinkName of addresses that the platform translates to those of the machine. No link has it.
 const ExternalLink = "external"

@@ -9,9 +9,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/sys/platform"
 )
+
+// volumes begins the URLs of files of file systems.
+const volumes = "volume://"
 
 // Request is a request for one document.
 type Request struct {
@@ -23,6 +27,8 @@ type Request struct {
 	Body []byte
 	// LowPort requests a connection from a port below 1024.
 	LowPort bool
+	// Proxied permits a proxy of the environment.
+	Proxied bool
 }
 
 // Fetch carries out a request and returns the document.
@@ -100,7 +106,7 @@ func (c *Cloud) Configuration(ctx context.Context, fetch Fetch) ([]byte, error) 
 
 	for _, base := range c.bases {
 		text, err := c.userData(ctx, fetch, base)
-		if err == nil && text != nil {
+		if err == nil && (text != nil || c.answers(ctx, fetch, base)) {
 			return text, nil
 		}
 
@@ -108,6 +114,18 @@ func (c *Cloud) Configuration(ctx context.Context, fetch Fetch) ([]byte, error) 
 	}
 
 	return nil, wrap(c.name, "read the configuration", errors.Join(errs...))
+}
+
+// answers reports whether a place that has no configuration is that of the cloud: the places after it are not asked, which may not
+// exist. A server is; a volume is if it has a document.
+func (c *Cloud) answers(ctx context.Context, fetch Fetch, base string) bool {
+	if !strings.HasPrefix(base, volumes) {
+		return true
+	}
+
+	docs, err := c.facts(ctx, fetch, base)
+
+	return err == nil && len(docs) > 0
 }
 
 func (c *Cloud) userData(ctx context.Context, fetch Fetch, base string) ([]byte, error) {

@@ -20,6 +20,10 @@ var aws = cloud{
 	},
 	more: func(docs documents) (paths []string) {
 		for _, name := range names(docs[ec2Tags]) {
+			if len(paths) == ec2MaxTags {
+				break
+			}
+
 			paths = append(paths, ec2Tags+url.PathEscape(name))
 		}
 
@@ -47,6 +51,9 @@ var aws = cloud{
 const (
 	ec2     = "latest/meta-data/"
 	ec2Tags = ec2 + "tags/instance/"
+	// ec2MaxTags is how many tags a machine can have; each is a document.
+	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
+	ec2MaxTags = 50
 )
 
 // readEC2 reads the documents of clouds that have EC2's paths.

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // maxDocument in bytes. A configuration has at most that much.
@@ -29,8 +31,10 @@ func (e StatusError) Error() string {
 	return fmt.Sprintf("status %d %s", int(e), http.StatusText(int(e)))
 }
 
-// HTTP carries out a request over HTTP. The transport is http.DefaultTransport if nil.
+// HTTP carries out a request over HTTP. The transport is one for all requests; if it is nil, each request gets what it needs.
 func HTTP(transport http.RoundTripper) Fetch {
+	direct, proxied := transports()
+
 	return func(ctx context.Context, r Request) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
@@ -46,11 +50,17 @@ func HTTP(transport http.RoundTripper) Fetch {
 
 		client := http.Client{Transport: transport}
 
-		if r.LowPort && transport == nil {
+		switch {
+		case transport != nil:
+		case r.LowPort:
 			low := lowPorts()
 			defer low.CloseIdleConnections()
 
 			client.Transport = low
+		case r.Proxied:
+			client.Transport = proxied
+		default:
+			client.Transport = direct
 		}
 
 		response, err := client.Do(request)
@@ -83,6 +93,18 @@ func HTTP(transport http.RoundTripper) Fetch {
 
 		return text, nil
 	}
+}
+
+// transports returns one without a proxy: a cloud's server knows the machine by its connection. The other one uses the proxies in the
+// environment, which is read for each request because it changes with the configuration.
+func transports() (direct, proxied *http.Transport) {
+	direct = http.DefaultTransport.(*http.Transport).Clone()
+	direct.Proxy = nil
+
+	proxied = direct.Clone()
+	proxied.Proxy = func(r *http.Request) (*url.URL, error) { return httpproxy.FromEnvironment().ProxyFunc()(r.URL) }
+
+	return direct, proxied
 }
 
 // lowPorts returns a transport whose connections come from ports below 1024.

@@ -63,7 +63,7 @@ func fetchFrom(t testing.TB, in metadata.Instance) Fetch {
 	}
 
 	return func(ctx context.Context, r Request) ([]byte, error) {
-		if strings.HasPrefix(r.URL, "volume://") {
+		if strings.HasPrefix(r.URL, volumes) {
 			return nil, ErrNotFound
 		}
 
@@ -167,6 +167,48 @@ func TestConfiguration(t *testing.T) {
 		if _, err := c.Machine(t.Context(), down); err == nil {
 			t.Errorf("%s without its server: got no error", name)
 		}
+	}
+}
+
+// TestFirstPlaceAnswers checks that a cloud whose first place has no configuration is not asked at another one, which may not exist.
+func TestFirstPlaceAnswers(t *testing.T) {
+	for _, name := range Names() {
+		c, _ := Find(name, platform.Hardware{})
+
+		first := func(_ context.Context, r Request) ([]byte, error) {
+			switch {
+			case !strings.HasPrefix(r.URL, c.bases[0]):
+				return nil, context.DeadlineExceeded
+			case slices.ContainsFunc(c.user, func(u user) bool { return r.URL == c.bases[0]+u.path }):
+				return nil, ErrNotFound
+			default:
+				return []byte("{}"), nil
+			}
+		}
+
+		if got, err := c.Configuration(t.Context(), first); got != nil || err != nil {
+			t.Errorf("%s: got %q, %v, want nothing", name, got, err)
+		}
+	}
+
+	absent := func(_ context.Context, r Request) ([]byte, error) {
+		if strings.HasPrefix(r.URL, volumes) {
+			return nil, ErrNotFound
+		}
+
+		return []byte(userData), nil
+	}
+
+	c, _ := Find("openstack", platform.Hardware{})
+	if got, err := c.Configuration(t.Context(), absent); string(got) != userData || err != nil {
+		t.Errorf("openstack without a drive: got %q, %v, want the server's", got, err)
+	}
+}
+
+// TestManyTags checks that a list of tags from outside is no reason for any number of requests.
+func TestManyTags(t *testing.T) {
+	if got := aws.more(documents{ec2Tags: []byte(strings.Repeat("tag\n", 1000))}); len(got) != ec2MaxTags {
+		t.Errorf("got %d requests, want %d", len(got), ec2MaxTags)
 	}
 }
 

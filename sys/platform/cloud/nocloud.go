@@ -13,12 +13,13 @@ import (
 // https://docs.cloud-init.io/en/latest/reference/datasources/nocloud.html
 var nocloud = cloud{
 	places: func(hw platform.Hardware) []string {
-		volumes := []string{"volume://cidata/", "volume://CIDATA/"}
+		const volume = volumes + "cidata/"
+
 		if seed := seedURL(hw.Serial); seed != "" {
-			return append([]string{seed}, volumes...)
+			return []string{seed, volume}
 		}
 
-		return volumes
+		return []string{volume}
 	},
 	user:      []user{{path: "user-data"}},
 	documents: []string{"meta-data", "network-config"},

@@ -61,7 +61,7 @@ func (v *Reader) Fetch(_ context.Context, r cloud.Request) ([]byte, error) {
 	}
 
 	for _, d := range all {
-		if d.label == u.Host {
+		if strings.EqualFold(d.label, u.Host) { // FAT has labels in upper case only
 			return v.file(d, strings.Trim(u.Path, "/"))
 		}
 	}

@@ -47,6 +47,10 @@ func TestFetch(t *testing.T) {
 		t.Errorf("a file: got %q, %v", got, err)
 	}
 
+	if got, err := fetch("volume://CIDATA/user-data"); got != "machine: {}" || err != nil {
+		t.Errorf("a label in upper case: got %q, %v", got, err)
+	}
+
 	if _, err := fetch("volume://cidata/network-config"); !errors.Is(err, cloud.ErrNotFound) {
 		t.Errorf("a missing file: got error %v, want %v", err, cloud.ErrNotFound)
 	}
