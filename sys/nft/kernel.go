@@ -15,7 +15,7 @@ import (
 type Filter interface {
 	// Read returns the table. An absent table is empty.
 	Read() (Table, error)
-	// Apply makes changes in one transaction.
+	// Apply makes changes. Packets see the rules before or after it, and a change that is refused leaves everything as it was.
 	Apply(Changes) error
 }
 
@@ -30,15 +30,15 @@ var _ Filter = (*Kernel)(nil)
 // bufferSize holds the kernel's answers to a large transaction: there is one for each message.
 const bufferSize = 8 << 20
 
+func buffers(c *netlink.Conn) error {
+	_ = c.SetReadBuffer(bufferSize) // without the permission, small tables still work
+	_ = c.SetWriteBuffer(bufferSize)
+
+	return nil
+}
+
 // Open connects to the packet filter. The table is of the family inet: its rules see IPv4 and IPv6.
 func Open(table string) (*Kernel, error) {
-	buffers := func(c *netlink.Conn) error {
-		_ = c.SetReadBuffer(bufferSize) // without the permission, small tables still work
-		_ = c.SetWriteBuffer(bufferSize)
-
-		return nil
-	}
-
 	conn, err := nftables.New(nftables.AsLasting(), nftables.WithSockOptions(buffers))
 	if err != nil {
 		return nil, fmt.Errorf("open packet filter: %w", err)
