@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/nft/nfttest"
 )
 
-// TestFilterAbsent runs a machine whose packet filter comes from a module that is loaded late. Without rules, that is no error.
+// TestFilterAbsent runs a machine whose packet filter comes from a module that is loaded late: a machine without rules does not wait for it.
 func TestFilterAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		filter := &nfttest.Filter{}
