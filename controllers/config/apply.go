@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/plan"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/controllers/consequences"
 	"github.com/seed-59268b81/talos/controllers/validation"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -137,7 +139,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 	a := answer{Applied: Applied{Warnings: warnings}}
 
 	if req.DryRun {
-		a.Details = "Dry run summary:\n" + describe(plan.Compare(current, cfg))
+		a.Details = "Dry run summary:\n" + describe(current, cfg, req.Mode)
 
 		return a
 	}
@@ -203,12 +205,20 @@ func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current,
 	return "Applied configuration without a reboot", c.handle(ctx, rt, applied{cfg}, log)
 }
 
-func describe(p plan.Plan) string {
-	if p.Empty() {
-		return "No changes.\n"
-	}
+// describe returns the plan of a change: what changes in the text, and what the machine does.
+func describe(current, cfg *config.Config, mode Mode) string {
+	p := plan.Compare(current, cfg)
 
-	return p.Diff
+	switch {
+	case p.Empty():
+		return "No changes.\n"
+	case current == nil:
+		return p.Diff
+	case mode == Staged:
+		return p.Diff + "\nThe change:\n- has effect after the next reboot\n"
+	default:
+		return p.Diff + "\nThe change:\n- " + strings.Join(consequences.Of(current, cfg), "\n- ") + "\n"
+	}
 }
 
 // destroy removes a resource of this controller, if it exists.

@@ -70,7 +70,7 @@ type Deps struct {
 	ARP ARP
 	// Cards are the settings of network cards; nil if the kernel has no ethtool.
 	Cards ethtool.Cards
-	// Filter is the machine's table of the packet filter; nil if the kernel has none.
+	// Filter is the machine's table of the packet filter; nil if there is none.
 	Filter nft.Filter
 }
 
@@ -121,19 +121,16 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		deps.ARP, closeARP = arp, arp.Close
 	}
 
-	closeFilter, closeCards := func() error { return nil }, func() error { return nil }
+	closeCards := func() error { return nil }
 
 	if cards, err := ethtool.Open(); err == nil {
 		deps.Cards, closeCards = cards, cards.Close
 	}
 
-	// Without a packet filter, only chains of rules are refused.
-	if filter, err := nft.Open(packetfilter.TableName); err == nil {
-		deps.Filter, closeFilter = filter, filter.Close
-	}
+	deps.Filter = nft.New(packetfilter.TableName)
 
 	return deps, func() error {
-		return errors.Join(kernel.Close(), prober.Close(), closeARP(), closeFilter(), closeCards())
+		return errors.Join(kernel.Close(), prober.Close(), closeARP(), closeCards())
 	}, nil
 }
 

@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -120,12 +123,27 @@ func (c *ethernetSpecs) apply(link string, want ethtool.Settings, indexes map[st
 
 			return refusedBy(err)
 		}
-
-		log.Info("network card set up", "link", link, "change", change)
 	}
 
 	// Of the earlier values, those of settings that are wanted now are kept.
 	c.remember(link, before.Same(want).Over(have.Same(want)))
+
+	if len(change.Features) > 0 {
+		// The kernel says nothing about a feature that it leaves as it is.
+		now, err := c.cards.Read(link)
+		if err != nil {
+			return refusedBy(err)
+		}
+
+		if left := ethtool.Difference(now, want).Features; len(left) > 0 {
+			return network.SpecConditionSpec{State: network.SpecRefused, Cause: "the driver does not change features of link " + link + ": " +
+				strings.Join(slices.Sorted(maps.Keys(left)), ", ")}
+		}
+	}
+
+	if !change.Empty() {
+		log.Info("network card set up", "link", link, "change", change)
+	}
 
 	return network.SpecConditionSpec{State: network.SpecApplied}
 }

@@ -97,6 +97,9 @@ func TestEthernet(t *testing.T) {
 		m.configure("version: v1alpha1\nmachine: {type: worker}\n---\napiVersion: v1alpha1\nkind: EthernetConfig\nname: eth0\nrings: {rx: 8192}\n")
 		condition(network.SpecConditionSpec{State: network.SpecRefused, Cause: "set rings of link eth0: invalid argument"})
 
+		m.configure("version: v1alpha1\nmachine: {type: worker}\n---\napiVersion: v1alpha1\nkind: EthernetConfig\nname: eth0\nfeatures: {loopback: true}\n")
+		condition(network.SpecConditionSpec{State: network.SpecRefused, Cause: "the driver does not change features of link eth0: loopback"})
+
 		m.configure("version: v1alpha1\nmachine: {type: worker}\n")
 		awaitGone[network.SpecConditionSpec](m, "", "ethernet/eth0")
 		await(m, "", "eth0", func(s network.EthernetStatusSpec) bool { return *s.Rings.RX == 256 })

@@ -62,7 +62,7 @@ func filterPackets(filter nft.Filter, chains map[string]network.NfTablesChainSpe
 			return nil
 		}
 
-		return errNoFilter
+		return nft.ErrAbsent
 	}
 
 	want, err := packetfilter.Table(chains)
@@ -71,7 +71,11 @@ func filterPackets(filter nft.Filter, chains map[string]network.NfTablesChainSpe
 	}
 
 	have, err := filter.Read()
-	if err != nil {
+
+	switch {
+	case errors.Is(err, nft.ErrAbsent) && len(chains) == 0:
+		return nil // there are no rules either
+	case err != nil: // also without a packet filter: its module may be loaded later
 		return err
 	}
 
@@ -88,5 +92,3 @@ func filterPackets(filter nft.Filter, chains map[string]network.NfTablesChainSpe
 
 	return nil
 }
-
-var errNoFilter = errors.New("this kernel has no packet filter (nf_tables), or the machine may not use it")

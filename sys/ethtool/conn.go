@@ -55,8 +55,8 @@ func (c *Conn) Read(link string) (Settings, error) {
 		{"wake-on-LAN", unix.ETHTOOL_MSG_WOL_GET, decodeWake},
 	} {
 		messages, err := c.execute(part.get, link, 0, func(*netlink.AttributeEncoder) {})
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			continue // the driver has none
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EPERM) {
+			continue // the driver has none, or only administrators may know
 		}
 
 		if err != nil {

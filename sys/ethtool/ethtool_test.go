@@ -125,6 +125,15 @@ func suite(t *testing.T, cards ethtool.Cards) {
 		t.Errorf("got %+v, %v, want the feature off", after.Features[feature], err)
 	}
 
+	// A fixed feature stays, without an error.
+	if err := cards.Set("va", ethtool.Settings{Features: map[string]bool{"loopback": true}}); err != nil {
+		t.Errorf("a fixed feature: got %v, want no error", err)
+	}
+
+	if after, err = cards.Read("va"); err != nil || after.Features["loopback"] {
+		t.Errorf("a fixed feature: got %t, %v, want it off", after.Features["loopback"], err)
+	}
+
 	for name, change := range map[string]ethtool.Settings{
 		"an unknown feature": {Features: map[string]bool{"nonsense": true}},
 		"rings":              {Rings: map[string]uint32{"rx-mini": 7}},

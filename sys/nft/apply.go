@@ -3,6 +3,7 @@
 package nft
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,31 +14,44 @@ import (
 // maxElements is how many elements are in one message: the length of their list has 16 bits.
 const maxElements = 500
 
-// Apply implements Filter.
+// Apply implements Filter. New sets are created before the rules that name them, in a transaction of their own: the kernel publishes the
+// content of a set a moment after the rules of the same transaction, so until then these rules would find nothing in it.
 func (k *Kernel) Apply(c Changes) error {
+	first, then := c.steps()
+
+	if err := k.transact(first); err != nil {
+		return err
+	}
+
+	err := k.transact(then)
+	if err == nil || len(first.AddSets) == 0 {
+		return err
+	}
+
+	return errors.Join(err, k.transact(Changes{RemoveSets: first.AddSets}))
+}
+
+// transaction collects changes. They are sent together, or not at all.
+type transaction struct {
+	conn  *nftables.Conn
+	table *nftables.Table
+}
+
+func (k *Kernel) transact(c Changes) error {
 	if c.Empty() {
 		return nil
 	}
 
-	k.conn.AddTable(k.table) // no change if it exists
-
-	for _, name := range c.FlushChains {
-		k.conn.FlushChain(k.chain(name))
+	conn, err := nftables.New(nftables.WithSockOptions(buffers))
+	if err != nil {
+		return fmt.Errorf("change packet filter: %w", err)
 	}
 
-	for _, name := range c.RemoveChains {
-		k.conn.FlushChain(k.chain(name))
-		k.conn.DelChain(k.chain(name))
-	}
+	t := transaction{conn, k.table}
 
-	err := k.changeSets(c)
-
-	for _, chain := range c.Chains {
-		k.writeChain(chain)
-	}
-
-	if err2 := k.conn.Flush(); err == nil {
-		err = err2
+	err = t.add(c)
+	if err == nil {
+		err = conn.Flush()
 	}
 
 	if err != nil {
@@ -47,37 +61,60 @@ func (k *Kernel) Apply(c Changes) error {
 	return nil
 }
 
-func (k *Kernel) chain(name string) *nftables.Chain {
-	return &nftables.Chain{Name: name, Table: k.table}
+func (t transaction) add(c Changes) error {
+	t.conn.AddTable(t.table) // no change if it exists
+
+	for _, name := range c.FlushChains {
+		t.conn.FlushChain(t.chain(name))
+	}
+
+	for _, name := range c.RemoveChains {
+		t.conn.FlushChain(t.chain(name))
+		t.conn.DelChain(t.chain(name))
+	}
+
+	if err := t.changeSets(c); err != nil {
+		return err
+	}
+
+	for _, chain := range c.Chains {
+		t.writeChain(chain)
+	}
+
+	return nil
 }
 
-func (k *Kernel) set(name string, kind Kind) *nftables.Set {
-	return &nftables.Set{Name: name, Table: k.table, KeyType: types[kind], Interval: kind.intervals()}
+func (t transaction) chain(name string) *nftables.Chain {
+	return &nftables.Chain{Name: name, Table: t.table}
 }
 
-func (k *Kernel) changeSets(c Changes) error {
+func (t transaction) set(name string, kind Kind) *nftables.Set {
+	return &nftables.Set{Name: name, Table: t.table, KeyType: types[kind], Interval: kind.intervals()}
+}
+
+func (t transaction) changeSets(c Changes) error {
 	for _, s := range c.RemoveSets {
-		k.conn.DelSet(k.set(s.Name, s.Kind))
+		t.conn.DelSet(t.set(s.Name, s.Kind))
 	}
 
 	for _, s := range c.AddSets {
-		set := k.set(s.Name, s.Kind)
-		if err := k.conn.AddSet(set, nil); err != nil {
+		set := t.set(s.Name, s.Kind)
+		if err := t.conn.AddSet(set, nil); err != nil {
 			return fmt.Errorf("set %s: %w", s.Name, err)
 		}
 
-		if err := inParts(set, elements(s.Kind, s.Ranges), k.conn.SetAddElements); err != nil {
+		if err := inParts(set, elements(s.Kind, s.Ranges), t.conn.SetAddElements); err != nil {
 			return err
 		}
 	}
 
 	for _, e := range c.Elements {
-		set := k.set(e.Name, e.Kind)
-		if err := inParts(set, elements(e.Kind, e.Remove), k.conn.SetDeleteElements); err != nil {
+		set := t.set(e.Name, e.Kind)
+		if err := inParts(set, elements(e.Kind, e.Remove), t.conn.SetDeleteElements); err != nil {
 			return err
 		}
 
-		if err := inParts(set, elements(e.Kind, e.Add), k.conn.SetAddElements); err != nil {
+		if err := inParts(set, elements(e.Kind, e.Add), t.conn.SetAddElements); err != nil {
 			return err
 		}
 	}
@@ -95,19 +132,19 @@ func inParts(set *nftables.Set, elements []nftables.SetElement, change func(*nft
 	return nil
 }
 
-func (k *Kernel) writeChain(c Chain) {
+func (t transaction) writeChain(c Chain) {
 	hook, priority, policy := nftables.ChainHook(c.Hook), nftables.ChainPriority(c.Priority), nftables.ChainPolicyDrop
 	if c.Accept {
 		policy = nftables.ChainPolicyAccept
 	}
 
-	chain := k.conn.AddChain(&nftables.Chain{
-		Name: c.Name, Table: k.table, Type: nftables.ChainType(c.Type), Hooknum: &hook, Priority: &priority, Policy: &policy,
+	chain := t.conn.AddChain(&nftables.Chain{
+		Name: c.Name, Table: t.table, Type: nftables.ChainType(c.Type), Hooknum: &hook, Priority: &priority, Policy: &policy,
 	})
 
 	for _, r := range c.Rules {
-		k.conn.AddRule(&nftables.Rule{
-			Table: k.table, Chain: chain, Exprs: r.Exprs, UserData: userdata.AppendString(nil, userdata.TypeComment, r.comment()),
+		t.conn.AddRule(&nftables.Rule{
+			Table: t.table, Chain: chain, Exprs: r.Exprs, UserData: userdata.AppendString(nil, userdata.TypeComment, r.comment()),
 		})
 	}
 }

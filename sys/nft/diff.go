@@ -32,6 +32,22 @@ func (c Changes) Empty() bool {
 	return len(c.RemoveChains)+len(c.FlushChains)+len(c.RemoveSets)+len(c.AddSets)+len(c.Elements)+len(c.Chains) == 0
 }
 
+// steps splits changes: new sets, then all else. A set that replaces one of its name can only be created with the removal of that.
+func (c Changes) steps() (first, then Changes) {
+	then = c
+	then.AddSets = nil
+
+	for _, s := range c.AddSets {
+		if slices.ContainsFunc(c.RemoveSets, func(old Set) bool { return old.Name == s.Name }) {
+			then.AddSets = append(then.AddSets, s)
+		} else {
+			first.AddSets = append(first.AddSets, s)
+		}
+	}
+
+	return first, then
+}
+
 // Diff returns the changes from one table to another.
 func Diff(have, want Table) Changes {
 	var c Changes

@@ -3,8 +3,8 @@
 // Package nft keeps one table of the kernel's packet filter (nf_tables) as wanted.
 //
 // A Table is a value: chains of rules, and the named sets that rules look addresses, ports and links up in. Diff compares the table of the
-// kernel with a wanted one, and Kernel makes the changes in one transaction: packets see the rules before or after it, never something
-// between, and a transaction that the kernel refuses changes nothing.
+// kernel with a wanted one, and Kernel makes the changes: first it creates new sets, which no rule names yet, then all else in one
+// transaction. Packets see the rules before or after it, never something between, and a change that the kernel refuses changes nothing.
 //
 // A set is changed element by element, as often as an address changes, and its rules stay. A chain whose rules change gets all its rules
 // again. Rules are compared by their text, which is in the kernel as the comment of the rule: the kernel's own form of a rule has no

@@ -2,10 +2,10 @@
 
 // Package ingress makes the chains of the ingress firewall from the configuration (NetworkDefaultActionConfig, NetworkRuleConfig).
 //
-// Never blocked are: the loopback and the tunnels (KubeSpan, SideroLink), and packets of connections that exist. So a change of the rules
-// ends no connection, and a machine without a rule for its API is reached by those. If packets are blocked by default, these are accepted
-// beside what rules accept: a few messages of ICMP, and those of IPv6 without which no neighbour finds the machine; packets from pods and
-// services; DNS queries of pods; answers of DHCPv6 servers. If packets are accepted by default, a rule blocks its ports for all others than
+// Never blocked are: the loopback and the tunnels (KubeSpan, SideroLink), packets of connections that exist, and the messages of ICMPv6
+// without which no neighbour finds the machine. So a change of the rules ends no connection, and a machine without a rule for its API is
+// reached by the tunnels. If packets are blocked by default, these are accepted beside what rules accept: a few messages of ICMP; packets
+// from pods and services; DNS queries of pods; answers of DHCPv6 servers. If packets are accepted by default, a rule blocks its ports for all others than
 // its networks.
 //
 // Not filtered here are packets that the machine forwards, as to pods: these are Kubernetes' network policies.
@@ -67,6 +67,10 @@ func input(cfg *view.Config) network.NfTablesChainSpec {
 
 	if !cfg.IngressBlocked() {
 		for _, r := range cfg.IngressRules() {
+			if r.PortSelector.Protocol == view.ProtocolICMPv6 {
+				chain.Rules = append(chain.Rules, neighbours())
+			}
+
 			chain.Rules = append(chain.Rules, refuseOthers(r))
 		}
 
@@ -75,10 +79,7 @@ func input(cfg *view.Config) network.NfTablesChainSpec {
 
 	chain.Policy = nethelpers.VerdictDrop
 	chain.Rules = append(chain.Rules,
-		accept(icmp(nethelpers.ProtocolICMPv6,
-			nethelpers.ICMPv6MulticastListenerQuery, nethelpers.ICMPv6RouterSolicitation, nethelpers.ICMPv6RouterAdvertisement,
-			nethelpers.ICMPv6NeighborSolicitation, nethelpers.ICMPv6NeighborAdvertisement,
-		)),
+		neighbours(),
 		accept(limited(icmp(nethelpers.ProtocolICMP))),
 		accept(limited(icmp(nethelpers.ProtocolICMPv6))),
 	)
@@ -92,20 +93,21 @@ func input(cfg *view.Config) network.NfTablesChainSpec {
 }
 
 // prerouting returns the chain that filters packets to the machine's addresses before they are redirected. It leaves alone what the
-// machine forwards, as between pods.
+// machine forwards, as between pods, and messages of ICMP: no service has them, and the ingress chain filters them.
 func prerouting(cfg *view.Config, addresses []netip.Addr) network.NfTablesChainSpec {
 	chain := network.NfTablesChainSpec{Type: "filter", Hook: nethelpers.ChainHookPrerouting, Priority: preroutingPriority, Policy: nethelpers.VerdictAccept}
 	chain.Rules = append(trusted(), decide(nethelpers.VerdictDrop, to(states(nethelpers.ConntrackStateInvalid), addresses)))
 
 	if !cfg.IngressBlocked() {
 		for _, r := range cfg.IngressRules() {
-			chain.Rules = append(chain.Rules, to(refuseOthers(r), addresses))
+			if !isICMP(r) {
+				chain.Rules = append(chain.Rules, to(refuseOthers(r), addresses))
+			}
 		}
 
 		return chain
 	}
 
-	// The ingress chain limits and filters messages of ICMP: no service has them.
 	chain.Rules = append(chain.Rules, accept(icmp(nethelpers.ProtocolICMP)), accept(icmp(nethelpers.ProtocolICMPv6)))
 	chain.Rules = append(chain.Rules, inside(cfg)...)
 
@@ -124,6 +126,14 @@ func trusted() []network.NfTablesRule {
 		accept(network.NfTablesRule{MatchIIfName: &network.NfTablesIfNameMatch{InterfaceNames: trustedLinks}}),
 		accept(states(nethelpers.ConntrackStateEstablished, nethelpers.ConntrackStateRelated)),
 	}
+}
+
+// neighbours accepts the messages without which no neighbour finds the machine, and it finds no router.
+func neighbours() network.NfTablesRule {
+	return accept(icmp(nethelpers.ProtocolICMPv6,
+		nethelpers.ICMPv6MulticastListenerQuery, nethelpers.ICMPv6RouterSolicitation, nethelpers.ICMPv6RouterAdvertisement,
+		nethelpers.ICMPv6NeighborSolicitation, nethelpers.ICMPv6NeighborAdvertisement,
+	))
 }
 
 // inside accepts what comes from the machine's own cluster and network without a rule.

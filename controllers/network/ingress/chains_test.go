@@ -26,6 +26,10 @@ const (
 	apid  = "---\napiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: apid\nportSelector: {protocol: tcp, ports: [50000-50001]}\ningress: [{subnet: 192.0.2.0/24, except: 192.0.2.7/32}]\n"
 )
 
+func ping(protocol, subnet string) string {
+	return "---\napiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: " + protocol + "\nportSelector: {protocol: " + protocol + "}\ningress: [{subnet: \"" + subnet + "\"}]\n"
+}
+
 var self = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
 
 func chains(t *testing.T, text string) map[string]network.NfTablesChainSpec {
@@ -58,6 +62,20 @@ ip ct state invalid daddr4 @prerouting_2_daddr4 counter drop
 ip6 ct state invalid daddr6 @prerouting_2_daddr6 counter drop
 ip saddr4 != @prerouting_3_saddr4 daddr4 @prerouting_3_daddr4 tcp dport @prerouting_3_dport counter drop
 ip6 daddr6 @prerouting_3_daddr6 tcp dport @prerouting_3_dport counter drop
+`},
+		"accept, with rules about ICMP": {main + ping("icmp", "192.0.2.0/24") + ping("icmpv6", "2001:db8::/64"), ingress.Chain, `filter input -140 accept
+iifname @ingress_0_iifname accept
+ct state established related accept
+ct state invalid counter drop
+ip saddr4 != @ingress_3_saddr4 icmp counter drop
+ip6 icmpv6 type @ingress_4_type accept
+ip6 saddr6 != @ingress_5_saddr6 icmpv6 counter drop
+`},
+		"accept, with rules about ICMP, prerouting": {main + ping("icmp", "192.0.2.0/24") + ping("icmpv6", "2001:db8::/64"), ingress.Prerouting, `filter prerouting -110 accept
+iifname @prerouting_0_iifname accept
+ct state established related accept
+ip ct state invalid daddr4 @prerouting_2_daddr4 counter drop
+ip6 ct state invalid daddr6 @prerouting_2_daddr6 counter drop
 `},
 		"block": {main + block + apid, ingress.Chain, `filter input -140 drop
 iifname @ingress_0_iifname accept

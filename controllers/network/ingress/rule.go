@@ -18,6 +18,10 @@ var protocols = map[string]nethelpers.Protocol{
 	string(view.ProtocolICMP): nethelpers.ProtocolICMP, string(view.ProtocolICMPv6): nethelpers.ProtocolICMPv6,
 }
 
+func isICMP(r *view.IngressRule) bool {
+	return r.PortSelector.Protocol == view.ProtocolICMP || r.PortSelector.Protocol == view.ProtocolICMPv6
+}
+
 // from matches the packets to the ports of a rule of the configuration that come from its networks; inverted, from others.
 func from(r *view.IngressRule, invert bool) network.NfTablesRule {
 	layer4 := &network.NfTablesLayer4Match{Protocol: protocols[string(r.PortSelector.Protocol)]}

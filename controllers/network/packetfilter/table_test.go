@@ -154,11 +154,7 @@ func TestKernelTakesTable(t *testing.T) {
 		return
 	}
 
-	k, err := nft.Open(packetfilter.TableName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.Close()
+	k := nft.New(packetfilter.TableName)
 
 	for name, test := range rules {
 		if test.err != "" {

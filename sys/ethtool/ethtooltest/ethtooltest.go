@@ -80,11 +80,13 @@ func (c *Cards) Set(link string, change ethtool.Settings) error {
 	}
 
 	for name, on := range change.Features {
-		if _, ok := s.Features[name]; !ok || s.Fixed[name] {
+		if _, ok := s.Features[name]; !ok {
 			return fmt.Errorf("set features of link %s: %w", link, unix.EOPNOTSUPP)
 		}
 
-		s.Features[name] = on
+		if !s.Fixed[name] { // as it is, without an error
+			s.Features[name] = on
+		}
 	}
 
 	if change.Wake != nil {

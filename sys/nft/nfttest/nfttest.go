@@ -20,7 +20,9 @@ type Filter struct {
 	mu      sync.Mutex
 	table   nft.Table
 	err     error
+	absent  bool
 	applied int
+	reads   int
 }
 
 var _ nft.Filter = (*Filter)(nil)
@@ -31,6 +33,22 @@ func (f *Filter) Refuse(err error) {
 	defer f.mu.Unlock()
 
 	f.err = err
+}
+
+// Remove takes the packet filter away, as in a kernel without it; false brings it back.
+func (f *Filter) Remove(absent bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.absent = absent
+}
+
+// Reads returns how often Read was called.
+func (f *Filter) Reads() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.reads
 }
 
 // Applied returns how many transactions changed something.
@@ -45,6 +63,12 @@ func (f *Filter) Applied() int {
 func (f *Filter) Read() (nft.Table, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
+	f.reads++
+
+	if f.absent {
+		return nft.Table{}, nft.ErrAbsent
+	}
 
 	return nft.Table{Chains: slices.Clone(f.table.Chains), Sets: slices.Clone(f.table.Sets)}, nil
 }

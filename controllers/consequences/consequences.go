@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package consequences says what a machine does when one configuration replaces another: which services restart, which pods are replaced,
+// and which settings wait for an installation.
+//
+// It is not a list of settings. It builds what the controllers build from a configuration, with the same functions, for both
+// configurations: what differs is restarted. So a setting that the functions do not read has no consequence here either.
+package consequences
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/plan"
+	"github.com/seed-59268b81/talos/config/view"
+	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
+	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// part is something that a machine runs by its configuration.
+type part struct {
+	controlPlane bool
+	does         string
+	// build returns what it is run by.
+	build func(*view.Config) any
+}
+
+var parts = []part{
+	{false, "restarts the kubelet", func(c *view.Config) any { return k8ssettings.Kubelet(c) }},
+	{true, "restarts etcd", func(c *view.Config) any {
+		spec, err := etcdsettings.Config(c)
+
+		return []any{spec, err}
+	}},
+	{true, "replaces the pod of kube-apiserver", func(c *view.Config) any {
+		return []any{
+			k8ssettings.APIServer(c), k8ssettings.AdmissionControl(c), k8ssettings.AuditPolicy(c), k8ssettings.Authentication(c), k8ssettings.Authorization(c),
+		}
+	}},
+	{true, "replaces the pod of kube-controller-manager", func(c *view.Config) any { return k8ssettings.ControllerManager(c) }},
+	{true, "replaces the pod of kube-scheduler", func(c *view.Config) any { return k8ssettings.Scheduler(c) }},
+	{true, "applies the manifests of the cluster (network, proxy, DNS) again, which may roll their pods", func(c *view.Config) any {
+		spec, err := k8ssettings.BootstrapManifests(c, platform.Platform{})
+
+		return []any{spec, err}
+	}},
+	{true, "applies the additional manifests again", func(c *view.Config) any {
+		spec, err := k8ssettings.ExtraManifests(c)
+
+		return []any{spec, err}
+	}},
+}
+
+// Of returns what a machine does when a configuration replaces its own, one line each. Both describe a machine.
+func Of(from, to *config.Config) []string {
+	before, after := view.Of(from), view.Of(to)
+
+	var out []string
+
+	for _, p := range parts {
+		if (!p.controlPlane || after.Type().IsControlPlane()) && !reflect.DeepEqual(p.build(before), p.build(after)) {
+			out = append(out, p.does)
+		}
+	}
+
+	out = append(out, staticPods(before, after)...)
+
+	changed := plan.Compare(from, to).Changed
+	if later := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !ofInstallation(path) }); len(later) > 0 {
+		out = append(out, "keeps for the next installation or upgrade: "+strings.Join(later, ", "))
+	}
+
+	if len(changed) == 0 {
+		return append(out, "changes no setting: only the text differs")
+	}
+
+	return append(out, "needs no reboot")
+}
+
+// ofInstallation reports whether a path is of a setting that only an installation reads.
+func ofInstallation(path string) bool {
+	return strings.HasPrefix(path, "machine.install.") || strings.HasPrefix(path, "UnattendedInstallConfig.")
+}
+
+// staticPods compares the pods of the configuration.
+func staticPods(before, after *view.Config) (out []string) {
+	had, has := podsOf(before), podsOf(after)
+
+	all := maps.Clone(had)
+	maps.Copy(all, has)
+
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		old, existed := had[id]
+		now, exists := has[id]
+
+		switch {
+		case !existed:
+			out = append(out, fmt.Sprintf("starts the static pod %s", id))
+		case !exists:
+			out = append(out, fmt.Sprintf("ends the static pod %s", id))
+		case !reflect.DeepEqual(old, now):
+			out = append(out, fmt.Sprintf("replaces the static pod %s", id))
+		}
+	}
+
+	return out
+}
+
+func podsOf(c *view.Config) map[string]k8s.StaticPodSpec {
+	out := map[string]k8s.StaticPodSpec{}
+
+	for _, pod := range c.StaticPods() {
+		if id, err := k8ssettings.StaticPodID(pod); err == nil { // others are left out
+			out[id] = k8s.StaticPodSpec{Pod: pod}
+		}
+	}
+
+	return out
+}
