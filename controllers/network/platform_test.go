@@ -174,12 +174,15 @@ func TestPlatformCache(t *testing.T) {
 
 	answer := make(chan cloud.Machine, 1)
 
-	m := newMachineOn(t, platform.Platform{}.On("aws"), func(ctx context.Context) (cloud.Machine, error) {
-		select {
-		case <-ctx.Done():
-			return cloud.Machine{}, ctx.Err()
-		case described := <-answer:
-			return described, nil
+	m := newMachineWith(t, func(d *Deps) {
+		d.Platform = platform.Platform{}.On("aws")
+		d.Metadata = func(ctx context.Context) (cloud.Machine, error) {
+			select {
+			case <-ctx.Done():
+				return cloud.Machine{}, ctx.Err()
+			case described := <-answer:
+				return described, nil
+			}
 		}
 	}, ethernet("eth0", 1))
 	m.patience = 10 * time.Second
