@@ -33,14 +33,14 @@ func (r result) refuses() bool {
 
 // forward asks upstreams, one after the other; one that takes long is not waited for before the next is asked too. The first useful answer
 // counts.
-func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns.Msg) (*dns.Msg, error) {
+func (r *Resolver) forward(asker context.Context, upstreams []Upstream, query *dns.Msg, timeout time.Duration) (*dns.Msg, error) {
 	if len(upstreams) == 0 {
 		return nil, errNoUpstream
 	}
 
 	upstreams = r.health.order(upstreams, time.Now())
 
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeout(asker, timeout)
 	defer cancel()
 
 	var (
@@ -62,6 +62,10 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 
 		select {
 		case res := <-results:
+			if asker.Err() != nil { // which says nothing about the upstream
+				return nil, asker.Err()
+			}
+
 			done[res.from] = true
 
 			if res.err == nil && !res.refuses() {
@@ -72,6 +76,8 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 
 			if res.err == nil {
 				refusal = res.answer
+
+				r.health.note(res.from, true, time.Now())
 			} else {
 				r.health.note(res.from, false, time.Now())
 
@@ -83,6 +89,10 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 				asked++
 			}
 		case <-ctx.Done():
+			if asker.Err() != nil {
+				return nil, asker.Err()
+			}
+
 			r.judge(upstreams[:asked], Upstream{}, done)
 
 			return nil, errors.Join(append(errs, ctx.Err())...)
