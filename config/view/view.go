@@ -11,13 +11,14 @@ import (
 
 // Config is the merged view of a configuration. It is read-only: callers must not change the values that it returns.
 type Config struct {
-	main     *v1alpha1.Config
-	hostname *network.HostnameConfig // nil without one
-	resolver *network.ResolverConfig // nil without one
-	probes   probes
-	vips     []*network.Layer2VIPConfig
-	timeSync *network.TimeSyncConfig // nil without one
-	complete bool
+	main       *v1alpha1.Config
+	hostname   *network.HostnameConfig // nil without one
+	resolver   *network.ResolverConfig // nil without one
+	probes     probes
+	vips       []*network.Layer2VIPConfig
+	timeSync   *network.TimeSyncConfig // nil without one
+	hcloudVIPs []*network.HCloudVIPConfig
+	complete   bool
 }
 
 // Of returns the view of a configuration. The view of nil has the defaults.
@@ -26,11 +27,12 @@ func Of(cfg *config.Config) *Config {
 
 	return &Config{
 		main: main, complete: complete,
-		hostname: config.Find[*network.HostnameConfig](cfg),
-		resolver: config.Find[*network.ResolverConfig](cfg),
-		timeSync: config.Find[*network.TimeSyncConfig](cfg),
-		probes:   probes{http: config.All[*network.HTTPProbeConfig](cfg), tcp: config.All[*network.TCPProbeConfig](cfg)},
-		vips:     config.All[*network.Layer2VIPConfig](cfg),
+		hostname:   config.Find[*network.HostnameConfig](cfg),
+		resolver:   config.Find[*network.ResolverConfig](cfg),
+		timeSync:   config.Find[*network.TimeSyncConfig](cfg),
+		probes:     probes{http: config.All[*network.HTTPProbeConfig](cfg), tcp: config.All[*network.TCPProbeConfig](cfg)},
+		vips:       config.All[*network.Layer2VIPConfig](cfg),
+		hcloudVIPs: config.All[*network.HCloudVIPConfig](cfg),
 	}
 }
 

@@ -53,11 +53,22 @@ func (c *Config) VIPAddresses() []netip.Addr {
 		add(v.Address, true)
 	}
 
+	for _, v := range c.CloudVIPs() {
+		add(v.Address, true)
+	}
+
+	addAny := func(v *v1alpha1.VIP) {
+		add(Layer2VIP(v))
+
+		cloud, ok := CloudVIPOf(v)
+		add(cloud.Address, ok)
+	}
+
 	for _, d := range c.Devices() {
-		add(Layer2VIP(d.VIP))
+		addAny(d.VIP)
 
 		for _, vlan := range d.VLANs {
-			add(Layer2VIP(vlan.VIP))
+			addAny(vlan.VIP)
 		}
 	}
 

@@ -57,6 +57,8 @@ type Deps struct {
 	ProbeOnce ProbeOnce
 	// Elect runs a function while this machine is elected; nil is by its etcd.
 	Elect Elect
+	// MoveVIP makes a cloud send the packets to a virtual address to this machine; nil is by the API of the cloud.
+	MoveVIP MoveVIP
 	// Announce tells the machines on a link that this one has an address now; nil does nothing.
 	Announce Announce
 	// Built is when this version was built.

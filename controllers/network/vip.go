@@ -37,7 +37,12 @@ func vipController(d *Deps, kernel *netlink.Observer) controller.Controller {
 		elect = electInEtcd
 	}
 
-	return &vips{elect: elect, kernel: kernel, running: map[string]*vip{}, declared: declared{
+	moveVIP := d.MoveVIP
+	if moveVIP == nil {
+		moveVIP = moveByCloud
+	}
+
+	return &vips{elect: elect, move: moveVIP, kernel: kernel, running: map[string]*vip{}, declared: declared{
 		name: "network.VIPController",
 		reads: []controller.Input{
 			controller.In[network.OperatorSpecSpec](controller.Weak, ""),
@@ -58,6 +63,7 @@ func vipController(d *Deps, kernel *netlink.Observer) controller.Controller {
 type vips struct {
 	declared
 	elect   Elect
+	move    MoveVIP
 	kernel  *netlink.Observer
 	running map[string]*vip // by the id of the spec
 	access  atomic.Pointer[credentials]
@@ -69,6 +75,8 @@ type vip struct {
 	phase    vipPhase
 	campaign *campaign // nil while it waits
 	obstacle string
+	// settings are those of spec, for the campaign.
+	settings atomic.Pointer[network.VIPOperatorSpec]
 }
 
 // Run implements controller.Controller.
@@ -143,7 +151,7 @@ func (c *vips) advance(ctx context.Context, rt controller.Runtime, v *vip, now *
 		switch action {
 		case vipCampaign:
 			key := vipElection + v.spec.VIP.IP.String()
-			v.campaign = startCampaign(ctx, c.elect, func() credentials { return *c.access.Load() }, key, rt.QueueReconcile)
+			v.campaign = startCampaign(ctx, c.electAndMove(v), func() credentials { return *c.access.Load() }, key, rt.QueueReconcile)
 		case vipYield:
 			v.campaign.giveWay()
 		case vipAbandon:
@@ -248,6 +256,7 @@ func (c *vips) read(ctx context.Context, rt controller.Runtime) (map[string]stri
 		}
 
 		c.running[id].spec = spec
+		c.running[id].settings.Store(&spec.VIP)
 		obstacles[id] = shared
 
 		if !f.OK || !usable(spec, link) {

@@ -81,9 +81,14 @@ func startCampaign(ctx context.Context, elect Elect, access func() credentials, 
 				changed()
 			}
 
+			pause := vipAgain
+			if _, ok := errors.AsType[*moveError](err); ok {
+				pause = moveAgain
+			}
+
 			select {
 			case <-ctx.Done():
-			case <-time.After(vipAgain):
+			case <-time.After(pause):
 			}
 		}
 
