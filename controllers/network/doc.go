@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -212,5 +213,17 @@ func follow(ctx context.Context, rt controller.Runtime, watch func(context.Conte
 		}
 
 		rt.ResetRestartBackoff()
+	}
+}
+
+// onlyIf returns a watch that reports changes only while of is set: a controller that has nothing to do must not run for each of hundreds of
+// changes in a second.
+func onlyIf(of *atomic.Bool, watch func(context.Context, func()) error) func(context.Context, func()) error {
+	return func(ctx context.Context, changed func()) error {
+		return watch(ctx, func() {
+			if of.Load() {
+				changed()
+			}
+		})
 	}
 }

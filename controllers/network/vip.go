@@ -67,6 +67,7 @@ type vips struct {
 	kernel  *netlink.Observer
 	running map[string]*vip // by the id of the spec
 	access  atomic.Pointer[credentials]
+	busy    atomic.Bool // there are virtual addresses
 }
 
 // vip is a virtual address on this machine.
@@ -93,7 +94,7 @@ func (c *vips) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger)
 
 	campaigning := ctx
 
-	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, campaigning, rt, log) })
+	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.Watch), func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, campaigning, rt, log) })
 }
 
 func (c *vips) reconcile(ctx, campaigning context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -101,6 +102,8 @@ func (c *vips) reconcile(ctx, campaigning context.Context, rt controller.Runtime
 	if err != nil {
 		return err
 	}
+
+	c.busy.Store(len(c.running) > 0)
 
 	now, err := c.kernel.Snapshot()
 	if err != nil {
