@@ -32,6 +32,7 @@ func Register() error {
 		resource.Register[RouteSpecSpec](),
 		resource.Register[RouteStatusSpec](),
 		resource.Register[SpecConditionSpec](),
+		resource.Register[StaticHostSpec](),
 		resource.Register[StatusSpec](),
 		resource.Register[TimeServerSpecSpec](),
 		resource.Register[TimeServerStatusSpec](),
