@@ -60,6 +60,8 @@ type Deps struct {
 	Elect Elect
 	// MoveVIP makes a cloud send the packets to a virtual address to this machine; nil is by the API of the cloud.
 	MoveVIP MoveVIP
+	// vipRemoval is how long a machine that lost an election may take to remove the address; 0 is what the lease leaves.
+	vipRemoval time.Duration
 	// Announce tells the machines on a link that this one has an address now; nil does nothing.
 	Announce Announce
 	// Built is when this version was built.
@@ -143,7 +145,7 @@ func Controllers(d *Deps) []controller.Controller {
 		addressConflictController(d, kernel),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 		// The machine's DNS server.
-		HostDNSConfigController(), DNSUpstreamController(),
+		HostDNSConfigController(), DNSUpstreamController(), StaticHostController(),
 		// Probes.
 		layerController("network.ProbeConfigController", probeLayers), mergeController[network.ProbeSpecSpec]("network.ProbeMergeController", nil),
 		probeController(d),

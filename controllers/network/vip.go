@@ -3,6 +3,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,7 +43,7 @@ func vipController(d *Deps, kernel *netlink.Observer) controller.Controller {
 		moveVIP = moveByCloud
 	}
 
-	return &vips{elect: elect, move: moveVIP, kernel: kernel, running: map[string]*vip{}, declared: declared{
+	return &vips{elect: elect, move: moveVIP, removal: cmp.Or(d.vipRemoval, vipRemoval), kernel: kernel, running: map[string]*vip{}, declared: declared{
 		name: "network.VIPController",
 		reads: []controller.Input{
 			controller.In[network.OperatorSpecSpec](controller.Weak, ""),
@@ -64,6 +65,7 @@ type vips struct {
 	declared
 	elect   Elect
 	move    MoveVIP
+	removal time.Duration
 	kernel  *netlink.Observer
 	running map[string]*vip // by the id of the spec
 	access  atomic.Pointer[credentials]
@@ -154,7 +156,7 @@ func (c *vips) advance(ctx context.Context, rt controller.Runtime, v *vip, now *
 		switch action {
 		case vipCampaign:
 			key := vipElection + v.spec.VIP.IP.String()
-			v.campaign = startCampaign(ctx, c.electAndMove(v), func() credentials { return *c.access.Load() }, key, rt.QueueReconcile)
+			v.campaign = startCampaign(ctx, c.electAndMove(v), func() credentials { return *c.access.Load() }, key, c.removal, rt.QueueReconcile)
 		case vipYield:
 			v.campaign.giveWay()
 		case vipAbandon:

@@ -90,11 +90,17 @@ func (a *announced) has(text string) bool {
 }
 
 // controlPlane starts a machine of which etcd and the kubelet run, and which wants the virtual address.
-func controlPlane(t *testing.T, number byte, elect Elect, a *announced) *machine {
+func controlPlane(t *testing.T, number byte, elect Elect, a *announced, change ...func(*Deps)) *machine {
 	t.Helper()
 
 	card := ethernet("eth0", number)
-	m := newMachineWith(t, func(d *Deps) { d.Elect, d.Announce = elect, a.announce }, card)
+	m := newMachineWith(t, func(d *Deps) {
+		d.Elect, d.Announce = elect, a.announce
+
+		for _, c := range change {
+			c(d)
+		}
+	}, card)
 	m.boot("")
 	m.configure(fmt.Sprintf(withVIP, number))
 
@@ -207,7 +213,7 @@ func TestVIPIsLost(t *testing.T) {
 		return err
 	}
 
-	m = controlPlane(t, 1, elect, &a)
+	m = controlPlane(t, 1, elect, &a, func(d *Deps) { d.vipRemoval = patience }) // not a test of this computer's speed
 	await[network.AddressStatusSpec](m, "", vipAddress, nil)
 
 	(<-lose)(errors.New("the lease was not renewed"))
