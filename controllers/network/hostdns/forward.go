@@ -5,6 +5,7 @@ package hostdns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/miekg/dns"
@@ -114,14 +115,34 @@ func (r *Resolver) ask(ctx context.Context, u Upstream, query *dns.Msg, results 
 			own := query.Copy()
 			own.Id = dns.Id()
 
-			res.answer, err = r.Exchange(ctx, u, own)
+			if res.answer, err = r.Exchange(ctx, u, own); err != nil {
+				return err
+			}
 
-			return err
+			return sound(u, res.answer)
 		})
 		results <- res
 
 		return nil
 	})
+}
+
+// sound returns an error if an answer cannot be passed on. The library reads a record whose data ends early, but what it then writes is
+// one that no client can read.
+func sound(from Upstream, answer *dns.Msg) error {
+	copied := *answer
+	copied.Compress = true
+
+	wire, err := copied.Pack()
+	if err == nil {
+		err = new(dns.Msg).Unpack(wire)
+	}
+
+	if err != nil {
+		return fmt.Errorf("ask %s: the answer has a broken record: %w", from, err)
+	}
+
+	return nil
 }
 
 // judge records that an upstream answered, if one did, and that others which were asked earlier did not.
