@@ -111,7 +111,7 @@ func TestInVain(t *testing.T) {
 		{"a switch on", main + "  features: {hostDNS: {enabled: true, resolveMemberNames: true}}\n", []string{"machine.features.hostDNS.resolveMemberNames"}},
 		{"a switch off", main + "  features: {hostDNS: {resolveMemberNames: false}}\n", nil},
 		{"disabled already", "cluster: {discovery: {enabled: false, registries: {kubernetes: {disabled: true}}}}\n", nil},
-		{"in a list, once", main + "  network: {interfaces: [{interface: a, vip: {hcloud: {apiToken: x}}}, {interface: b, vip: {hcloud: {apiToken: y}}}]}\n", []string{"machine.network.interfaces.vip.hcloud.apiToken"}},
+		{"in a list, once", main + "  disks: [{device: /dev/vdb}, {device: /dev/vdc}]\n", []string{"machine.disks"}},
 		{"bonds and bridges", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bridge: {}}]}\n", nil},
 		{"an object that is there", main + "  systemDiskEncryption: {state: {}}\n", []string{"machine.systemDiskEncryption"}},
 		{"a map in effect", main + "  env: {http_proxy: x}\n", nil},

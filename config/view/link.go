@@ -26,8 +26,8 @@ type Link struct {
 	HardwareAddr  []byte
 	Addresses     []LinkAddress
 	Routes        []Route
-	// VIP is the address that one control plane machine at a time has on the link. It is the zero Addr without one.
-	VIP netip.Addr
+	// VIP is the address that one control plane machine at a time has on the link. Its Address is the zero Addr without one.
+	VIP VIP
 	// DHCP4 and DHCP6 are nil where no client runs.
 	DHCP4, DHCP6 *DHCP
 

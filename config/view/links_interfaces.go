@@ -12,7 +12,7 @@ func linkOfDevice(at string, d *v1alpha1.Device) Link {
 	}
 
 	l.layer3(d.Addresses, d.Routes, d.DHCP, d.DHCPOptions)
-	l.VIP = layer2VIP(d.VIP)
+	l.VIP = vipOf(d.VIP)
 
 	switch {
 	case d.Bond != nil:
@@ -30,7 +30,7 @@ func linkOfDevice(at string, d *v1alpha1.Device) Link {
 
 	for i := range d.VLANs {
 		v := &d.VLANs[i]
-		tagged := Link{At: at, MTU: v.MTU, VLAN: &VLAN{ID: v.ID}, VIP: layer2VIP(v.VIP)}
+		tagged := Link{At: at, MTU: v.MTU, VLAN: &VLAN{ID: v.ID}, VIP: vipOf(v.VIP)}
 		tagged.layer3(v.Addresses, v.Routes, v.DHCP, v.DHCPOptions)
 		l.Tagged = append(l.Tagged, tagged)
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +28,7 @@ type addressAnnounce struct {
 	declared
 	kernel   *netlink.Observer
 	announce Announce
+	busy     atomic.Bool // there are addresses to announce
 	announcements
 }
 
@@ -38,7 +41,7 @@ func addressAnnounceController(d *Deps, kernel *netlink.Observer) controller.Con
 
 // Run implements controller.Controller.
 func (c *addressAnnounce) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
+	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.Watch), func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
 }
 
 func (c *addressAnnounce) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
@@ -46,6 +49,11 @@ func (c *addressAnnounce) reconcile(ctx context.Context, rt controller.Runtime, 
 	if err != nil {
 		return 0, err
 	}
+
+	specs = slices.DeleteFunc(specs, func(s *resource.Typed[network.AddressSpecSpec]) bool {
+		return !s.TypedSpec().AnnounceWithARP || s.Metadata().Phase() != resource.PhaseRunning
+	})
+	c.busy.Store(len(specs) > 0)
 
 	now, err := c.kernel.Snapshot()
 	if err != nil {
@@ -56,9 +64,6 @@ func (c *addressAnnounce) reconcile(ctx context.Context, rt controller.Runtime, 
 
 	for _, s := range specs {
 		spec := s.TypedSpec()
-		if !spec.AnnounceWithARP || s.Metadata().Phase() != resource.PhaseRunning {
-			continue
-		}
 
 		link, ok := now.Link(spec.LinkName)
 		if !ok || !link.Up() || !link.Carrier() || len(link.Address) != 6 {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/network/hostdns"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
@@ -36,11 +35,9 @@ func dnsResolveCacheController(d *Deps) controller.Controller {
 		declared: declared{
 			name: "network.DNSResolveCacheController",
 			reads: []controller.Input{
-				fromconfig.Input(),
 				controller.In[network.HostDNSConfigSpec](controller.Weak, "", network.HostDNSConfigID),
 				controller.In[network.DNSUpstreamSpec](controller.Weak, ""),
-				controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
-				controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
+				controller.In[network.StaticHostSpec](controller.Weak, ""),
 				controller.In[cluster.MemberSpec](controller.Weak, ""),
 				controller.In[network.AddressStatusSpec](controller.Weak, ""), // a listener waits for its address
 			},
@@ -247,28 +244,18 @@ func upstreamsInOrder(ctx context.Context, rt controller.Runtime) ([]hostdns.Ups
 
 // knownNames returns the names that need no other server: the machine's own, those of the configuration, and the members of the cluster.
 func knownNames(ctx context.Context, rt controller.Runtime, settings network.HostDNSConfigSpec) (hostdns.Names, error) {
-	var (
-		hostname network.HostnameStatusSpec
-		own      network.NodeAddressSpec
-		names    = hostdns.Names{}
-	)
+	names := hostdns.Names{}
 
-	cfg, err1 := fromconfig.View(ctx, rt)
+	hosts, err1 := typed.List[network.StaticHostSpec](ctx, rt, "")
 	members, err2 := typed.List[cluster.MemberSpec](ctx, rt, "")
 
-	if err := errors.Join(err1, err2, typed.Read(ctx, rt, network.HostnameID, &hostname).Err, typed.Read(ctx, rt, network.NodeAddressDefaultID, &own).Err); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 
-	for _, name := range hostname.DNSNames() {
-		for _, a := range own.Addresses {
-			names.Add(name, a.Addr())
-		}
-	}
-
-	for _, host := range cfg.ExtraHosts() {
-		for _, name := range host.Aliases {
-			names.Add(name, host.IP)
+	for _, h := range hosts {
+		if h.Metadata().Phase() == resource.PhaseRunning {
+			names.Add(h.Metadata().ID(), h.TypedSpec().Addresses...)
 		}
 	}
 

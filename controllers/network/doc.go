@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,6 +63,10 @@ type Deps struct {
 	ProbeOnce ProbeOnce
 	// Elect runs a function while this machine is elected; nil is by its etcd.
 	Elect Elect
+	// MoveVIP makes a cloud send the packets to a virtual address to this machine; nil is by the API of the cloud.
+	MoveVIP MoveVIP
+	// vipRemoval is how long a machine that lost an election may take to remove the address; 0 is what the lease leaves.
+	vipRemoval time.Duration
 	// Announce tells the machines on a link that this one has an address now; nil does nothing.
 	Announce Announce
 	// Built is when this version was built.
@@ -167,7 +172,7 @@ func Controllers(d *Deps) []controller.Controller {
 		NfTablesChainConfigController(), nfTablesChainController(d.Filter),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 		// The machine's DNS server.
-		HostDNSConfigController(), DNSUpstreamController(),
+		HostDNSConfigController(), DNSUpstreamController(), StaticHostController(),
 		// Probes.
 		layerController("network.ProbeConfigController", probeLayers), mergeController[network.ProbeSpecSpec]("network.ProbeMergeController", nil),
 		probeController(d),
@@ -237,5 +242,17 @@ func follow(ctx context.Context, rt controller.Runtime, watch func(context.Conte
 		}
 
 		rt.ResetRestartBackoff()
+	}
+}
+
+// onlyIf returns a watch that reports changes only while of is set: a controller that has nothing to do must not run for each of hundreds of
+// changes in a second.
+func onlyIf(of *atomic.Bool, watch func(context.Context, func()) error) func(context.Context, func()) error {
+	return func(ctx context.Context, changed func()) error {
+		return watch(ctx, func() {
+			if of.Load() {
+				changed()
+			}
+		})
 	}
 }

@@ -124,6 +124,10 @@ func TestHostDNS(t *testing.T) {
 		return slices.Equal(s.Addresses, []netip.Prefix{prefix("192.0.2.7/24")})
 	})
 
+	for id, want := range map[string]string{"node-7": "192.0.2.7", "registry.example": "192.0.2.99"} {
+		await(m, "", id, func(h network.StaticHostSpec) bool { return slices.Equal(h.Addresses, []netip.Addr{addr(want)}) })
+	}
+
 	pods := netip.AddrPortFrom(network.HostDNSAddress4, 53)
 
 	for _, tt := range []struct {

@@ -30,6 +30,9 @@ func TestProbeState(t *testing.T) {
 		{broken, false, "false false "}, {broken, true, "true false broken"}, {broken, false, "true false broken"},
 		{nil, true, "true true "}, {nil, false, "true true "}, {broken, false, "true true "}, {nil, false, "true true "},
 		{broken, false, "true true "}, {broken, true, "true false broken"}, {errors.New("other"), true, "true false other"},
+		{errors.New("read tcp 192.0.2.7:41234->192.0.2.1:443: reset"), true, "true false read tcp 192.0.2.1:443: reset"},
+		{errors.New("read tcp 192.0.2.7:41236->192.0.2.1:443: reset"), false, "true false read tcp 192.0.2.1:443: reset"},
+		{errors.New("read udp [::1]:41236->[::1]:53: timeout"), true, "true false read udp [::1]:53: timeout"},
 	} {
 		var changed bool
 

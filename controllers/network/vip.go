@@ -3,6 +3,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -37,7 +38,12 @@ func vipController(d *Deps, kernel *netlink.Observer) controller.Controller {
 		elect = electInEtcd
 	}
 
-	return &vips{elect: elect, kernel: kernel, running: map[string]*vip{}, declared: declared{
+	moveVIP := d.MoveVIP
+	if moveVIP == nil {
+		moveVIP = moveByCloud
+	}
+
+	return &vips{elect: elect, move: moveVIP, removal: cmp.Or(d.vipRemoval, vipRemoval), kernel: kernel, running: map[string]*vip{}, declared: declared{
 		name: "network.VIPController",
 		reads: []controller.Input{
 			controller.In[network.OperatorSpecSpec](controller.Weak, ""),
@@ -58,9 +64,12 @@ func vipController(d *Deps, kernel *netlink.Observer) controller.Controller {
 type vips struct {
 	declared
 	elect   Elect
+	move    MoveVIP
+	removal time.Duration
 	kernel  *netlink.Observer
 	running map[string]*vip // by the id of the spec
 	access  atomic.Pointer[credentials]
+	busy    atomic.Bool // there are virtual addresses
 }
 
 // vip is a virtual address on this machine.
@@ -69,6 +78,8 @@ type vip struct {
 	phase    vipPhase
 	campaign *campaign // nil while it waits
 	obstacle string
+	// settings are those of spec, for the campaign.
+	settings atomic.Pointer[network.VIPOperatorSpec]
 }
 
 // Run implements controller.Controller.
@@ -85,7 +96,7 @@ func (c *vips) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger)
 
 	campaigning := ctx
 
-	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, campaigning, rt, log) })
+	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.Watch), func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, campaigning, rt, log) })
 }
 
 func (c *vips) reconcile(ctx, campaigning context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -93,6 +104,8 @@ func (c *vips) reconcile(ctx, campaigning context.Context, rt controller.Runtime
 	if err != nil {
 		return err
 	}
+
+	c.busy.Store(len(c.running) > 0)
 
 	now, err := c.kernel.Snapshot()
 	if err != nil {
@@ -143,7 +156,7 @@ func (c *vips) advance(ctx context.Context, rt controller.Runtime, v *vip, now *
 		switch action {
 		case vipCampaign:
 			key := vipElection + v.spec.VIP.IP.String()
-			v.campaign = startCampaign(ctx, c.elect, func() credentials { return *c.access.Load() }, key, rt.QueueReconcile)
+			v.campaign = startCampaign(ctx, c.electAndMove(v), func() credentials { return *c.access.Load() }, key, c.removal, rt.QueueReconcile)
 		case vipYield:
 			v.campaign.giveWay()
 		case vipAbandon:
@@ -248,6 +261,7 @@ func (c *vips) read(ctx context.Context, rt controller.Runtime) (map[string]stri
 		}
 
 		c.running[id].spec = spec
+		c.running[id].settings.Store(&spec.VIP)
 		obstacles[id] = shared
 
 		if !f.OK || !usable(spec, link) {

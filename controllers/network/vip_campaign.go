@@ -66,7 +66,7 @@ type campaign struct {
 }
 
 // startCampaign calls changed after each change of won.
-func startCampaign(ctx context.Context, elect Elect, access func() credentials, key string, changed func()) *campaign {
+func startCampaign(ctx context.Context, elect Elect, access func() credentials, key string, removal time.Duration, changed func()) *campaign {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &campaign{cancel: cancel, yield: make(chan struct{}, 1)}
 
@@ -74,16 +74,21 @@ func startCampaign(ctx context.Context, elect Elect, access func() credentials, 
 		for ctx.Err() == nil {
 			now := access()
 			err := guard.Call(func() error {
-				return elect(ctx, now.root, now.certs, key, func(ctx context.Context) error { return c.hold(ctx, changed) })
+				return elect(ctx, now.root, now.certs, key, func(ctx context.Context) error { return c.hold(ctx, removal, changed) })
 			})
 
 			if c.set(false, err) {
 				changed()
 			}
 
+			pause := vipAgain
+			if _, ok := errors.AsType[*moveError](err); ok {
+				pause = moveAgain
+			}
+
 			select {
 			case <-ctx.Done():
-			case <-time.After(vipAgain):
+			case <-time.After(pause):
 			}
 		}
 
@@ -94,7 +99,7 @@ func startCampaign(ctx context.Context, elect Elect, access func() credentials, 
 }
 
 // hold is the time during which the election is won. It returns when the kernel does not have the address any more.
-func (c *campaign) hold(ctx context.Context, changed func()) error {
+func (c *campaign) hold(ctx context.Context, limit time.Duration, changed func()) error {
 	select {
 	case <-c.yield: // of an earlier election
 	default:
@@ -119,7 +124,7 @@ func (c *campaign) hold(ctx context.Context, changed func()) error {
 
 			c.set(false, context.Cause(ctx))
 			changed()
-			removal.Reset(vipRemoval)
+			removal.Reset(limit)
 		}
 	}
 }

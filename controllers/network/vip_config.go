@@ -4,8 +4,8 @@ package network
 
 import (
 	"log/slog"
-	"net/netip"
 
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
@@ -13,21 +13,24 @@ import (
 func vipLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
 	var specs []network.OperatorSpecSpec
 
-	add := func(link string, addr netip.Addr) {
+	add := func(link string, v view.VIP) {
 		specs = append(specs, network.OperatorSpecSpec{
 			Operator: network.OperatorVIP, LinkName: link, RequireUp: true, Layer: network.LayerConfiguration,
-			VIP: network.VIPOperatorSpec{IP: addr, GratuitousARP: true},
+			VIP: network.VIPOperatorSpec{
+				IP: v.Address, GratuitousARP: !v.Cloud(),
+				HCloud: network.VIPHCloudSpec{APIToken: v.HCloud}, EquinixMetal: network.VIPEquinixMetalSpec{APIToken: v.EquinixMetal},
+			},
 		})
 	}
 
 	for _, d := range f.settings(f.devices(log)) {
-		if d.VIP.IsValid() {
+		if d.VIP.Address.IsValid() {
 			add(d.name, d.VIP)
 		}
 	}
 
 	for _, v := range f.config.VIPs() {
-		add(f.canonical(v.Link), v.Address)
+		add(f.canonical(v.Link), v)
 	}
 
 	return specs, nil

@@ -90,21 +90,32 @@ func (a *announced) has(text string) bool {
 }
 
 // controlPlane starts a machine of which etcd and the kubelet run, and which wants the virtual address.
-func controlPlane(t *testing.T, number byte, elect Elect, a *announced) *machine {
+func controlPlane(t *testing.T, number byte, elect Elect, a *announced, change ...func(*Deps)) *machine {
 	t.Helper()
 
 	card := ethernet("eth0", number)
-	m := newMachineWith(t, func(d *Deps) { d.Elect, d.Announce = elect, a.announce }, card)
+	m := newMachineWith(t, func(d *Deps) {
+		d.Elect, d.Announce = elect, a.announce
+
+		for _, c := range change {
+			c(d)
+		}
+	}, card)
 	m.boot("")
 	m.configure(fmt.Sprintf(withVIP, number))
 
+	m.clusterRuns()
+
+	return m
+}
+
+// clusterRuns makes the machine a control plane of which etcd and the kubelet run.
+func (m *machine) clusterRuns() {
 	put(m, config.MachineTypeID, config.MachineTypeSpec{MachineType: config.TypeControlPlane})
 	put(m, etcdServiceID, service.ServiceSpec{Running: true, Healthy: true})
 	put(m, secrets.EtcdRootID, secrets.EtcdRootSpec{})
 	put(m, secrets.EtcdID, secrets.EtcdCertsSpec{})
 	put(m, kubeletServiceID, runtime.LifecycleSpec{})
-
-	return m
 }
 
 func (m *machine) hasVIP() bool {
@@ -202,7 +213,7 @@ func TestVIPIsLost(t *testing.T) {
 		return err
 	}
 
-	m = controlPlane(t, 1, elect, &a)
+	m = controlPlane(t, 1, elect, &a, func(d *Deps) { d.vipRemoval = patience }) // not a test of this computer's speed
 	await[network.AddressStatusSpec](m, "", vipAddress, nil)
 
 	(<-lose)(errors.New("the lease was not renewed"))
@@ -258,7 +269,69 @@ func TestVIPWaits(t *testing.T) {
 	awaitGone[network.AddressStatusSpec](m, "", vipAddress)
 }
 
-// TestVIPLayers: the documents, and the keys of devices and VLANs; addresses that the API of a cloud moves are not for elections.
+// TestVIPIsMoved: the machine that won has a cloud move the address before it adds it; if the cloud refuses, it says so and lets go.
+func TestVIPIsMoved(t *testing.T) {
+	var (
+		v      votes
+		a      announced
+		refuse = make(chan bool, 1)
+		moved  = make(chan network.VIPOperatorSpec, 1)
+		m      *machine
+	)
+
+	refuse <- true
+
+	m = newMachineWith(t, func(d *Deps) {
+		d.Elect, d.Announce = v.elect, a.announce
+		d.MoveVIP = func(_ context.Context, vip network.VIPOperatorSpec) error {
+			select {
+			case <-refuse:
+				return errors.New("the token is not valid")
+			default:
+			}
+
+			if m.hasVIP() {
+				t.Error("the machine has the address before the cloud moved it")
+			}
+
+			moved <- vip
+
+			return nil
+		}
+	}, ethernet("eth0", 1))
+	m.boot("")
+	m.configure(`version: v1alpha1
+machine: {type: controlplane, network: {interfaces: [{interface: eth0, addresses: [192.0.2.1/24]}]}}
+---
+apiVersion: v1alpha1
+kind: HCloudVIPConfig
+name: 192.0.2.50
+link: eth0
+apiToken: secret
+`)
+	m.clusterRuns()
+
+	await(m, "", "operator/"+vipID, func(c network.SpecConditionSpec) bool {
+		return c.State == network.SpecWaiting && strings.Contains(c.Cause, "the token is not valid")
+	})
+
+	if m.hasVIP() {
+		t.Error("the machine has an address that the cloud did not move")
+	}
+
+	// A machine that joins the elections does not wait for the pause of an earlier one.
+	m.kernel.Carrier(2, false)
+	await(m, "", "operator/"+vipID, func(c network.SpecConditionSpec) bool { return strings.Contains(c.Cause, "link eth0 is not up") })
+	m.kernel.Carrier(2, true)
+
+	await[network.AddressStatusSpec](m, "", vipAddress, nil)
+
+	if got := <-moved; got.HCloud.APIToken != "secret" || got.IP != addr("192.0.2.50") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestVIPLayers: the documents, and the keys of devices and VLANs; addresses that the API of a cloud moves are not announced.
 func TestVIPLayers(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	m.boot("")
@@ -272,25 +345,29 @@ machine:
         vlans: [{vlanId: 7, vip: {ip: "2001:db8::52"}}]
       - interface: eth1
         vip: {ip: 192.0.2.53, hcloud: {apiToken: x}}
+        vlans: [{vlanId: 8, vip: {ip: 192.0.2.55, equinixMetal: {apiToken: y}}}]
 ---
 apiVersion: v1alpha1
 kind: Layer2VIPConfig
 name: 192.0.2.54
 link: eth0
+---
+apiVersion: v1alpha1
+kind: HCloudVIPConfig
+name: 192.0.2.56
+link: eth0
+apiToken: z
 `)
 
 	for _, id := range []string{"vip/eth0/192.0.2.51", "vip/eth0.7/2001:db8::52", "vip/eth0/192.0.2.54"} {
 		await(m, "", id, func(s network.OperatorSpecSpec) bool { return s.Operator == network.OperatorVIP && s.VIP.GratuitousARP })
 	}
 
-	all, err := typed.List[network.OperatorSpecSpec](t.Context(), m.state, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, s := range all {
-		if s.TypedSpec().VIP.IP == addr("192.0.2.53") {
-			t.Errorf("got %s", s.Metadata().ID())
-		}
+	for id, want := range map[string]network.VIPOperatorSpec{
+		"vip/eth1/192.0.2.53":   {IP: addr("192.0.2.53"), HCloud: network.VIPHCloudSpec{APIToken: "x"}},
+		"vip/eth1.8/192.0.2.55": {IP: addr("192.0.2.55"), EquinixMetal: network.VIPEquinixMetalSpec{APIToken: "y"}},
+		"vip/eth0/192.0.2.56":   {IP: addr("192.0.2.56"), HCloud: network.VIPHCloudSpec{APIToken: "z"}},
+	} {
+		await(m, "", id, func(s network.OperatorSpecSpec) bool { return s.VIP == want })
 	}
 }

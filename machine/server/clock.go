@@ -101,6 +101,10 @@ func firstTime(ctx context.Context, servers ...string) (*timeapi.TimeResponse, e
 }
 
 func queryTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {
+	if strings.HasPrefix(server, "/") { // of TimeSyncConfig
+		return nil, fmt.Errorf("query %s: it is a clock of this machine, not a time server: name a server in the call", server)
+	}
+
 	ctx, cancel := context.WithTimeout(ctx, ntpTimeout)
 	defer cancel()
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,10 @@ func TestTimeErrors(t *testing.T) {
 		if _, err := client.TimeCheck(as(t.Context(), contract.RoleOperator), &timeapi.TimeRequest{Server: server}); status.Code(err) != want {
 			t.Errorf("%q: got %v, want %v", server, err, want)
 		}
+	}
+
+	if _, err := client.TimeCheck(as(t.Context(), contract.RoleOperator), &timeapi.TimeRequest{Server: "/dev/ptp0"}); err == nil || !strings.Contains(err.Error(), "not a time server") {
+		t.Errorf("a clock of the machine: got %v", err)
 	}
 
 	// A silent server does not block a caller who cancels.

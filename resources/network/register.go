@@ -38,6 +38,7 @@ func Register() error {
 		resource.Register[RoutingRuleSpecSpec](),
 		resource.Register[RoutingRuleStatusSpec](),
 		resource.Register[SpecConditionSpec](),
+		resource.Register[StaticHostSpec](),
 		resource.Register[StatusSpec](),
 		resource.Register[TimeServerSpecSpec](),
 		resource.Register[TimeServerStatusSpec](),

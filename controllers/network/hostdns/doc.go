@@ -30,6 +30,9 @@ const (
 
 	// queryTimeout is the time for an answer. The C library waits for 5 seconds before it repeats a query.
 	queryTimeout = 4500 * time.Millisecond
+	// shortTimeout is the time for an answer if there is an old one (RFC 8767, 5), or if no upstream answered a short time ago: programs ask
+	// again, name after name, and a machine without a way out must not wait for each.
+	shortTimeout = 1800 * time.Millisecond
 	// firstTry is how long an upstream may take over UDP before the query is sent again: a packet may be lost.
 	firstTry = time.Second
 	// stagger is how long one upstream may take before the next is asked too.

@@ -5,6 +5,7 @@ package hostdns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/miekg/dns"
@@ -33,14 +34,14 @@ func (r result) refuses() bool {
 
 // forward asks upstreams, one after the other; one that takes long is not waited for before the next is asked too. The first useful answer
 // counts.
-func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns.Msg) (*dns.Msg, error) {
+func (r *Resolver) forward(asker context.Context, upstreams []Upstream, query *dns.Msg, timeout time.Duration) (*dns.Msg, error) {
 	if len(upstreams) == 0 {
 		return nil, errNoUpstream
 	}
 
 	upstreams = r.health.order(upstreams, time.Now())
 
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeout(asker, timeout)
 	defer cancel()
 
 	var (
@@ -62,6 +63,10 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 
 		select {
 		case res := <-results:
+			if asker.Err() != nil { // which says nothing about the upstream
+				return nil, asker.Err()
+			}
+
 			done[res.from] = true
 
 			if res.err == nil && !res.refuses() {
@@ -72,6 +77,8 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 
 			if res.err == nil {
 				refusal = res.answer
+
+				r.health.note(res.from, true, time.Now())
 			} else {
 				r.health.note(res.from, false, time.Now())
 
@@ -83,6 +90,10 @@ func (r *Resolver) forward(ctx context.Context, upstreams []Upstream, query *dns
 				asked++
 			}
 		case <-ctx.Done():
+			if asker.Err() != nil {
+				return nil, asker.Err()
+			}
+
 			r.judge(upstreams[:asked], Upstream{}, done)
 
 			return nil, errors.Join(append(errs, ctx.Err())...)
@@ -104,14 +115,34 @@ func (r *Resolver) ask(ctx context.Context, u Upstream, query *dns.Msg, results 
 			own := query.Copy()
 			own.Id = dns.Id()
 
-			res.answer, err = r.Exchange(ctx, u, own)
+			if res.answer, err = r.Exchange(ctx, u, own); err != nil {
+				return err
+			}
 
-			return err
+			return sound(u, res.answer)
 		})
 		results <- res
 
 		return nil
 	})
+}
+
+// sound returns an error if an answer cannot be passed on. The library reads a record whose data ends early, but what it then writes is
+// one that no client can read.
+func sound(from Upstream, answer *dns.Msg) error {
+	copied := *answer
+	copied.Compress = true
+
+	wire, err := copied.Pack()
+	if err == nil {
+		err = new(dns.Msg).Unpack(wire)
+	}
+
+	if err != nil {
+		return fmt.Errorf("ask %s: the answer has a broken record: %w", from, err)
+	}
+
+	return nil
 }
 
 // judge records that an upstream answered, if one did, and that others which were asked earlier did not.

@@ -31,6 +31,20 @@ func (h *health) order(upstreams []Upstream, now time.Time) []Upstream {
 	return append(good, bad...)
 }
 
+// down reports whether all upstreams failed a short time ago.
+func (h *health) down(upstreams []Upstream, now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	for _, u := range upstreams {
+		if at, ok := h.failed[u]; !ok || now.Sub(at) >= avoided {
+			return false
+		}
+	}
+
+	return true
+}
+
 // note records whether an upstream works.
 func (h *health) note(u Upstream, works bool, now time.Time) {
 	h.mu.Lock()

@@ -80,8 +80,17 @@ func (r *Resolver) resolve(ctx context.Context, q *query) (*dns.Msg, error) {
 		return kept, nil
 	}
 
+	timeout, down := queryTimeout, r.health.down(known.upstreams, time.Now())
+
+	switch {
+	case kept != nil && down: // an upstream is asked again in a while (RFC 8767, 5: failure recheck timer)
+		return kept, nil
+	case kept != nil, down:
+		timeout = shortTimeout
+	}
+
 	answer, err := known.flights.do(ctx, k, func() (*dns.Msg, error) {
-		answer, err := r.forward(ctx, known.upstreams, q.question())
+		answer, err := r.forward(ctx, known.upstreams, q.question(), timeout)
 		if err == nil {
 			known.kept.put(k, answer, time.Now())
 		}

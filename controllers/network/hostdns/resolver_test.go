@@ -196,6 +196,64 @@ func TestUpstreams(t *testing.T) {
 	}
 }
 
+// TestDown: while no upstream answers, a query fails soon, and an old answer is used at once; one that answers again is found.
+func TestDown(t *testing.T) {
+	const at = "192.0.2.53"
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.records[at] = []string{one}
+		r := w.resolver(nil, at)
+
+		want := func(name, answer string, within time.Duration) {
+			t.Helper()
+
+			began := time.Now()
+
+			if got := text(lookup(t, r, name, dns.TypeA)); got != answer || time.Since(began) != within {
+				t.Errorf("%s: got %q in %v, want %q in %v", name, got, time.Since(began), answer, within)
+			}
+		}
+
+		dead := func(is bool) {
+			w.mu.Lock()
+			w.dead[at] = is
+			w.mu.Unlock()
+		}
+
+		want("one.example.", "NOERROR 192.0.2.1/300", 0)
+		time.Sleep(10 * time.Minute)
+		dead(true)
+		want("one.example.", "NOERROR 192.0.2.1/30", shortTimeout)
+		want("one.example.", "NOERROR 192.0.2.1/30", 0)
+		want("x.example.", "SERVFAIL", shortTimeout)
+		dead(false)
+		want("x.example.", "NOERROR", 0)
+		want("one.example.", "NOERROR 192.0.2.1/300", 0)
+
+		dead(true)
+		want("y.example.", "SERVFAIL", queryTimeout)
+		want("y.example.", "SERVFAIL", shortTimeout)
+		time.Sleep(avoided)
+		want("y.example.", "SERVFAIL", queryTimeout)
+
+		// A client that is gone says nothing about the upstream.
+		dead(false)
+		want("y.example.", "NOERROR", 0)
+		dead(true)
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+
+		wire, _ := new(dns.Msg).SetQuestion("z.example.", dns.TypeA).Pack()
+		r.Answer(ctx, wire, true)
+
+		if upstreams := w.upstreams(at); r.health.down(upstreams, time.Now()) {
+			t.Error("the upstream counts as failed")
+		}
+	})
+}
+
 // TestOneFlight: many clients with one question are one question to the upstream.
 func TestOneFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
