@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,13 +21,22 @@ import (
 // addressSpecController sets the addresses of AddressSpecs on links.
 func addressSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.AddressSpecSpec]{
-		declared: specsOf[network.AddressSpecSpec]("network.AddressSpecController"), kind: network.ConditionAddress, kernel: kernel, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
+		declared: specsOf[network.AddressSpecSpec]("network.AddressSpecController"), kind: network.ConditionAddress, kernel: kernel, what: netlink.WatchLinks | netlink.WatchAddresses | netlink.WatchRoutes, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
 		planner: &addressPlanner{leavingSince: map[string]time.Time{}},
 	}
 }
 
 // addressPlanner has the times since when addresses wait to be removed.
-type addressPlanner struct{ leavingSince map[string]time.Time }
+type addressPlanner struct {
+	leavingSince map[string]time.Time
+	routes       atomic.Bool // whether routes matter
+}
+
+// listen implements selective.
+func (p *addressPlanner) listen() { p.routes.Store(true) }
+
+// interested implements selective: routes matter only while addresses wait to be removed.
+func (p *addressPlanner) interested([]netlink.RouteChange) bool { return p.routes.Load() }
 
 // sourcePatience is how long an address stays while routes have it as their source: the kernel would remove these routes, although
 // others are about to replace them.
@@ -71,6 +81,7 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 	}
 
 	p.leavingSince = leaving
+	p.routes.Store(len(leaving) > 0)
 
 	return out
 }

@@ -21,10 +21,37 @@ type Snapshot struct {
 	Addresses []Address
 	Routes    []Route
 	Rules     []Rule
+
+	// log has the changes of the latest generations, if only routes have changed; the latest is the last.
+	log []generation
+}
+
+// generation are the changes that made a snapshot from the one before.
+type generation struct {
+	number uint64
+	routes []RouteChange
+}
+
+// longestLog is how many generations a snapshot has the changes of.
+const longestLog = 16
+
+func (s *Snapshot) routesSince(earlier uint64) ([]RouteChange, bool) {
+	missing := int(s.Generation - earlier)
+	if earlier == 0 || earlier > s.Generation || missing > len(s.log) {
+		return nil, false
+	}
+
+	var out []RouteChange
+	for _, g := range s.log[len(s.log)-missing:] {
+		out = append(out, g.routes...)
+	}
+
+	return out, true
 }
 
 // Observer is a shared view of a Kernel: one socket that receives changes, and one snapshot, of which only the changed groups are read
-// again when it is requested. Changes of the kernel are made through it too, so that the next snapshot has them.
+// again when it is requested; of routes only the changes, where the kernel says what they are. Changes of the kernel are made through it
+// too, so that the next snapshot has them.
 //
 // In a flood of changes watchers are called less often: reads take at most a twentieth of the time.
 type Observer struct {
@@ -32,9 +59,16 @@ type Observer struct {
 
 	reading  sync.Mutex // held while the kernel is read
 	snapshot Snapshot
+	// Changes of single routes are made in table, of which the snapshot gets a copy when it is needed: copied is whether it has one.
+	table  []Route
+	index  routeIndex // of table; nil if both must be made
+	copied bool
 
 	mu       sync.Mutex
 	dirty    Groups
+	routes   []RouteChange // of the kernel since the snapshot, unless all routes are dirty
+	told     Groups        // what has changed since the watchers were called
+	toldWays []RouteChange
 	watching bool // the kernel reports changes
 	watchers map[*watcher]struct{}
 	stop     context.CancelFunc // of the watch
@@ -43,15 +77,23 @@ type Observer struct {
 }
 
 type watcher struct {
-	changed func()
-	failed  chan error
+	what       Groups
+	interested func([]RouteChange) bool // nil is always
+	changed    func()
+	failed     chan error
 }
 
 // Pauses between reads in a flood of changes.
 const (
 	restFactor = 20
 	longest    = time.Second
+	// After changes of single routes the pause grows with the number of routes, which are copied.
+	restForRoute  = 2 * time.Microsecond
+	longestRoutes = 25 * time.Millisecond
 )
+
+// mostChanges is how many changes of routes are kept until the next snapshot; if there are more, the routes are read.
+const mostChanges = 4096
 
 // NewObserver returns an observer of a kernel.
 func NewObserver(k Kernel) *Observer {
@@ -63,25 +105,71 @@ func (o *Observer) Snapshot() (*Snapshot, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 
+	now, err := o.current()
+	if err != nil {
+		return nil, err
+	}
+
+	if o.index != nil && !o.copied {
+		o.snapshot.Routes, o.copied = slices.Clone(o.table), true
+		now = &o.snapshot
+	}
+
+	own := *now
+
+	return &own, nil
+}
+
+// Since returns the current state without routes, and the changes of routes since an earlier snapshot, in their order. It returns false if
+// more than routes has changed, or the changes are not known.
+func (o *Observer) Since(earlier uint64) (*Snapshot, []RouteChange, bool, error) {
+	o.reading.Lock()
+	defer o.reading.Unlock()
+
+	now, err := o.current()
+	if err != nil {
+		return nil, nil, false, err
+	}
+
+	changes, ok := now.routesSince(earlier)
+	own := *now
+	own.Routes = nil
+
+	return &own, changes, ok, nil
+}
+
+// current brings the snapshot up to date, except for the copy of routes. The lock of reads is held.
+func (o *Observer) current() (*Snapshot, error) {
 	o.mu.Lock()
-	dirty := o.dirty
-	o.dirty = 0
+	dirty, routes := o.dirty, o.routes
+	o.dirty, o.routes = 0, nil
 
 	if !o.watching { // changes are not reported
 		dirty = WatchAll
 	}
 	o.mu.Unlock()
 
-	if dirty == 0 {
-		now := o.snapshot
+	if dirty&WatchRoutes == 0 && len(routes) > 0 && !o.follow(routes) {
+		dirty |= WatchRoutes
+	}
 
-		return &now, nil
+	if dirty == 0 {
+		return &o.snapshot, nil
 	}
 
 	next, started := o.snapshot, time.Now()
+	next.log = nil
+
+	if dirty&WatchRoutes != 0 {
+		o.index, o.table = nil, nil
+	} else if o.index != nil && !o.copied {
+		o.snapshot.Routes, o.copied = slices.Clone(o.table), true
+		next.Routes = o.snapshot.Routes
+	}
 
 	if err := next.read(o.kernel, dirty); err != nil {
-		o.mark(dirty)
+		o.index, o.table = nil, nil
+		o.mark(dirty | WatchRoutes)
 
 		return nil, err
 	}
@@ -95,9 +183,39 @@ func (o *Observer) Snapshot() (*Snapshot, error) {
 		o.snapshot = next
 	}
 
-	now := o.snapshot
+	return &o.snapshot, nil
+}
 
-	return &now, nil
+// follow makes the next snapshot from changes of routes. It returns false if the routes must be read.
+func (o *Observer) follow(changes []RouteChange) bool {
+	if o.index == nil {
+		o.index, o.table = indexOf(o.snapshot.Routes), slices.Clone(o.snapshot.Routes)
+	}
+
+	routes, made, ok := o.index.apply(o.table, changes)
+	if !ok {
+		o.index, o.table = nil, nil // the snapshot has its own routes, or they are read
+
+		return false
+	}
+
+	o.table = routes
+
+	if len(made) > 0 {
+		s := &o.snapshot
+		s.Generation++
+		s.Routes, o.copied = nil, false
+
+		log := append(slices.Clone(s.log), generation{s.Generation, made})
+		s.log = log[max(0, len(log)-longestLog):]
+	}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	o.rest = time.Now().Add(min(time.Duration(len(routes))*restForRoute, longestRoutes))
+
+	return true
 }
 
 func (s *Snapshot) read(k Kernel, what Groups) (err error) {
@@ -161,7 +279,18 @@ func (s *Snapshot) LinkNames() map[uint32]string {
 // Watch calls changed at the start and after changes, until the context ends. changed must not block. All callers share one watch of the
 // kernel.
 func (o *Observer) Watch(ctx context.Context, changed func()) error {
-	w := &watcher{changed: changed, failed: make(chan error, 1)}
+	return o.WatchOnly(WatchAll, nil)(ctx, changed)
+}
+
+// WatchOnly returns a Watch for changes of these groups. If single routes have changed, interested decides; nil is always interested. It
+// must not block.
+func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) func(context.Context, func()) error {
+	return func(ctx context.Context, changed func()) error {
+		return o.attend(ctx, &watcher{what: what, interested: interested, changed: changed, failed: make(chan error, 1)})
+	}
+}
+
+func (o *Observer) attend(ctx context.Context, w *watcher) error {
 
 	o.mu.Lock()
 	o.watchers[w] = struct{}{}
@@ -174,7 +303,7 @@ func (o *Observer) Watch(ctx context.Context, changed func()) error {
 	}
 	o.mu.Unlock()
 
-	changed()
+	w.changed()
 
 	defer func() {
 		o.mu.Lock()
@@ -209,18 +338,11 @@ func (o *Observer) end() {
 // watch calls the watchers after each change, and passes its own error to them.
 func (o *Observer) watch(ctx context.Context) {
 	err := guard.Call(func() error {
-		return o.kernel.Watch(ctx, WatchAll, func(what Groups) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
+		if k, ok := o.kernel.(routeWatcher); ok {
+			return k.watchRoutes(ctx, WatchAll, func(what Groups, routes []RouteChange) { o.note(ctx, what, routes) })
+		}
 
-			if ctx.Err() != nil || what == 0 {
-				return
-			}
-
-			o.watching = true
-			o.dirty |= what
-			o.wake(ctx)
-		})
+		return o.kernel.Watch(ctx, WatchAll, func(what Groups) { o.note(ctx, what, nil) })
 	})
 
 	o.mu.Lock()
@@ -237,6 +359,38 @@ func (o *Observer) watch(ctx context.Context) {
 
 		delete(o.watchers, w)
 	}
+}
+
+// note records changes of the kernel, and calls the watchers.
+func (o *Observer) note(ctx context.Context, what Groups, routes []RouteChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	if ctx.Err() != nil || what == 0 && len(routes) == 0 {
+		return
+	}
+
+	if len(o.routes)+len(routes) > mostChanges || len(o.toldWays)+len(routes) > mostChanges {
+		what |= WatchRoutes
+	}
+
+	o.watching = true
+	o.dirty |= what
+	o.told |= what
+
+	if o.dirty&WatchRoutes == 0 {
+		o.routes = append(o.routes, routes...)
+	} else {
+		o.routes = nil
+	}
+
+	if o.told&WatchRoutes == 0 {
+		o.toldWays = append(o.toldWays, routes...)
+	} else {
+		o.toldWays = nil
+	}
+
+	o.wake(ctx)
 }
 
 // wake calls the watchers, now or after the pause. The lock is held.
@@ -263,8 +417,13 @@ func (o *Observer) wake(ctx context.Context) {
 }
 
 func (o *Observer) callWatchers() {
+	what, routes := o.told, o.toldWays
+	o.told, o.toldWays = 0, nil
+
 	for w := range o.watchers {
-		w.changed()
+		if w.what&what != 0 || len(routes) > 0 && w.what&WatchRoutes != 0 && (w.interested == nil || w.interested(routes)) {
+			w.changed()
+		}
 	}
 }
 
@@ -293,5 +452,6 @@ func (o *Observer) Announce(what Groups) {
 	defer o.mu.Unlock()
 
 	o.dirty |= what
+	o.told |= what
 	o.callWatchers()
 }
