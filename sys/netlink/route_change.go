@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
@@ -108,4 +109,77 @@ func same(a, b Route) bool {
 
 	return hops && a.Key() == b.Key() && a.Source == b.Source && a.Gateway == b.Gateway && a.LinkIndex == b.LinkIndex && a.Scope == b.Scope &&
 		a.Type == b.Type && a.Flags == b.Flags && a.Protocol == b.Protocol && a.MTU == b.MTU
+}
+
+// generation are the changes that made a snapshot from the one before.
+type generation struct {
+	number uint64
+	routes []RouteChange
+}
+
+// longestLog is how many generations a snapshot has the changes of.
+const longestLog = 16
+
+func (s *Snapshot) routesSince(earlier uint64) ([]RouteChange, bool) {
+	missing := int(s.Generation - earlier)
+	if earlier == 0 || earlier > s.Generation || missing > len(s.log) {
+		return nil, false
+	}
+
+	var out []RouteChange
+	for _, g := range s.log[len(s.log)-missing:] {
+		out = append(out, g.routes...)
+	}
+
+	return out, true
+}
+
+// Since returns the current state without routes, and the changes of routes since an earlier snapshot, in their order. It returns false if
+// more than routes has changed, or the changes are not known.
+func (o *Observer) Since(earlier uint64) (*Snapshot, []RouteChange, bool, error) {
+	o.reading.Lock()
+	defer o.reading.Unlock()
+
+	now, err := o.current()
+	if err != nil {
+		return nil, nil, false, err
+	}
+
+	changes, ok := now.routesSince(earlier)
+	own := *now
+	own.Routes = nil
+
+	return &own, changes, ok, nil
+}
+
+// follow makes the next snapshot from changes of routes. It returns false if the routes must be read.
+func (o *Observer) follow(changes []RouteChange) bool {
+	if o.index == nil {
+		o.index, o.table = indexOf(o.snapshot.Routes), slices.Clone(o.snapshot.Routes)
+	}
+
+	routes, made, ok := o.index.apply(o.table, changes)
+	if !ok {
+		o.index, o.table = nil, nil // the snapshot has its own routes, or they are read
+
+		return false
+	}
+
+	o.table = routes
+
+	if len(made) > 0 {
+		s := &o.snapshot
+		s.Generation++
+		s.Routes, o.copied = nil, false
+
+		log := append(slices.Clone(s.log), generation{s.Generation, made})
+		s.log = log[max(0, len(log)-longestLog):]
+	}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	o.rest = time.Now().Add(min(time.Duration(len(routes))*restForRoute, longestRoutes))
+
+	return true
 }
