@@ -132,6 +132,13 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 		out.say(id, network.SpecWaiting, fmt.Sprintf("link %s has an MTU of %d, and IPv6 needs %d", link.Name, link.MTU, netlink.MinMTU6))
 	case i < 0:
 		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k netlink.Kernel) error { return k.AddAddress(want) })
+	case want.Priority != 0 && addresses[i].Priority != want.Priority && sameAddress(withPriority(addresses[i], want.Priority), want):
+		next := withPriority(addresses[i], want.Priority)
+
+		// In place: the routes of the address stay.
+		out.add(id, fmt.Sprintf("address %s on %s: metric %d", want.Prefix, link.Name, want.Priority), func(k netlink.Kernel) error {
+			return k.SetAddressPriority(next)
+		})
 	case !sameAddress(addresses[i], want):
 		have := addresses[i]
 
@@ -145,6 +152,12 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	case addresses[i].Flags&unix.IFA_F_DADFAILED != 0:
 		out.say(id, network.SpecConflict, "another machine on link "+link.Name+" uses the address")
 	}
+}
+
+func withPriority(a netlink.Address, priority uint32) netlink.Address {
+	a.Priority = priority
+
+	return a
 }
 
 // sameAddress reports whether the kernel's address is the wanted one. The kernel sets the scope of IPv6 addresses itself.
