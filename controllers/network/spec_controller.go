@@ -21,7 +21,7 @@ type specController[S layered] struct {
 	// kind is the first part of the ids of its conditions.
 	kind   string
 	kernel *netlink.Observer
-	// what is the part of the kernel's state that plans depend on.
+	// what is the part of the kernel's state that plans depend on; 0 is all.
 	what netlink.Groups
 	// touches is what a step may change of the kernel.
 	touches netlink.Groups

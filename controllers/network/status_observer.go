@@ -19,7 +19,7 @@ import (
 type observer[S resource.Spec] struct {
 	declared
 	kernel *netlink.Observer
-	// what is the part of the kernel's state that observe looks at.
+	// what is the part of the kernel's state that observe looks at; 0 is all.
 	what    netlink.Groups
 	observe func(now *netlink.Snapshot) map[string]S
 	// route, if set, returns the resource of one route: then changes of routes are published one by one.

@@ -209,9 +209,13 @@ func (o *Observer) Watch(ctx context.Context, changed func()) error {
 	return o.WatchOnly(WatchAll, nil)(ctx, changed)
 }
 
-// WatchOnly returns a Watch for changes of these groups. If single routes have changed, interested decides; nil is always interested. It
+// WatchOnly returns a Watch for changes of these groups; 0 is all. If single routes have changed, interested decides; nil is always interested. It
 // must not block.
 func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) func(context.Context, func()) error {
+	if what == 0 {
+		what = WatchAll
+	}
+
 	return func(ctx context.Context, changed func()) error {
 		return o.attend(ctx, &watcher{what: what, interested: interested, changed: changed, failed: make(chan error, 1)})
 	}
