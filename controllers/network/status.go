@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -28,21 +27,18 @@ func StatusController() controller.Controller {
 			controller.In[files.EtcFileStatusSpec](controller.Weak, ""),
 		},
 		Writes:    []controller.Output{controller.Out[network.StatusSpec](controller.Exclusive)},
-		Reconcile: (&statusReconciler{}).reconcile,
+		Reconcile: (&readiness{}).reconcile,
 	}
 }
 
-// statusReconciler has the id of a default route: there may be thousands of routes, and all change it.
-type statusReconciler struct{ route string }
-
-func (s *statusReconciler) reconcile(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+func (r *readiness) reconcile(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 	var (
 		addresses network.NodeAddressSpec
 		hostname  network.HostnameStatusSpec
 	)
 
 	address, name := typed.Read(ctx, rt, network.NodeAddressCurrentID, &addresses), typed.Read(ctx, rt, network.HostnameID, &hostname)
-	connected, err1 := s.connected(ctx, rt)
+	routes, err1 := r.routes(ctx, rt)
 	written, err2 := typed.List[files.EtcFileStatusSpec](ctx, rt, "")
 
 	if err := errors.Join(address.Err, name.Err, err1, err2); err != nil {
@@ -55,28 +51,8 @@ func (s *statusReconciler) reconcile(ctx context.Context, rt controller.Runtime,
 
 	return set(ctx, rt, "", network.StatusID, network.StatusSpec{
 		AddressReady:      len(addresses.Addresses) > 0,
-		ConnectivityReady: connected,
+		ConnectivityReady: slices.ContainsFunc(routes, func(r *resource.Typed[network.RouteStatusSpec]) bool { return r.TypedSpec().IsDefault() }),
 		HostnameReady:     name.OK,
 		EtcFilesReady:     isWritten(files.Hosts) && isWritten(files.ResolvConf),
 	})
-}
-
-// connected reports whether there is a default route.
-func (s *statusReconciler) connected(ctx context.Context, r state.Reader) (bool, error) {
-	if s.route != "" {
-		if known, err := typed.Find[network.RouteStatusSpec](ctx, r, "", s.route); err != nil || known != nil && known.TypedSpec().IsDefault() {
-			return known != nil, err
-		}
-	}
-
-	routes, err := typed.List[network.RouteStatusSpec](ctx, r, "")
-	s.route = ""
-
-	for _, r := range routes {
-		if r.TypedSpec().IsDefault() {
-			s.route = r.Metadata().ID()
-		}
-	}
-
-	return s.route != "", err
 }
