@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,13 +21,22 @@ import (
 // addressSpecController sets the addresses of AddressSpecs on links.
 func addressSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.AddressSpecSpec]{
-		declared: specsOf[network.AddressSpecSpec]("network.AddressSpecController"), kind: network.ConditionAddress, kernel: kernel, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
+		declared: specsOf[network.AddressSpecSpec]("network.AddressSpecController"), kind: network.ConditionAddress, kernel: kernel, what: netlink.WatchLinks | netlink.WatchAddresses | netlink.WatchRoutes, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
 		planner: &addressPlanner{leavingSince: map[string]time.Time{}},
 	}
 }
 
 // addressPlanner has the times since when addresses wait to be removed.
-type addressPlanner struct{ leavingSince map[string]time.Time }
+type addressPlanner struct {
+	leavingSince map[string]time.Time
+	routes       atomic.Bool // whether routes matter
+}
+
+// listen implements selective.
+func (p *addressPlanner) listen() { p.routes.Store(true) }
+
+// interested implements selective: routes matter only while addresses wait to be removed.
+func (p *addressPlanner) interested([]netlink.RouteChange) bool { return p.routes.Load() }
 
 // sourcePatience is how long an address stays while routes have it as their source: the kernel would remove these routes, although
 // others are about to replace them.
@@ -71,6 +81,7 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 	}
 
 	p.leavingSince = leaving
+	p.routes.Store(len(leaving) > 0)
 
 	return out
 }
@@ -121,6 +132,13 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 		out.say(id, network.SpecWaiting, fmt.Sprintf("link %s has an MTU of %d, and IPv6 needs %d", link.Name, link.MTU, netlink.MinMTU6))
 	case i < 0:
 		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k netlink.Kernel) error { return k.AddAddress(want) })
+	case want.Priority != 0 && addresses[i].Priority != want.Priority && sameAddress(withPriority(addresses[i], want.Priority), want):
+		next := withPriority(addresses[i], want.Priority)
+
+		// In place: the routes of the address stay.
+		out.add(id, fmt.Sprintf("address %s on %s: metric %d", want.Prefix, link.Name, want.Priority), func(k netlink.Kernel) error {
+			return k.SetAddressPriority(next)
+		})
 	case !sameAddress(addresses[i], want):
 		have := addresses[i]
 
@@ -134,6 +152,12 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	case addresses[i].Flags&unix.IFA_F_DADFAILED != 0:
 		out.say(id, network.SpecConflict, "another machine on link "+link.Name+" uses the address")
 	}
+}
+
+func withPriority(a netlink.Address, priority uint32) netlink.Address {
+	a.Priority = priority
+
+	return a
 }
 
 // sameAddress reports whether the kernel's address is the wanted one. The kernel sets the scope of IPv6 addresses itself.

@@ -14,6 +14,7 @@ func addressStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.AddressStatusSpec]{
 		declared: declared{name: "network.AddressStatusController", writes: []controller.Output{controller.Out[network.AddressStatusSpec](controller.Shared)}},
 		kernel:   kernel,
+		what:     netlink.WatchLinks | netlink.WatchAddresses,
 		observe: func(now *netlink.Snapshot) map[string]network.AddressStatusSpec {
 			names := now.LinkNames()
 			out := make(map[string]network.AddressStatusSpec, len(now.Addresses))

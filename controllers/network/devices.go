@@ -219,9 +219,14 @@ func (f facts) slaves(d device) []string {
 		out = append(out, f.selected(s)...)
 	}
 
-	slices.Sort(out)
+	seen := map[string]bool{}
 
-	return slices.Compact(out)
+	return slices.DeleteFunc(out, func(name string) bool {
+		again := seen[name]
+		seen[name] = true
+
+		return again
+	})
 }
 
 // vlanName returns the name of a tagged link: eth0.25.

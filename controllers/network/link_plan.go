@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
@@ -31,8 +32,9 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 	}
 
 	type tag struct {
-		parent string
-		id     uint16
+		parent   string
+		id       uint16
+		protocol nethelpers.VLANProtocol
 	}
 
 	var (
@@ -43,8 +45,10 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 
 	// A link's own name has precedence over alternative names.
 	alternative := func(name string) bool { l, ok := now.Link(name); return ok && l.Name != name }
+	// The first slave of a bond gives its hardware address to the bond.
 	order := ranked(specs.wanted, func(a, b network.LinkSpecSpec) int {
-		return cmp.Or(compareBool(alternative(a.Name), alternative(b.Name)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(compareBool(alternative(a.Name), alternative(b.Name)), cmp.Compare(a.BondSlave.MasterName, b.BondSlave.MasterName),
+			cmp.Compare(a.BondSlave.SlaveIndex, b.BondSlave.SlaveIndex), cmp.Compare(a.Name, b.Name))
 	})
 
 	for _, s := range order {
@@ -57,7 +61,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		}
 
 		if spec.Kind == network.LinkKindVLAN {
-			key := tag{spec.ParentName, spec.VLAN.VID}
+			key := tag{spec.ParentName, spec.VLAN.VID, spec.VLAN.Protocol}
 			if owner := tags[key]; owner != "" {
 				out.say(s.id, network.SpecConflict, fmt.Sprintf("VLAN %d of link %s is already used by %s", key.id, key.parent, owner))
 
@@ -224,6 +228,11 @@ func (p *linkPlanner) planMulticast(out *plan, s item[network.LinkSpecSpec], l n
 	want := cmp.Or(s.spec.Multicast, c.multicast)
 
 	if want == nil || *want == l.Multicast() {
+		if s.spec.Multicast == nil && want != nil { // it is as it was: another program may change it
+			c.multicast = nil
+			p.changed[l.Index] = c
+		}
+
 		return
 	}
 

@@ -12,7 +12,7 @@ import (
 // linkSpecController creates and changes the kernel's links by LinkSpecs.
 func linkSpecController(kernel *netlink.Observer, p platform.Platform) controller.Controller {
 	return &specController[network.LinkSpecSpec]{
-		declared: specsOf[network.LinkSpecSpec]("network.LinkSpecController"), kind: network.ConditionLink, kernel: kernel, touches: netlink.WatchAll, tries: tries{},
+		declared: specsOf[network.LinkSpecSpec]("network.LinkSpecController"), kind: network.ConditionLink, kernel: kernel, what: netlink.WatchLinks | netlink.WatchAddresses, touches: netlink.WatchAll, tries: tries{},
 		planner: &linkPlanner{platform: p, changed: map[uint32]changedLink{}},
 	}
 }

@@ -23,6 +23,7 @@ func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controll
 	return &observer[network.LinkStatusSpec]{
 		declared: declared{name: "network.LinkStatusController", writes: []controller.Output{controller.Out[network.LinkStatusSpec](controller.Exclusive)}},
 		kernel:   kernel,
+		what:     netlink.WatchLinks,
 		observe: func(now *netlink.Snapshot) map[string]network.LinkStatusSpec {
 			names, seen := now.LinkNames(), map[uint32]probedLink{}
 			out := make(map[string]network.LinkStatusSpec, len(now.Links))

@@ -72,7 +72,7 @@ func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 	}()
 
 	// Clients run with this context, which outlives follow's.
-	return follow(ctx, rt, c.kernel.Watch, func(context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
+	return follow(ctx, rt, c.kernel.WatchOnly(netlink.WatchLinks, nil), func(context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
 }
 
 func (c *operators) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -19,14 +20,57 @@ import (
 // routeSpecController sets the routes of RouteSpecs in the kernel's tables.
 func routeSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.RouteSpecSpec]{
-		declared: specsOf[network.RouteSpecSpec]("network.RouteSpecController"), kind: network.ConditionRoute, kernel: kernel, touches: netlink.WatchRoutes, tries: tries{},
+		declared: specsOf[network.RouteSpecSpec]("network.RouteSpecController"), kind: network.ConditionRoute, kernel: kernel, what: netlink.WatchLinks | netlink.WatchAddresses | netlink.WatchRoutes, touches: netlink.WatchRoutes, tries: tries{},
 		planner: &routePlanner{set: map[string][]netlink.Route{}},
 	}
 }
 
 // routePlanner has the routes that it set for each spec and has not removed: the metric may differ from the spec's, and a spec may
 // change.
-type routePlanner struct{ set map[string][]netlink.Route }
+type routePlanner struct {
+	set map[string][]netlink.Route
+	// matter are the keys of routes that matter to the last plan; nil is all.
+	matter atomic.Pointer[map[netlink.Key]bool]
+}
+
+// listen implements selective.
+func (p *routePlanner) listen() { p.matter.Store(nil) }
+
+// interested implements selective: other programs may have thousands of routes.
+func (p *routePlanner) interested(changes []netlink.RouteChange) bool {
+	keys := p.matter.Load()
+
+	return keys == nil || slices.ContainsFunc(changes, func(c netlink.RouteChange) bool { return (*keys)[c.Route.Key()] })
+}
+
+// noteKeys records which routes matter: all, if something is to be done or waits.
+func (p *routePlanner) noteKeys(out plan, routes []assigned, leaving int) {
+	waits := leaving > 0 || len(out.steps) > 0
+
+	for _, c := range out.conditions {
+		waits = waits || c.State != network.SpecApplied
+	}
+
+	if waits {
+		p.matter.Store(nil)
+
+		return
+	}
+
+	keys := map[netlink.Key]bool{}
+
+	for _, a := range routes {
+		keys[a.route.Key()] = true
+	}
+
+	for _, set := range p.set {
+		for _, r := range set {
+			keys[r.Key()] = true
+		}
+	}
+
+	p.matter.Store(&keys)
+}
 
 // assigned is a spec with the route that it gets.
 type assigned struct {
@@ -146,6 +190,8 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 
 		p.planRemoval(&out, s.id, netlink.Route{}, needed, now)
 	}
+
+	p.noteKeys(out, routes, len(specs.leaving))
 
 	return out
 }

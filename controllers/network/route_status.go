@@ -14,26 +14,35 @@ func routeStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.RouteStatusSpec]{
 		declared: declared{name: "network.RouteStatusController", writes: []controller.Output{controller.Out[network.RouteStatusSpec](controller.Exclusive)}},
 		kernel:   kernel,
+		what:     netlink.WatchLinks | netlink.WatchRoutes,
 		observe: func(now *netlink.Snapshot) map[string]network.RouteStatusSpec {
 			names := now.LinkNames()
 			out := make(map[string]network.RouteStatusSpec, len(now.Routes))
 
 			for _, r := range now.Routes {
-				spec := network.RouteStatusSpec{
-					Family: nethelpers.Family(r.Family), Destination: r.Destination, Source: r.Source, Gateway: r.Gateway,
-					OutLinkIndex: r.LinkIndex, OutLinkName: names[r.LinkIndex], Table: nethelpers.RoutingTable(r.Table), Priority: r.Priority,
-					Scope: nethelpers.Scope(r.Scope), Type: nethelpers.RouteType(r.Type), Flags: nethelpers.RouteFlags(r.Flags),
-					Protocol: nethelpers.RouteProtocol(r.Protocol), MTU: r.MTU,
-				}
-
-				for _, hop := range r.NextHops {
-					spec.NextHops = append(spec.NextHops, network.RouteNextHop{Gateway: hop.Gateway, OutLinkName: names[hop.LinkIndex], Weight: hop.Weight})
-				}
-
-				out[network.RouteID(spec.Table, spec.OutLinkName, spec.Family, spec.Gateway, spec.Destination, spec.Priority)] = spec
+				id, spec := routeStatus(r, names)
+				out[id] = spec
 			}
 
 			return out
 		},
+		route: func(r netlink.Route, now *netlink.Snapshot) (string, network.RouteStatusSpec) {
+			return routeStatus(r, now.LinkNames())
+		},
 	}
+}
+
+func routeStatus(r netlink.Route, names map[uint32]string) (string, network.RouteStatusSpec) {
+	spec := network.RouteStatusSpec{
+		Family: nethelpers.Family(r.Family), Destination: r.Destination, Source: r.Source, Gateway: r.Gateway,
+		OutLinkIndex: r.LinkIndex, OutLinkName: names[r.LinkIndex], Table: nethelpers.RoutingTable(r.Table), Priority: r.Priority,
+		Scope: nethelpers.Scope(r.Scope), Type: nethelpers.RouteType(r.Type), Flags: nethelpers.RouteFlags(r.Flags),
+		Protocol: nethelpers.RouteProtocol(r.Protocol), MTU: r.MTU,
+	}
+
+	for _, hop := range r.NextHops {
+		spec.NextHops = append(spec.NextHops, network.RouteNextHop{Gateway: hop.Gateway, OutLinkName: names[hop.LinkIndex], Weight: hop.Weight})
+	}
+
+	return network.RouteID(spec.Table, spec.OutLinkName, spec.Family, spec.Gateway, spec.Destination, spec.Priority), spec
 }

@@ -16,7 +16,7 @@ import (
 // routingRuleSpecController sets the routing rules of RoutingRuleSpecs.
 func routingRuleSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.RoutingRuleSpecSpec]{
-		declared: specsOf[network.RoutingRuleSpecSpec]("network.RoutingRuleSpecController"), kind: network.ConditionRule, kernel: kernel, touches: netlink.WatchRules, tries: tries{},
+		declared: specsOf[network.RoutingRuleSpecSpec]("network.RoutingRuleSpecController"), kind: network.ConditionRule, kernel: kernel, what: netlink.WatchLinks | netlink.WatchRules, touches: netlink.WatchRules, tries: tries{},
 		planner: &rulePlanner{set: map[string][]netlink.Rule{}},
 	}
 }

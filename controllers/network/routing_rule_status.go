@@ -16,6 +16,7 @@ func routingRuleStatusController(kernel *netlink.Observer) controller.Controller
 	return &observer[network.RoutingRuleStatusSpec]{
 		declared: declared{name: "network.RoutingRuleStatusController", writes: []controller.Output{controller.Out[network.RoutingRuleStatusSpec](controller.Exclusive)}},
 		kernel:   kernel,
+		what:     netlink.WatchRules,
 		observe: func(now *netlink.Snapshot) map[string]network.RoutingRuleStatusSpec {
 			out := make(map[string]network.RoutingRuleStatusSpec, len(now.Rules))
 			seen := map[string]int{}

@@ -21,6 +21,8 @@ type specController[S layered] struct {
 	// kind is the first part of the ids of its conditions.
 	kind   string
 	kernel *netlink.Observer
+	// what is the part of the kernel's state that plans depend on; 0 is all.
+	what netlink.Groups
 	// touches is what a step may change of the kernel.
 	touches netlink.Groups
 	planner planner[S]
@@ -36,15 +38,32 @@ func specsOf[S layered](name string) declared {
 	return declared{name, []controller.Input{controller.In[S](controller.Strong, "")}, []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}}
 }
 
+// selective is a planner to which not all changes of single routes matter.
+type selective interface {
+	// listen makes all changes matter until the next plan is made: it is called before the snapshot is taken.
+	listen()
+	// interested may be called at any time.
+	interested([]netlink.RouteChange) bool
+}
+
 // Run implements controller.Controller.
 func (c *specController[S]) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
+	var interested func([]netlink.RouteChange) bool
+	if p, ok := c.planner.(selective); ok {
+		interested = p.interested
+	}
+
+	return follow(ctx, rt, c.kernel.WatchOnly(c.what, interested), func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
 }
 
 func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
 	specs, err := hold[S](ctx, rt, c.name)
 	if err != nil {
 		return 0, err
+	}
+
+	if p, ok := c.planner.(selective); ok {
+		p.listen()
 	}
 
 	now, err := c.kernel.Snapshot()

@@ -29,18 +29,18 @@ func StatusController() controller.Controller {
 			controller.In[network.ProbeStatusSpec](controller.Weak, ""),
 		},
 		Writes:    []controller.Output{controller.Out[network.StatusSpec](controller.Exclusive)},
-		Reconcile: reconcileStatus,
+		Reconcile: (&readiness{}).reconcile,
 	}
 }
 
-func reconcileStatus(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+func (r *readiness) reconcile(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 	var (
 		addresses network.NodeAddressSpec
 		hostname  network.HostnameStatusSpec
 	)
 
 	address, name := typed.Read(ctx, rt, network.NodeAddressCurrentID, &addresses), typed.Read(ctx, rt, network.HostnameID, &hostname)
-	routes, err1 := typed.List[network.RouteStatusSpec](ctx, rt, "")
+	routes, err1 := r.routes(ctx, rt)
 	written, err2 := typed.List[files.EtcFileStatusSpec](ctx, rt, "")
 
 	connected, probes, err3 := probed(ctx, rt)

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -45,17 +46,20 @@ func wireguardSpec(w *view.WireGuard) (network.WireguardSpec, error) {
 	return spec, err
 }
 
-// wireguardOf returns the kernel's settings for those of a spec.
+// wireguardOf returns the settings of a spec in the form in which the kernel returns them: a private key without the bits that Curve25519
+// does not use, intervals in seconds, each peer once, and each network once. Of several peers with a network the last one has it.
 func wireguardOf(spec network.WireguardSpec) (*netlink.WireGuard, error) {
 	key, err := parseKey(spec.PrivateKey)
 	if err != nil {
 		return nil, fmt.Errorf("privateKey: %w", err)
 	}
 
+	key[0], key[31] = key[0]&0xf8, key[31]&0x7f|0x40
+
 	w := &netlink.WireGuard{PrivateKey: key, PublicKey: key.Public(), ListenPort: uint16(spec.ListenPort), Mark: uint32(spec.FirewallMark)}
 
 	for i, p := range spec.Peers {
-		peer := netlink.WireGuardPeer{Keepalive: p.PersistentKeepaliveInterval, AllowedIPs: slices.Clone(p.AllowedIPs)}
+		peer := netlink.WireGuardPeer{Keepalive: p.PersistentKeepaliveInterval.Truncate(time.Second), AllowedIPs: slices.Clone(p.AllowedIPs)}
 
 		if peer.PublicKey, err = parseKey(p.PublicKey); err != nil {
 			return nil, fmt.Errorf("peers[%d].publicKey: %w", i, err)
@@ -73,16 +77,42 @@ func wireguardOf(spec network.WireguardSpec) (*netlink.WireGuard, error) {
 			}
 		}
 
-		if len(peer.AllowedIPs) == 0 {
-			peer.AllowedIPs = nil // as the kernel's settings have it
-		}
-
 		w.Peers = append(w.Peers, peer)
 	}
 
+	w.Peers = peersOnce(w.Peers)
 	w.Sort()
 
 	return w, nil
+}
+
+// peersOnce returns each peer once, the last description of it, and each network once.
+func peersOnce(peers []netlink.WireGuardPeer) []netlink.WireGuardPeer {
+	known, taken := map[netlink.WireGuardKey]bool{}, map[netip.Prefix]bool{}
+
+	var out []netlink.WireGuardPeer
+
+	for _, p := range slices.Backward(peers) {
+		if known[p.PublicKey] {
+			continue
+		}
+
+		known[p.PublicKey] = true
+
+		var allowed []netip.Prefix // nil if there is none, as the kernel's settings have it
+
+		for _, n := range p.AllowedIPs {
+			if !taken[n] {
+				taken[n] = true
+				allowed = append(allowed, n)
+			}
+		}
+
+		p.AllowedIPs = allowed
+		out = append(out, p)
+	}
+
+	return out
 }
 
 // parseKey reads a key in base64. The error does not have it: it may be a secret.

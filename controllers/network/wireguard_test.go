@@ -3,10 +3,13 @@
 package network
 
 import (
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/netlink"
@@ -110,4 +113,41 @@ func TestWireGuard(t *testing.T) {
 
 	m.configure("version: v1alpha1\nmachine: {type: worker}\n")
 	awaitGone[network.LinkStatusSpec](m, "", "wg0")
+}
+
+// TestWireGuardAsTheKernelHasIt checks settings that the kernel returns in another form: as they are given they would be set again and
+// again.
+func TestWireGuardAsTheKernelHasIt(t *testing.T) {
+	one, two := public(key(16)), public(key(32))
+	plain := make([]byte, 32)
+
+	for i := range plain {
+		plain[i] = 0xff
+	}
+
+	got, err := wireguardOf(network.WireguardSpec{
+		PrivateKey: base64.StdEncoding.EncodeToString(plain),
+		Peers: []network.WireguardPeer{
+			{PublicKey: one, AllowedIPs: []netip.Prefix{prefix("192.0.2.0/24")}},
+			{PublicKey: two, AllowedIPs: []netip.Prefix{prefix("198.51.100.0/24"), prefix("203.0.113.0/24")}, PersistentKeepaliveInterval: 1500 * time.Millisecond},
+			{PublicKey: one, AllowedIPs: []netip.Prefix{prefix("203.0.113.0/24"), prefix("203.0.113.0/24")}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if k := got.PrivateKey; k[0] != 0xf8 || k[31] != 0x7f || k[1] != 0xff {
+		t.Errorf("got the private key %x, want it as Curve25519 uses it", k)
+	}
+
+	peers := map[string]string{}
+	for _, p := range got.Peers {
+		peers[keyText(p.PublicKey)] = fmt.Sprint(p.AllowedIPs, p.Keepalive)
+	}
+
+	want := map[string]string{one: "[203.0.113.0/24] 0s", two: "[198.51.100.0/24] 1s"}
+	if !maps.Equal(peers, want) || len(got.Peers) != len(want) {
+		t.Errorf("got %v, want %v", peers, want)
+	}
 }

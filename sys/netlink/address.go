@@ -69,6 +69,17 @@ func (c *Conn) AddAddress(a Address) error {
 	return nil
 }
 
+// SetAddressPriority implements Kernel.
+func (c *Conn) SetAddressPriority(a Address) error {
+	const replace = netlink.Request | netlink.Acknowledge | netlink.Replace
+
+	if err := c.execute(a, unix.RTM_NEWADDR, replace); err != nil {
+		return fmt.Errorf("set metric %d of address %s on link %d: %w", a.Priority, a.Prefix, a.LinkIndex, err)
+	}
+
+	return nil
+}
+
 // DeleteAddress implements Kernel.
 func (c *Conn) DeleteAddress(a Address) error {
 	if err := ignoreMissing(c.rt.Address.Delete(a.message())); err != nil {

@@ -114,6 +114,17 @@ func list[T any](c *Conn, what string, request encoding.BinaryMarshaler, typ net
 
 // Watch implements Kernel.
 func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) error {
+	return c.watchRoutes(ctx, what, func(g Groups, routes []RouteChange) {
+		if len(routes) > 0 {
+			g |= WatchRoutes
+		}
+
+		changed(g & what)
+	})
+}
+
+// watchRoutes is Watch that also says which routes have changed, where the kernel says so: they are then not among the groups.
+func (c *Conn) watchRoutes(ctx context.Context, what Groups, changed func(Groups, []RouteChange)) error {
 	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: uint32(what)})
 	if err != nil {
 		return fmt.Errorf("netlink watch: %w", err)
@@ -126,16 +137,17 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	changed(what)
+	changed(what, nil)
 
 	for {
 		messages, err := conn.Receive()
 
 		switch {
 		case err == nil:
-			changed(groupsOf(messages).follows() & what)
+			groups, routes := changesOf(messages)
+			changed(groups&what, routes)
 		case errors.Is(err, unix.ENOBUFS):
-			changed(what)
+			changed(what, nil)
 		case ctx.Err() != nil:
 			return nil
 		default:
@@ -144,10 +156,8 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 	}
 }
 
-// groupsOf returns the groups that messages belong to.
-func groupsOf(messages []netlink.Message) Groups {
-	var g Groups
-
+// changesOf returns the groups that have changed, and the changes of routes if the groups do not include routes.
+func changesOf(messages []netlink.Message) (g Groups, routes []RouteChange) {
 	for _, m := range messages {
 		switch m.Header.Type {
 		case unix.RTM_NEWLINK, unix.RTM_DELLINK:
@@ -155,13 +165,22 @@ func groupsOf(messages []netlink.Message) Groups {
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 			g |= WatchAddresses
 		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
-			g |= WatchRoutes
+			switch change, ok, err := decodeRouteChange(m); {
+			case err != nil:
+				g |= WatchRoutes
+			case ok:
+				routes = append(routes, change)
+			}
 		case unix.RTM_NEWRULE, unix.RTM_DELRULE:
 			g |= WatchRules
 		}
 	}
 
-	return g
+	if g = g.follows(); g&WatchRoutes != 0 {
+		routes = nil
+	}
+
+	return g, routes
 }
 
 // ignoreMissing ignores the errors of removing an object that does not exist.

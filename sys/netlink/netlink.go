@@ -31,6 +31,8 @@ type Kernel interface {
 	DeleteLink(index uint32) error
 
 	AddAddress(Address) error
+	// SetAddressPriority changes only the metric of an address, to one that is not 0. The network's route gets it; no other route is lost.
+	SetAddressPriority(Address) error
 	DeleteAddress(Address) error
 	// ReplaceRoute adds the route, or changes the one of the same table, destination and metric.
 	ReplaceRoute(Route) error

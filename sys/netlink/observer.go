@@ -21,10 +21,14 @@ type Snapshot struct {
 	Addresses []Address
 	Routes    []Route
 	Rules     []Rule
+
+	// log has the changes of the latest generations, if only routes have changed; the latest is the last.
+	log []generation
 }
 
 // Observer is a shared view of a Kernel: one socket that receives changes, and one snapshot, of which only the changed groups are read
-// again when it is requested. Changes of the kernel are made through it too, so that the next snapshot has them.
+// again when it is requested; of routes only the changes, where the kernel says what they are. Changes of the kernel are made through it
+// too, so that the next snapshot has them.
 //
 // In a flood of changes watchers are called less often: reads take at most a twentieth of the time.
 type Observer struct {
@@ -32,9 +36,16 @@ type Observer struct {
 
 	reading  sync.Mutex // held while the kernel is read
 	snapshot Snapshot
+	// Changes of single routes are made in table, of which the snapshot gets a copy when it is needed: copied is whether it has one.
+	table  []Route
+	index  routeIndex // of table; nil if both must be made
+	copied bool
 
 	mu       sync.Mutex
 	dirty    Groups
+	routes   []RouteChange // of the kernel since the snapshot, unless all routes are dirty
+	told     Groups        // what has changed since the watchers were called
+	toldWays []RouteChange
 	watching bool // the kernel reports changes
 	watchers map[*watcher]struct{}
 	stop     context.CancelFunc // of the watch
@@ -43,15 +54,23 @@ type Observer struct {
 }
 
 type watcher struct {
-	changed func()
-	failed  chan error
+	what       Groups
+	interested func([]RouteChange) bool // nil is always
+	changed    func()
+	failed     chan error
 }
 
 // Pauses between reads in a flood of changes.
 const (
 	restFactor = 20
 	longest    = time.Second
+	// After changes of single routes the pause grows with the number of routes, which are copied.
+	restForRoute  = 2 * time.Microsecond
+	longestRoutes = 25 * time.Millisecond
 )
+
+// mostChanges is how many changes of routes are kept until the next snapshot; if there are more, the routes are read.
+const mostChanges = 4096
 
 // NewObserver returns an observer of a kernel.
 func NewObserver(k Kernel) *Observer {
@@ -63,25 +82,53 @@ func (o *Observer) Snapshot() (*Snapshot, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 
+	now, err := o.current()
+	if err != nil {
+		return nil, err
+	}
+
+	if o.index != nil && !o.copied {
+		o.snapshot.Routes, o.copied = slices.Clone(o.table), true
+		now = &o.snapshot
+	}
+
+	own := *now
+
+	return &own, nil
+}
+
+// current brings the snapshot up to date, except for the copy of routes. The lock of reads is held.
+func (o *Observer) current() (*Snapshot, error) {
 	o.mu.Lock()
-	dirty := o.dirty
-	o.dirty = 0
+	dirty, routes := o.dirty, o.routes
+	o.dirty, o.routes = 0, nil
 
 	if !o.watching { // changes are not reported
 		dirty = WatchAll
 	}
 	o.mu.Unlock()
 
-	if dirty == 0 {
-		now := o.snapshot
+	if dirty&WatchRoutes == 0 && len(routes) > 0 && !o.follow(routes) {
+		dirty |= WatchRoutes
+	}
 
-		return &now, nil
+	if dirty == 0 {
+		return &o.snapshot, nil
 	}
 
 	next, started := o.snapshot, time.Now()
+	next.log = nil
+
+	if dirty&WatchRoutes != 0 {
+		o.index, o.table = nil, nil
+	} else if o.index != nil && !o.copied {
+		o.snapshot.Routes, o.copied = slices.Clone(o.table), true
+		next.Routes = o.snapshot.Routes
+	}
 
 	if err := next.read(o.kernel, dirty); err != nil {
-		o.mark(dirty)
+		o.index, o.table = nil, nil
+		o.mark(dirty | WatchRoutes)
 
 		return nil, err
 	}
@@ -95,9 +142,7 @@ func (o *Observer) Snapshot() (*Snapshot, error) {
 		o.snapshot = next
 	}
 
-	now := o.snapshot
-
-	return &now, nil
+	return &o.snapshot, nil
 }
 
 func (s *Snapshot) read(k Kernel, what Groups) (err error) {
@@ -161,7 +206,22 @@ func (s *Snapshot) LinkNames() map[uint32]string {
 // Watch calls changed at the start and after changes, until the context ends. changed must not block. All callers share one watch of the
 // kernel.
 func (o *Observer) Watch(ctx context.Context, changed func()) error {
-	w := &watcher{changed: changed, failed: make(chan error, 1)}
+	return o.WatchOnly(WatchAll, nil)(ctx, changed)
+}
+
+// WatchOnly returns a Watch for changes of these groups; 0 is all. If single routes have changed, interested decides; nil is always interested. It
+// must not block.
+func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) func(context.Context, func()) error {
+	if what == 0 {
+		what = WatchAll
+	}
+
+	return func(ctx context.Context, changed func()) error {
+		return o.attend(ctx, &watcher{what: what, interested: interested, changed: changed, failed: make(chan error, 1)})
+	}
+}
+
+func (o *Observer) attend(ctx context.Context, w *watcher) error {
 
 	o.mu.Lock()
 	o.watchers[w] = struct{}{}
@@ -174,7 +234,7 @@ func (o *Observer) Watch(ctx context.Context, changed func()) error {
 	}
 	o.mu.Unlock()
 
-	changed()
+	w.changed()
 
 	defer func() {
 		o.mu.Lock()
@@ -209,18 +269,11 @@ func (o *Observer) end() {
 // watch calls the watchers after each change, and passes its own error to them.
 func (o *Observer) watch(ctx context.Context) {
 	err := guard.Call(func() error {
-		return o.kernel.Watch(ctx, WatchAll, func(what Groups) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
+		if k, ok := o.kernel.(routeWatcher); ok {
+			return k.watchRoutes(ctx, WatchAll, func(what Groups, routes []RouteChange) { o.note(ctx, what, routes) })
+		}
 
-			if ctx.Err() != nil || what == 0 {
-				return
-			}
-
-			o.watching = true
-			o.dirty |= what
-			o.wake(ctx)
-		})
+		return o.kernel.Watch(ctx, WatchAll, func(what Groups) { o.note(ctx, what, nil) })
 	})
 
 	o.mu.Lock()
@@ -237,6 +290,38 @@ func (o *Observer) watch(ctx context.Context) {
 
 		delete(o.watchers, w)
 	}
+}
+
+// note records changes of the kernel, and calls the watchers.
+func (o *Observer) note(ctx context.Context, what Groups, routes []RouteChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	if ctx.Err() != nil || what == 0 && len(routes) == 0 {
+		return
+	}
+
+	if len(o.routes)+len(routes) > mostChanges || len(o.toldWays)+len(routes) > mostChanges {
+		what |= WatchRoutes
+	}
+
+	o.watching = true
+	o.dirty |= what
+	o.told |= what
+
+	if o.dirty&WatchRoutes == 0 {
+		o.routes = append(o.routes, routes...)
+	} else {
+		o.routes = nil
+	}
+
+	if o.told&WatchRoutes == 0 {
+		o.toldWays = append(o.toldWays, routes...)
+	} else {
+		o.toldWays = nil
+	}
+
+	o.wake(ctx)
 }
 
 // wake calls the watchers, now or after the pause. The lock is held.
@@ -263,8 +348,13 @@ func (o *Observer) wake(ctx context.Context) {
 }
 
 func (o *Observer) callWatchers() {
+	what, routes := o.told, o.toldWays
+	o.told, o.toldWays = 0, nil
+
 	for w := range o.watchers {
-		w.changed()
+		if w.what&what != 0 || len(routes) > 0 && w.what&WatchRoutes != 0 && (w.interested == nil || w.interested(routes)) {
+			w.changed()
+		}
 	}
 }
 
@@ -293,5 +383,6 @@ func (o *Observer) Announce(what Groups) {
 	defer o.mu.Unlock()
 
 	o.dirty |= what
+	o.told |= what
 	o.callWatchers()
 }

@@ -18,9 +18,14 @@ const sizeofRule = 12
 
 var errShortRule = errors.New("a rule is too short")
 
-// Rules implements Kernel.
+// Rules implements Kernel. A kernel without routing rules has none.
 func (c *Conn) Rules() ([]Rule, error) {
-	return list(c, "rules", anyRule{}, unix.RTM_GETRULE, decodeRule)
+	rules, err := list(c, "rules", anyRule{}, unix.RTM_GETRULE, decodeRule)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return nil, nil
+	}
+
+	return rules, err
 }
 
 // anyRule requests the rules of all families.

@@ -50,7 +50,8 @@ func (w *WireGuard) Sort() {
 	}
 }
 
-// wireGuardOf returns the settings of a link, or nil if it does not exist any more.
+// wireGuardOf returns the settings of a link, or nil if it does not exist any more or this process may not read them: the other links must
+// not be lost with it.
 func wireGuardOf(link string) (w *WireGuard, err error) {
 	client, err := wgctrl.New()
 	if err != nil {
@@ -62,7 +63,7 @@ func wireGuardOf(link string) (w *WireGuard, err error) {
 	d, err := client.Device(link)
 
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("WireGuard link %s: %w", link, err)

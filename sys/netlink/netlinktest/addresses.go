@@ -107,6 +107,31 @@ func (k *Kernel) connect(a netlink.Address) {
 	}
 }
 
+// SetAddressPriority implements netlink.Kernel.
+func (k *Kernel) SetAddressPriority(a netlink.Address) error {
+	return k.change("SetAddressPriority", fmt.Sprintf("%s on %d to %d", a.Prefix, a.LinkIndex, a.Priority), func() error {
+		i := slices.IndexFunc(k.addresses, a.Same)
+		if i < 0 {
+			return fmt.Errorf("set metric of address %s on link %d: %w", a.Prefix, a.LinkIndex, unix.ENOENT)
+		}
+
+		before := k.addresses[i].Priority
+		if a.Prefix.Addr().Is6() {
+			before = cmp.Or(before, connectedMetric6)
+		}
+
+		k.addresses[i].Priority = a.Priority
+
+		k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
+			return r.Protocol == unix.RTPROT_KERNEL && r.Destination == a.Prefix.Masked() && r.LinkIndex == a.LinkIndex && r.Priority == before
+		})
+		k.connect(k.addresses[i])
+		k.notify(netlink.WatchAddresses)
+
+		return nil
+	})
+}
+
 // DeleteAddress implements netlink.Kernel.
 func (k *Kernel) DeleteAddress(a netlink.Address) error {
 	return k.change("DeleteAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex), func() error {
