@@ -21,9 +21,32 @@ func (c *check) links(cfg *config.Config) {
 	c.ports(links)
 	c.tags(links)
 
+	if !view.Of(cfg).DefaultDHCP() {
+		c.addressed(links)
+	}
+
 	for _, d := range config.All[*network.BondConfig](cfg) {
 		c.bondDocument(d)
 	}
+}
+
+// addressed warns if DHCP runs nowhere and no card has an address: the first document about a link ends DHCP on all network cards.
+func (c *check) addressed(links []view.Link) {
+	for _, l := range links {
+		for _, l := range append([]view.Link{l}, l.Tagged...) {
+			if l.DHCP4 != nil || l.DHCP6 != nil || len(l.Addresses) > 0 && !l.Dummy && l.WireGuard == nil {
+				return
+			}
+		}
+	}
+
+	i := slices.IndexFunc(links, func(l view.Link) bool { return !legacy(l.At) })
+	if i < 0 {
+		return
+	}
+
+	c.warn(links[i].At, "a document about a link ends DHCP on all network cards, and none of them gets an address from the configuration: "+
+		"add a DHCPv4Config or addresses, unless the platform or the kernel's arguments have them")
 }
 
 // described reports links and DHCP clients that are described twice.

@@ -4,6 +4,7 @@ package validate_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,35 @@ func TestLinksTogether(t *testing.T) {
 
 			if tt.path != "" || err != nil {
 				t.Errorf("got %v, want %q at %q", err, tt.want, tt.path)
+			}
+		})
+	}
+}
+
+// TestNoLinkAddressed: a document about a link ends DHCP on the cards, so there is a warning if no card is left with an address.
+func TestNoLinkAddressed(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		patches []string
+		want    bool
+	}{
+		{"no document", nil, false},
+		{"a dummy link", []string{document("DummyLinkConfig", "name: dummy7; addresses: [{address: 192.0.2.7/32}]")}, true},
+		{"a card without an address", []string{document("LinkConfig", "name: eth7; mtu: 1400")}, true},
+		{"a DHCP client", []string{document("DummyLinkConfig", "name: dummy7"), document("DHCPv4Config", "name: eth7")}, false},
+		{"an address", []string{document("LinkConfig", "name: eth7; addresses: [{address: 192.0.2.7/24}]")}, false},
+		{"a key with DHCP", []string{document("DummyLinkConfig", "name: dummy7"), device("interface: eth7, dhcp: true")}, false},
+		{"a VLAN with DHCP", []string{document("DummyLinkConfig", "name: dummy7"), device("interface: eth7, vlans: [{vlanId: 3, dhcp: true}]")}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			warnings, err := validate.Validate(patched(t, configtest.ControlPlane(t), tt.patches...), validate.Metal)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "ends DHCP on all network cards") })
+			if got != tt.want {
+				t.Errorf("got a warning: %t, want %t; warnings: %v", got, tt.want, warnings)
 			}
 		})
 	}

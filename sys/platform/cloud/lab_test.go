@@ -205,7 +205,7 @@ func TestFirstPlaceAnswers(t *testing.T) {
 	}
 }
 
-// TestManyTags checks that a list of tags from outside is no reason for any number of requests.
+// TestManyTags checks that a long list of tags does not lead to as many requests.
 func TestManyTags(t *testing.T) {
 	if got := aws.more(documents{ec2Tags: []byte(strings.Repeat("tag\n", 1000))}); len(got) != ec2MaxTags {
 		t.Errorf("got %d requests, want %d", len(got), ec2MaxTags)
