@@ -45,7 +45,7 @@ type Options struct {
 var aliases = map[string][]string{
 	artifact.TargetAll: {
 		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
-		"kubernetes", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
+		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
 	},
 	artifact.TargetKubectl:   {"kubernetes"},
 	artifact.TargetHostTools: {},

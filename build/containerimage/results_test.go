@@ -73,8 +73,8 @@ func TestBudgetImageLayout(t *testing.T) {
 func TestBudgetRootfsPrograms(t *testing.T) {
 	p := built(t)
 
-	// Uncompressed; the root image has a third of the size.
-	const budget = 85 << 20
+	// Uncompressed; the root image has a third of the size. 8 MiB of it are systemd-udevd, half of them the libcrypto of its libkmod.
+	const budget = 90 << 20
 
 	size := treeSize(t, p.Rootfs())
 	t.Logf("third-party files of the root image: %d MiB of %d", size>>20, budget>>20)

@@ -24,7 +24,7 @@ func find(t *testing.T, cfg k8s.BootstrapManifestsConfigSpec, kind, name string)
 		t.Fatal(err)
 	}
 
-	for _, object := range manifests.Ordered(rendered) {
+	for _, object := range slices.Concat(manifests.Stages(rendered)...) {
 		if _, k, _, n := kube.Identity(object); k == kind && n == name {
 			return object
 		}
@@ -137,18 +137,28 @@ func TestReplacesPods(t *testing.T) {
 	}
 }
 
-// TestOrdered checks that what others need comes first.
-func TestOrdered(t *testing.T) {
-	var kinds []string
+// TestStages checks that what others need comes first.
+func TestStages(t *testing.T) {
+	var got [][]string
 
-	for _, object := range manifests.Ordered([]manifests.Manifest{
-		{Objects: []render.Object{{"kind": "DaemonSet"}, {"kind": "ConfigMap"}}}, {Objects: []render.Object{{"kind": "Secret"}, {"kind": "Namespace"}}},
-	}) {
-		kinds = append(kinds, object["kind"].(string))
+	named := func(kind, name string) render.Object {
+		return render.Object{"kind": kind, "metadata": render.Object{"name": name}}
 	}
 
-	if want := []string{"Namespace", "ConfigMap", "DaemonSet", "Secret"}; !slices.Equal(kinds, want) {
-		t.Errorf("got %q, want %q", kinds, want)
+	for _, stage := range manifests.Stages([]manifests.Manifest{
+		{Objects: []render.Object{named("DaemonSet", "a"), named("ConfigMap", "twice")}},
+		{Objects: []render.Object{named("Secret", "b"), named("Namespace", "c"), named("ConfigMap", "twice")}},
+	}) {
+		var names []string
+		for _, object := range stage {
+			names = append(names, object["kind"].(string)+"/"+kube.At[string](object, "metadata", "name"))
+		}
+
+		got = append(got, names)
+	}
+
+	if diff := cmp.Diff([][]string{{"Namespace/c"}, {"Secret/b", "ConfigMap/twice"}, {"DaemonSet/a"}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

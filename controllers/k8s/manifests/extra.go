@@ -4,10 +4,10 @@ package manifests
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -45,23 +45,44 @@ func flatten(objects []render.Object) []render.Object {
 	return out
 }
 
-// Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources first, since others need
-// them; then ConfigMaps, since pods that a change replaces read them at once; and the rest in their present order.
-func Ordered(all []Manifest) []render.Object {
-	var first, configs, rest []render.Object
+// Stages returns the objects of all manifests in stages: the objects of a stage need those of earlier stages at most. Namespaces and
+// definitions of resources come first; programs come last, since their pods read ConfigMaps, use accounts and need roles at once. Of several
+// objects with the same identity, the last one counts.
+func Stages(all []Manifest) [][]render.Object {
+	var stages [3][]render.Object
+
+	left := map[[4]string]int{}
 
 	for _, m := range all {
 		for _, object := range m.Objects {
-			switch object["kind"] {
-			case "Namespace", "CustomResourceDefinition":
-				first = append(first, object)
-			case "ConfigMap":
-				configs = append(configs, object)
-			default:
-				rest = append(rest, object)
-			}
+			left[identity(object)]++
 		}
 	}
 
-	return slices.Concat(first, configs, rest)
+	for _, m := range all {
+		for _, object := range m.Objects {
+			if left[identity(object)]--; left[identity(object)] > 0 {
+				continue
+			}
+
+			stage := 1
+
+			switch object["kind"] {
+			case "Namespace", "CustomResourceDefinition":
+				stage = 0
+			case "Pod", "DaemonSet", "Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob":
+				stage = 2
+			}
+
+			stages[stage] = append(stages[stage], object)
+		}
+	}
+
+	return stages[:]
+}
+
+func identity(object render.Object) [4]string {
+	apiVersion, kind, namespace, name := kube.Identity(object)
+
+	return [4]string{apiVersion, kind, namespace, name}
 }

@@ -120,7 +120,7 @@ func TestImages(t *testing.T) {
 		}
 	}
 
-	for _, object := range manifests.Ordered(rendered) {
+	for _, object := range slices.Concat(manifests.Stages(rendered)...) {
 		walk(object)
 	}
 

@@ -20,9 +20,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/kube"
 )
 
@@ -35,6 +37,8 @@ const (
 	namespaceWait     = 500 * time.Millisecond
 	// conflictRounds is how often an object is applied without the fields of conflicts: each round may find more conflicts.
 	conflictRounds = 5
+	// atATime is how many objects are applied at a time.
+	atATime = 4
 )
 
 // Cluster is what is synchronized.
@@ -69,23 +73,33 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 		failed = map[string]bool{}
 		done   = map[string][]string{} // objects by what was done
 		pruned []kube.Object
-		wanted = manifests.Ordered(all)
+		stages = manifests.Stages(all)
+		wanted = slices.Concat(stages...)
 	)
 
-	for _, object := range wanted {
-		id := identity(object)
-
-		did, err := c.one(ctx, object, own)
+	for _, stage := range stages {
+		outcomes, err := c.stage(ctx, stage, own)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", id, err))
-			failed[id] = true
-
-			if ctx.Err() != nil {
-				return nil, errors.Join(errs...)
-			}
+			return nil, err
 		}
 
-		done[did] = append(done[did], id)
+		for i, object := range stage {
+			id, o := identity(object), outcomes[i]
+
+			if o.err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", id, o.err))
+				failed[id] = true
+
+				continue
+			}
+
+			own[id] = o.hash
+			done[o.did] = append(done[o.did], id)
+		}
+
+		if ctx.Err() != nil {
+			return nil, errors.Join(errs...)
+		}
 	}
 
 	if complete && len(errs) == 0 {
@@ -134,36 +148,56 @@ const (
 	deleted = "deleted"
 )
 
-// one creates or changes an object, if needed, and records its hash.
-func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (did string, err error) {
-	sum, err := hash(c.Key, object)
-	if err != nil {
-		return "", err
+// outcome is what became of an object.
+type outcome struct {
+	did, hash string
+	err       error
+}
+
+// stage creates and changes the objects of a stage, some at a time: an API server that has just started is slow to answer.
+func (c Cluster) stage(ctx context.Context, objects []kube.Object, own rendered) ([]outcome, error) {
+	var (
+		all   guard.Group
+		turns = make(chan struct{}, atATime)
+		out   = make([]outcome, len(objects))
+	)
+
+	for i, object := range objects {
+		turns <- struct{}{}
+
+		all.Go(func() error {
+			defer func() { <-turns }()
+
+			out[i].did, out[i].hash, out[i].err = c.one(ctx, object, own)
+
+			return nil
+		})
+	}
+
+	return out, all.Wait()
+}
+
+// one creates or changes an object, if needed, and returns its hash.
+func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (did, sum string, err error) {
+	if sum, err = hash(c.Key, object); err != nil {
+		return "", "", err
 	}
 
 	path, err := c.Client.PathOf(ctx, object)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-
-	id := identity(object)
 
 	_, err = c.Client.Get(ctx, path)
 
-	switch last, known := own[id]; {
+	switch last, known := own[identity(object)]; {
 	case kube.IsNotFound(err):
 		did, err = created, c.create(ctx, path, object)
 	case err == nil && known && last != sum:
 		did, err = changed, c.change(ctx, path, object)
 	}
 
-	if err != nil {
-		return "", err
-	}
-
-	own[id] = sum
-
-	return did, nil
+	return did, sum, err
 }
 
 // create tries again while the object's namespace is missing: in an API server that has just started, some parts do not know a new namespace
