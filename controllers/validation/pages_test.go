@@ -67,6 +67,33 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// incomplete are the examples of the reference that a machine accepts only with something else, by kind, with what it asks for.
+var incomplete = map[string]string{
+	"KubeCredentialProviderConfig": "mount a folder",
+}
+
+// TestReference applies the example of each kind of documents in the same way. What has no effect yet is said beside it.
+func TestReference(t *testing.T) {
+	for _, name := range config.Kinds() {
+		kind, _ := config.KindOf(name)
+
+		example := kind.Example
+		if name == "HostnameConfig" {
+			example += "auto: off\n" // the configuration has stable
+		}
+
+		for _, p := range problems(t, example) {
+			if !expected.MatchString(p) && (incomplete[name] == "" || !strings.Contains(p, incomplete[name])) {
+				t.Errorf("%s: %s", name, p)
+			}
+		}
+	}
+}
+
+// expected are problems of examples: the reference says what has no effect yet, an example may be what is generated too, and one that is alone
+// may leave a machine without a network.
+var expected = regexp.MustCompile(`no effect|not implemented|changes nothing|ends DHCP|no other machine will reach the API`)
+
 // TestPagesFail holds that TestPages finds what could be wrong in a block.
 func TestPagesFail(t *testing.T) {
 	for text, want := range map[string]string{
