@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 defines the documents of the machine configuration as plain Go structs.
+// Package v1alpha1 defines the main document of the machine configuration as plain Go structs.
 //
-// The main document (Config, without a kind) describes a machine and its cluster; each of the other documents,
-// such as HostnameConfig, has a kind and describes one thing. Every key that existing clients write at the 1.12
-// contract is here, also the superseded ones, so that their configurations decode strictly. Package
-// config/effects lists the keys without effect.
+// It has no kind, and describes a machine and its cluster. The other documents, which have a kind and describe one thing each, are in
+// config/documents. Every key that existing clients write at the 1.12 contract is here, also the superseded ones, so that their
+// configurations decode strictly. Package config/effects lists the keys without effect.
 //
 // The structs have no validation, no I/O and no behavior other than defaults: config.Decode decodes them,
 // config/validate checks them, config/generate generates them. Absent and zero are the same unless the field is

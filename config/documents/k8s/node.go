@@ -90,7 +90,8 @@ func (c *KubeNodeConfig) Validate(r *document.Report) {
 	value.CheckTaints(c.Taints, func(key, problem string) { r.Wrong("taints."+key, "%s", problem) })
 }
 
-// KubeCredentialProviderConfig has the kubelet ask programs for the credentials of registries.
+// KubeCredentialProviderConfig has the kubelet ask programs for the credentials of registries. The image has no such programs: a folder with them is
+// mounted by machine.kubelet.extraMounts, at /usr/local/lib/kubelet/credentialproviders.
 type KubeCredentialProviderConfig struct {
 	document.Header `yaml:",inline"`
 	// A CredentialProviderConfig, as Kubernetes documents it.

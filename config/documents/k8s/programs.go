@@ -30,7 +30,7 @@ type KubeAPIServerConfig struct {
 var apiServer = document.Of[KubeAPIServerConfig]("KubeAPIServerConfig", `apiVersion: v1alpha1
 kind: KubeAPIServerConfig
 extraArgs:
-    feature-gates: ServerSideApply=true
+    event-ttl: 2h
 certExtraSANs:
     - api.example.com
 `, document.ControlPlane)
