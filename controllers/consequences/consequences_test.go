@@ -14,7 +14,11 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	const apiServer = "replaces the pod of kube-apiserver"
+	const (
+		apiServer  = "replaces the pod of kube-apiserver"
+		containerd = "restarts containerd; containers go on"
+		authority  = "  -----BEGIN CERTIFICATE-----\n  MA==\n  -----END CERTIFICATE-----\n"
+	)
 
 	for _, tt := range []struct {
 		name, patch string
@@ -22,6 +26,17 @@ func TestOf(t *testing.T) {
 		want        []string
 	}{
 		{"a sysctl", "machine: {sysctls: {a.b: '1'}}", false, nil},
+		{"a password of a registry", "machine: {registries: {config: {r.example: {auth: {username: a, password: b}}}}}", true, []string{containerd}},
+		{"a document with a password", "apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: r.example\nusername: a\npassword: b\n", true, []string{containerd}},
+		{"a mirror", "machine: {registries: {mirrors: {r.example: {endpoints: ['https://m.example']}}}}", true, nil},
+		{"the runtime specification", "machine: {baseRuntimeSpecOverrides: {process: {noNewPrivileges: true}}}", true, []string{containerd}},
+		{"a part of containerd's configuration", "apiVersion: v1alpha1\nkind: CRICustomizationConfig\nname: a\ncontent: oom_score = 1\n", true, []string{containerd}},
+		{"a variable", "machine: {env: {HTTPS_PROXY: 'http://proxy.example:3128'}}", true, []string{containerd, "restarts the kubelet"}},
+		{
+			"a document with a variable", "apiVersion: v1alpha1\nkind: EnvironmentConfig\nvariables: {HTTPS_PROXY: 'http://proxy.example:3128'}\n", true,
+			[]string{containerd, "restarts the kubelet"},
+		},
+		{"a trusted authority", "apiVersion: v1alpha1\nkind: TrustedRootsConfig\nname: a\ncertificates: |\n" + authority, true, []string{containerd, "restarts the kubelet"}},
 		{"the kubelet", "machine: {kubelet: {extraArgs: {v: '4'}}}", false, []string{"restarts the kubelet"}},
 		{"the kubelet of a worker", "machine: {kubelet: {extraArgs: {v: '4'}}}", true, []string{"restarts the kubelet"}},
 		{"etcd", "cluster: {etcd: {extraArgs: {snapshot-count: '100'}}}", false, []string{"restarts etcd"}},
