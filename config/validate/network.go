@@ -36,7 +36,7 @@ func (c *check) network(n *v1alpha1.NetworkConfig) {
 	}
 
 	for i, domain := range n.SearchDomains {
-		if !dnsName(strings.TrimSuffix(domain, ".")) {
+		if err := new(value.LookupName).UnmarshalText([]byte(domain)); err != nil || domain == "" {
 			c.wrong(index("machine.network.searchDomains", i), "%q is not a domain name", domain)
 		}
 	}
