@@ -205,6 +205,8 @@ hostDNS: {enabled: true}
 	await(m, "", network.ResolverID, func(r network.ResolverStatusSpec) bool {
 		return cmp.Equal([]netip.Addr{addr("192.0.2.1"), addr("192.0.2.2"), addr("2001:db8::3")}, r.DNSServers, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }))
 	})
-	await(m, "", files.PodResolvConf, func(f files.EtcFileSpecSpec) bool { return f.Contents == "nameserver 192.0.2.2\nnameserver 2001:db8::3\n" })
+	await(m, "", files.PodResolvConf, func(f files.EtcFileSpecSpec) bool {
+		return f.Contents == "nameserver 192.0.2.2\nnameserver 2001:db8::3\n"
+	})
 	await(m, "", files.ResolvConf, func(f files.EtcFileSpecSpec) bool { return f.Contents == "nameserver 127.0.0.53\n" })
 }
