@@ -83,6 +83,10 @@ func Of(from, to *config.Config) []string {
 		}
 	}
 
+	if after.Type().IsControlPlane() && before.CNI().Name == view.CNIFlannel && after.CNI().Name != view.CNIFlannel {
+		out = append(out, "deletes flannel from the cluster: new pods have no network until another one is installed")
+	}
+
 	out = append(out, staticPods(before, after)...)
 
 	changed := plan.Compare(from, to).Changed

@@ -46,6 +46,12 @@ func TestOf(t *testing.T) {
 		{"the scheduler", "cluster: {scheduler: {extraArgs: {v: '4'}}}", false, []string{"replaces the pod of kube-scheduler"}},
 		{"the controller manager", "cluster: {controllerManager: {extraArgs: {v: '4'}}}", false, []string{"replaces the pod of kube-controller-manager"}},
 		{"the proxy", "cluster: {proxy: {disabled: true}}", false, []string{"applies the manifests of the cluster (network, proxy, DNS) again, which may roll their pods"}},
+		{
+			"flannel", "cluster: {network: {cni: {name: none}}}", false, []string{
+				"applies the manifests of the cluster (network, proxy, DNS) again, which may roll their pods",
+				"deletes flannel from the cluster: new pods have no network until another one is installed",
+			},
+		},
 		{"a static pod", "machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}]}", false, []string{"starts the static pod default-p"}},
 		{"an installation", "machine: {install: {image: example.com/installer:v2}}", false, []string{"keeps for the next installation or upgrade: machine.install.image"}},
 		{"a document", "apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n", false, nil},
