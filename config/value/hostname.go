@@ -61,4 +61,6 @@ func (n *LookupName) UnmarshalText(text []byte) error {
 }
 
 // Format implements Formatted.
-func (LookupName) Format() Format { return Format{About: "a DNS name", Example: "registry.example.com"} }
+func (LookupName) Format() Format {
+	return Format{About: "a DNS name", Example: "registry.example.com"}
+}

@@ -17,8 +17,9 @@ func TestOf(t *testing.T) {
 	const (
 		apiServer  = "replaces the pod of kube-apiserver"
 		containerd = "restarts containerd; containers go on"
-		authority  = "  -----BEGIN CERTIFICATE-----\n  MA==\n  -----END CERTIFICATE-----\n"
 	)
+
+	authority, _ := config.KindOf("TrustedRootsConfig")
 
 	for _, tt := range []struct {
 		name, patch string
@@ -36,7 +37,7 @@ func TestOf(t *testing.T) {
 			"a document with a variable", "apiVersion: v1alpha1\nkind: EnvironmentConfig\nvariables: {HTTPS_PROXY: 'http://proxy.example:3128'}\n", true,
 			[]string{containerd, "restarts the kubelet"},
 		},
-		{"a trusted authority", "apiVersion: v1alpha1\nkind: TrustedRootsConfig\nname: a\ncertificates: |\n" + authority, true, []string{containerd, "restarts the kubelet"}},
+		{"a trusted authority", authority.Example, true, []string{containerd, "restarts the kubelet"}},
 		{"the kubelet", "machine: {kubelet: {extraArgs: {v: '4'}}}", false, []string{"restarts the kubelet"}},
 		{"the kubelet of a worker", "machine: {kubelet: {extraArgs: {v: '4'}}}", true, []string{"restarts the kubelet"}},
 		{"etcd", "cluster: {etcd: {extraArgs: {snapshot-count: '100'}}}", false, []string{"restarts etcd"}},

@@ -138,7 +138,10 @@ func etcdLeader(t *testing.T, client *clientv3.Client, before uint64) (own, lead
 
 // TestLeadElsewhere: the leader of a real etcd moves away from a machine with an address, to a member that answers.
 func TestLeadElsewhere(t *testing.T) {
-	if alone := etcdClient(t, startEtcd(t, 1)[0].url); moveLeader(t.Context(), alone) {
+	alone := etcdClient(t, startEtcd(t, 1)[0].url)
+	etcdLeader(t, alone, 0)
+
+	if moveLeader(t.Context(), alone) {
 		t.Error("a single member moved the leader")
 	}
 
