@@ -5,7 +5,6 @@ package validate
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
