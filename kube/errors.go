@@ -73,6 +73,16 @@ func IsConflict(err error) bool { return code(err) == http.StatusConflict }
 // IsForbidden reports whether the client is not allowed to make the request.
 func IsForbidden(err error) bool { return code(err) == http.StatusForbidden }
 
+// IsRefused reports whether the server refuses a request for what it is: it would refuse it again.
+func IsRefused(err error) bool {
+	switch code(err) {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	default:
+		return false
+	}
+}
+
 // Conflicts returns the fields of other managers that an apply would have changed; none for another error.
 func Conflicts(err error) []Cause {
 	status, ok := errors.AsType[*statusError](err)

@@ -102,6 +102,10 @@ func TestLookup(t *testing.T) {
 func TestInVain(t *testing.T) {
 	const main = "machine:\n  type: worker\n"
 
+	scrubbed := func(name string) string {
+		return "apiVersion: v1alpha1\nkind: ExistingVolumeConfig\nname: " + name + "\nscrub: {enabled: true}\n"
+	}
+
 	for _, test := range []struct {
 		name, text string
 		want       []string
@@ -117,6 +121,10 @@ func TestInVain(t *testing.T) {
 		{"a map in effect", main + "  env: {http_proxy: x}\n", nil},
 		{"an object in a map, in effect", main + "  registries: {config: {a: {auth: {username: u}, tls: {insecureSkipVerify: true}}}}\n", nil},
 		{"an empty map", main + "  env: {}\n", nil},
+		{
+			"documents with names", main + "---\n" + scrubbed("a") + "---\n" + scrubbed("b") + "---\n" + scrubbed("a.b"),
+			[]string{"ExistingVolumeConfig[a.b].scrub", "ExistingVolumeConfig[a].scrub", "ExistingVolumeConfig[b].scrub"},
+		},
 		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n---\napiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://siderolink.example.com/\n", []string{"SideroLinkConfig.apiUrl"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Warnings returns one line for each branch of the configuration that has no effect yet.
@@ -31,7 +33,7 @@ func InVain(cfg *config.Config) []string {
 
 	for _, d := range cfg.Documents() {
 		for _, row := range Unread(d) {
-			found[row] = true
+			found[Path(d, row)] = true
 		}
 	}
 
@@ -51,6 +53,15 @@ func Unread(d config.Document) (rows []string) {
 	}
 
 	return rows
+}
+
+// Path returns the path of a branch that Unread returned, with the document's name.
+func Path(d config.Document, row string) string {
+	if _, main := d.(*v1alpha1.Config); main {
+		return row
+	}
+
+	return document.Path(d) + strings.TrimPrefix(row, d.Kind())
 }
 
 //go:generate go run ../../cmd/generate/effects

@@ -16,12 +16,8 @@ import (
 
 // documents checks documents beside each other. merged is the v1alpha1 document with what they say.
 func (c *check) documents(cfg *config.Config, merged *v1alpha1.Config) {
-	if resolver := config.Find[*network.ResolverConfig](cfg); resolver != nil && !v1alpha1.IsTrue(merged.Machine.Features.HostDNS.Enabled) {
-		for i, server := range resolver.NameServers {
-			if server.Encrypted() {
-				c.wrong(index("ResolverConfig.nameservers", i)+".protocol", "%s needs the machine's own DNS server: set hostDNS.enabled to true", server.Protocol)
-			}
-		}
+	if resolver := config.Find[*network.ResolverConfig](cfg); resolver != nil {
+		c.encryptedResolvers(resolver, merged.Machine.Features.HostDNS)
 	}
 
 	c.containers(config.All[*runtime.ContainerConfig](cfg))
@@ -32,6 +28,25 @@ func (c *check) documents(cfg *config.Config, merged *v1alpha1.Config) {
 				c.wrong(document.Path(d)+".name", "%v", err)
 			}
 		}
+	}
+}
+
+// encryptedResolvers reports name servers that nothing on the machine could ask. Only its own DNS server asks over TLS; pods, and the DNS server
+// of Kubernetes, do not.
+func (c *check) encryptedResolvers(resolver *network.ResolverConfig, own v1alpha1.HostDNS) {
+	plain := len(resolver.NameServers) == 0
+
+	for i, server := range resolver.NameServers {
+		plain = plain || !server.Encrypted()
+
+		if server.Encrypted() && !v1alpha1.IsTrue(own.Enabled) {
+			c.wrong(index("ResolverConfig.nameservers", i)+".protocol", "%s needs the machine's own DNS server: set hostDNS.enabled to true", server.Protocol)
+		}
+	}
+
+	if !plain && v1alpha1.IsTrue(own.Enabled) && !v1alpha1.IsTrue(own.ForwardKubeDNSToHost) {
+		c.wrong("ResolverConfig.nameservers", "pods cannot ask any of these servers, which want TLS: set hostDNS.forwardKubeDNSToHost to true, so that they ask the "+
+			"machine's own DNS server, or add a server with the protocol Do53")
 	}
 }
 

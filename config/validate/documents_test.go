@@ -24,7 +24,8 @@ func TestDocumentsBesideOthers(t *testing.T) {
 
 	const (
 		noHostDNS = "machine: {features: {hostDNS: {enabled: false}}}"
-		overTLS   = kind + "ResolverConfig\nnameservers: [{address: 192.0.2.1, protocol: DoT}]\n"
+		noForward = "machine: {features: {hostDNS: {forwardKubeDNSToHost: false}}}"
+		overTLS   = kind + "ResolverConfig\nnameservers:\n  - {address: 192.0.2.1, protocol: DoT}\n"
 		state     = "machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}"
 		encrypted = "encryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}\n"
 	)
@@ -34,16 +35,21 @@ func TestDocumentsBesideOthers(t *testing.T) {
 		want    string // part of a finding; nothing if there is none of the kind of not
 		not     string
 	}{
-		"servers, and host DNS by keys":     {[]string{kind + "ResolverConfig\nnameservers: [{address: 192.0.2.1}]\n"}, "", ": "},
-		"host DNS by both":                  {[]string{kind + "ResolverConfig\nhostDNS: {enabled: true}\n"}, "machine.features.hostDNS.enabled: the ResolverConfig document sets this too", ""},
-		"host DNS on, and off by a key":     {[]string{noHostDNS, kind + "ResolverConfig\nhostDNS: {enabled: true}\n"}, "machine.features.hostDNS.enabled: the ResolverConfig", ""},
-		"servers over TLS, host DNS on":     {[]string{overTLS}, "", "needs the machine's own"},
-		"servers over TLS, host DNS off":    {[]string{noHostDNS, overTLS}, "ResolverConfig.nameservers[0].protocol: DoT needs the machine's own", ""},
+		"servers, and host DNS by keys":  {[]string{kind + "ResolverConfig\nnameservers: [{address: 192.0.2.1}]\n"}, "", ": "},
+		"host DNS by both":               {[]string{kind + "ResolverConfig\nhostDNS: {enabled: true}\n"}, "machine.features.hostDNS.enabled: the ResolverConfig document sets this too", ""},
+		"host DNS on, and off by a key":  {[]string{noHostDNS, kind + "ResolverConfig\nhostDNS: {enabled: true}\n"}, "machine.features.hostDNS.enabled: the ResolverConfig", ""},
+		"servers over TLS, host DNS on":  {[]string{overTLS}, "", "needs the machine's own"},
+		"servers over TLS, host DNS off": {[]string{noHostDNS, overTLS}, "ResolverConfig.nameservers[0].protocol: DoT needs the machine's own", ""},
+		"servers over TLS, not for pods": {[]string{noForward, overTLS}, "ResolverConfig.nameservers: pods cannot ask any of these servers", ""},
+		"servers over TLS, one for pods": {[]string{noForward, overTLS + "  - {address: 192.0.2.1}\n"}, "", ": "},
+		"names beyond those of machines": {[]string{
+			kind + "ResolverConfig\nsearchDomains: {domains: [a_b.example.]}\n", kind + "StaticHostConfig\nname: 192.0.2.1\nhostnames: [a_b, c.example.]\n",
+		}, "", ": "},
 		"an object that both have":          {[]string{kind + "KubePrismConfig\n"}, "machine.features.kubePrism: the KubePrismConfig document sets this too", ""},
 		"a size, and encryption by keys":    {[]string{state, kind + "VolumeConfig\nname: STATE\nprovisioning: {maxSize: 1GiB}\n"}, "", "sets this too"},
 		"encryption of two volumes":         {[]string{state, kind + "VolumeConfig\nname: EPHEMERAL\n" + encrypted}, "", "sets this too"},
 		"encryption of a volume twice":      {[]string{state, kind + "VolumeConfig\nname: STATE\n" + encrypted}, "systemDiskEncryption.state: the VolumeConfig document sets this too", ""},
-		"encryption without effect, once":   {[]string{kind + "UserVolumeConfig\nname: a\n" + encrypted + "---\n" + kind + "UserVolumeConfig\nname: b\n" + encrypted}, "UserVolumeConfig.encryption: has no effect", ""},
+		"encryption without effect, once":   {[]string{kind + "UserVolumeConfig\nname: a\n" + encrypted + "---\n" + kind + "UserVolumeConfig\nname: b\n" + encrypted}, "UserVolumeConfig[a].encryption: has no effect", ""},
 		"a swap volume":                     {[]string{kind + "SwapVolumeConfig\nname: a\nprovisioning: {diskSelector: {match: 'true'}, minSize: 1GiB}\n"}, "", ": "},
 		"a swap volume on no disk":          {[]string{kind + "SwapVolumeConfig\nname: a\nprovisioning: {minSize: 1GiB}\n"}, "provisioning.diskSelector: is missing", ""},
 		"KubeSpan off":                      {[]string{kind + "KubeSpanConfig\nenabled: false\nmtu: 1420\n"}, "", ": "},

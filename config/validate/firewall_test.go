@@ -56,11 +56,11 @@ func TestFirewall(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if err := validate.Change(from, to); (err != nil) != test.blocked {
+			if _, err := validate.Change(from, to); (err != nil) != test.blocked {
 				t.Errorf("a change to it: got %v, want an error: %t", err, test.blocked)
 			}
 
-			if err := validate.Change(to, to); err != nil {
+			if _, err := validate.Change(to, to); err != nil {
 				t.Errorf("no change: got %v", err)
 			}
 

@@ -56,7 +56,7 @@ func Refused(cfg *config.Config) (paths []string) {
 func refused(kind document.Kind, d config.Document) (paths []string) {
 	for _, path := range effects.Unread(d) {
 		if kind.Protects || document.Protected(d, path) {
-			paths = append(paths, path)
+			paths = append(paths, effects.Path(d, path))
 		}
 	}
 

@@ -5,7 +5,6 @@ package validate
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
@@ -36,7 +35,7 @@ func (c *check) network(n *v1alpha1.NetworkConfig) {
 	}
 
 	for i, domain := range n.SearchDomains {
-		if !dnsName(strings.TrimSuffix(domain, ".")) {
+		if err := new(value.LookupName).UnmarshalText([]byte(domain)); err != nil || domain == "" {
 			c.wrong(index("machine.network.searchDomains", i), "%q is not a domain name", domain)
 		}
 	}

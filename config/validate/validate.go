@@ -3,7 +3,6 @@
 package validate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/seed-59268b81/talos/config/effects"
 	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
-	"github.com/seed-59268b81/talos/config/view"
 )
 
 // Mode is the environment that a machine runs in.
@@ -78,24 +76,6 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	}
 
 	return warnings, nil
-}
-
-// Change checks whether a running machine may change from one configuration to another.
-func Change(from, to *config.Config) error {
-	before, after := view.Of(from), view.Of(to)
-
-	switch {
-	case !before.Complete():
-		return nil
-	case !after.Complete():
-		return errors.New("the new configuration has no v1alpha1 document: a running machine needs one; apply a complete configuration")
-	case before.Type().IsControlPlane() != after.Type().IsControlPlane():
-		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type(), after.Type())
-	case apiBlocked(after) && !apiBlocked(before):
-		return errors.New("NetworkDefaultActionConfig, NetworkRuleConfig: no other machine would reach the API any more: " + apiAdvice)
-	default:
-		return nil
-	}
 }
 
 // check collects the findings.

@@ -229,6 +229,45 @@ func TestNoMainDocument(t *testing.T) {
 	}
 }
 
+// TestChangeOfNetwork checks that the loss of flannel, which nothing in the new configuration names, gives a warning.
+func TestChangeOfNetwork(t *testing.T) {
+	const (
+		head    = "version: v1alpha1\nmachine: {type: "
+		cluster = "---\napiVersion: v1alpha1\nkind: KubeClusterConfig\n"
+		flannel = "---\napiVersion: v1alpha1\nkind: KubeFlannelCNIConfig\n"
+		plane   = head + "controlplane}\n"
+		none    = plane + "cluster: {network: {cni: {name: none}}}\n"
+	)
+
+	for _, test := range []struct {
+		name, from, to string
+		want           bool
+	}{
+		{"to documents", plane, plane + cluster, true},
+		{"to documents with flannel", plane, plane + cluster + flannel, false},
+		{"no change", plane, plane, false},
+		{"an own network before", none, plane + cluster, false},
+		{"an own network on purpose", plane, none, false},
+		{"a worker", head + "worker}\n", head + "worker}\n" + cluster, false},
+	} {
+		from, err1 := config.Decode([]byte(test.from))
+		to, err2 := config.Decode([]byte(test.to))
+
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+
+		warnings, err := validate.Change(from, to)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+
+		if got := len(warnings) == 1 && strings.Contains(warnings[0], "KubeFlannelCNIConfig"); got != test.want || len(warnings) > 1 {
+			t.Errorf("%s: got the warnings %q, want one: %t", test.name, warnings, test.want)
+		}
+	}
+}
+
 func TestChange(t *testing.T) {
 	controlPlane, worker := patched(t, configtest.ControlPlane(t)), patched(t, configtest.Worker(t))
 
@@ -247,7 +286,7 @@ func TestChange(t *testing.T) {
 		{"other type", worker, controlPlane, "cannot become"},
 		{"no main document", worker, part, "no v1alpha1 document"},
 	} {
-		err := validate.Change(test.from, test.to)
+		_, err := validate.Change(test.from, test.to)
 
 		switch {
 		case test.want == "" && err != nil:

@@ -40,3 +40,27 @@ func (h *Hostname) UnmarshalText(text []byte) error {
 
 // Format implements Formatted.
 func (Hostname) Format() Format { return Format{About: "a DNS name", Example: "node-1.example.com"} }
+
+// lookupLabel is one part of a name that is looked up: labels of DNS may have underscores (RFC 2181), and those of many hosts do.
+var lookupLabel = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+
+// LookupName is a name that is looked up, or a domain of such names. Beside hostnames, it may have underscores, and a dot at its end.
+type LookupName string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *LookupName) UnmarshalText(text []byte) error {
+	name := strings.ToLower(strings.TrimSuffix(string(text), "."))
+
+	if len(text) > 0 && (len(name) > maxDNSName || slices.ContainsFunc(strings.Split(name, "."), func(label string) bool { return !lookupLabel.MatchString(label) })) {
+		return fmt.Errorf("%q is not a name: want letters, digits, dashes and underscores, in parts of up to 63 with dots between", text)
+	}
+
+	*n = LookupName(text)
+
+	return nil
+}
+
+// Format implements Formatted.
+func (LookupName) Format() Format {
+	return Format{About: "a DNS name", Example: "registry.example.com"}
+}

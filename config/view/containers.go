@@ -12,6 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/documents/cri"
 	"github.com/seed-59268b81/talos/config/documents/security"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // Registries configures the registries of container images.
@@ -35,10 +36,8 @@ type ContainerdPart struct {
 	Content string
 }
 
-// customizationFile is the file by which machine.files changes containerd's configuration. It is a part by its name like those of documents.
-const customizationFile = "/etc/cri/conf.d/20-customization.part"
-
 // ContainerdParts are the parts that documents, and one file of machine.files, add to containerd's configuration, in the order of their names.
+// The file is a part by its name like those of documents.
 func (c *Config) ContainerdParts() []ContainerdPart {
 	var parts []ContainerdPart
 
@@ -47,7 +46,7 @@ func (c *Config) ContainerdParts() []ContainerdPart {
 	}
 
 	for i, f := range c.main.Machine.Files {
-		if f.Path == customizationFile {
+		if f.Path == layout.CRICustomization {
 			parts = append(parts, ContainerdPart{Name: path.Base(f.Path), Path: fmt.Sprintf("machine.files[%d].content", i), Content: f.Content})
 		}
 	}

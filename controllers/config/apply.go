@@ -175,9 +175,12 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 	}
 
 	if current != nil {
-		if err := validate.Change(current, cfg); err != nil {
+		ofChange, err := validate.Change(current, cfg)
+		if err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
+
+		warnings = append(warnings, ofChange...)
 	}
 
 	return cfg, warnings, nil

@@ -15,7 +15,9 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/outbound"
 	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
 
@@ -36,7 +38,7 @@ func loginOf(args cmdline.Cmdline) *login {
 		return nil
 	}
 
-	return &login{args: args, client: &http.Client{Timeout: oauthTimeout}}
+	return &login{args: args, client: &http.Client{Timeout: oauthTimeout, Transport: outbound.Transport{Bundle: layout.CABundle}}}
 }
 
 // headers returns the headers of a request to the server at an address. It waits until a person has permitted the download.

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/plan"
 	"github.com/seed-59268b81/talos/config/view"
+	crisettings "github.com/seed-59268b81/talos/controllers/cri/settings"
 	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
 	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -32,7 +33,8 @@ type part struct {
 }
 
 var parts = []part{
-	{false, "restarts the kubelet", func(c *view.Config) any { return k8ssettings.Kubelet(c) }},
+	{false, "restarts containerd; containers go on", containerd},
+	{false, "restarts the kubelet", func(c *view.Config) any { return []any{k8ssettings.Kubelet(c), c.Variables(), c.TrustedRoots()} }},
 	{true, "restarts etcd", func(c *view.Config) any {
 		spec, err := etcdsettings.Config(c)
 
@@ -57,6 +59,18 @@ var parts = []part{
 	}},
 }
 
+// containerd returns what containerd reads only at its start. It reads the mirrors of registries at each pull.
+func containerd(c *view.Config) any {
+	customization, err := crisettings.Customization(c.ContainerdParts())
+
+	overrides := c.RuntimeSpecOverrides()
+	if len(overrides) == 0 {
+		overrides = nil
+	}
+
+	return []any{crisettings.Registries(c.Registries(), "").RegistryAuths, overrides, customization, err, c.Variables(), c.TrustedRoots()}
+}
+
 // Of returns what a machine does when a configuration replaces its own, one line each. Both describe a machine.
 func Of(from, to *config.Config) []string {
 	before, after := view.Of(from), view.Of(to)
@@ -67,6 +81,10 @@ func Of(from, to *config.Config) []string {
 		if (!p.controlPlane || after.Type().IsControlPlane()) && !reflect.DeepEqual(p.build(before), p.build(after)) {
 			out = append(out, p.does)
 		}
+	}
+
+	if after.Type().IsControlPlane() && before.CNI().Name == view.CNIFlannel && after.CNI().Name != view.CNIFlannel {
+		out = append(out, "deletes flannel from the cluster: new pods have no network until another one is installed")
 	}
 
 	out = append(out, staticPods(before, after)...)

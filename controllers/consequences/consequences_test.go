@@ -14,7 +14,12 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	const apiServer = "replaces the pod of kube-apiserver"
+	const (
+		apiServer  = "replaces the pod of kube-apiserver"
+		containerd = "restarts containerd; containers go on"
+	)
+
+	authority, _ := config.KindOf("TrustedRootsConfig")
 
 	for _, tt := range []struct {
 		name, patch string
@@ -22,6 +27,17 @@ func TestOf(t *testing.T) {
 		want        []string
 	}{
 		{"a sysctl", "machine: {sysctls: {a.b: '1'}}", false, nil},
+		{"a password of a registry", "machine: {registries: {config: {r.example: {auth: {username: a, password: b}}}}}", true, []string{containerd}},
+		{"a document with a password", "apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: r.example\nusername: a\npassword: b\n", true, []string{containerd}},
+		{"a mirror", "machine: {registries: {mirrors: {r.example: {endpoints: ['https://m.example']}}}}", true, nil},
+		{"the runtime specification", "machine: {baseRuntimeSpecOverrides: {process: {noNewPrivileges: true}}}", true, []string{containerd}},
+		{"a part of containerd's configuration", "apiVersion: v1alpha1\nkind: CRICustomizationConfig\nname: a\ncontent: oom_score = 1\n", true, []string{containerd}},
+		{"a variable", "machine: {env: {HTTPS_PROXY: 'http://proxy.example:3128'}}", true, []string{containerd, "restarts the kubelet"}},
+		{
+			"a document with a variable", "apiVersion: v1alpha1\nkind: EnvironmentConfig\nvariables: {HTTPS_PROXY: 'http://proxy.example:3128'}\n", true,
+			[]string{containerd, "restarts the kubelet"},
+		},
+		{"a trusted authority", authority.Example, true, []string{containerd, "restarts the kubelet"}},
 		{"the kubelet", "machine: {kubelet: {extraArgs: {v: '4'}}}", false, []string{"restarts the kubelet"}},
 		{"the kubelet of a worker", "machine: {kubelet: {extraArgs: {v: '4'}}}", true, []string{"restarts the kubelet"}},
 		{"etcd", "cluster: {etcd: {extraArgs: {snapshot-count: '100'}}}", false, []string{"restarts etcd"}},
@@ -31,6 +47,12 @@ func TestOf(t *testing.T) {
 		{"the scheduler", "cluster: {scheduler: {extraArgs: {v: '4'}}}", false, []string{"replaces the pod of kube-scheduler"}},
 		{"the controller manager", "cluster: {controllerManager: {extraArgs: {v: '4'}}}", false, []string{"replaces the pod of kube-controller-manager"}},
 		{"the proxy", "cluster: {proxy: {disabled: true}}", false, []string{"applies the manifests of the cluster (network, proxy, DNS) again, which may roll their pods"}},
+		{
+			"flannel", "cluster: {network: {cni: {name: none}}}", false, []string{
+				"applies the manifests of the cluster (network, proxy, DNS) again, which may roll their pods",
+				"deletes flannel from the cluster: new pods have no network until another one is installed",
+			},
+		},
 		{"a static pod", "machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}]}", false, []string{"starts the static pod default-p"}},
 		{"an installation", "machine: {install: {image: example.com/installer:v2}}", false, []string{"keeps for the next installation or upgrade: machine.install.image"}},
 		{"a document", "apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n", false, nil},

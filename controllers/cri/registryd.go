@@ -159,13 +159,16 @@ func serve(port *heldport.Port, handler http.Handler) supervisor.Func {
 	}
 }
 
+// registryClient uses no proxy.
+var registryClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 func checkRegistry(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+imagecache.Address+"/v2/", nil)
 	if err != nil {
 		return err
 	}
 
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := registryClient.Do(req)
 	if err != nil {
 		return err
 	}

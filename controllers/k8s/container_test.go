@@ -24,7 +24,7 @@ func TestKubeletProc(t *testing.T) {
 		mode platform.Mode
 		want bool
 	}{{platform.Metal, false}, {platform.Container, true}} {
-		service := kubeletContainer(k8s.KubeletSpecSpec{}, nil, nil, platform.Platform{Mode: tt.mode}, func(string) bool { return true })
+		service := kubeletContainer(k8s.KubeletSpecSpec{}, nil, "", nil, platform.Platform{Mode: tt.mode}, func(string) bool { return true })
 
 		c, ok := service.Runner.(*container.Container)
 		if !ok {
@@ -41,7 +41,7 @@ func TestKubeletProc(t *testing.T) {
 // The kubelet has the environment variables of the configuration, and starts again when they change.
 func TestKubeletEnvironment(t *testing.T) {
 	of := func(env ...string) supervisor.Service {
-		return kubeletContainer(k8s.KubeletSpecSpec{}, env, nil, platform.Platform{}, func(string) bool { return true })
+		return kubeletContainer(k8s.KubeletSpecSpec{}, env, "", nil, platform.Platform{}, func(string) bool { return true })
 	}
 
 	c, ok := of("HTTPS_PROXY=http://proxy.example").Runner.(*container.Container)

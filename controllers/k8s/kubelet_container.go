@@ -25,8 +25,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// kubeletContainer returns the kubelet as a privileged container: it mounts volumes, and pods must see its mounts.
-func kubeletContainer(spec k8s.KubeletSpecSpec, env []string, files map[string][]byte, p platform.Platform, exists func(string) bool) supervisor.Service {
+// kubeletContainer returns the kubelet as a privileged container: it mounts volumes, and pods must see its mounts. Roots is the version of the
+// bundle of authorities.
+func kubeletContainer(
+	spec k8s.KubeletSpecSpec, env []string, roots string, files map[string][]byte, p platform.Platform, exists func(string) bool,
+) supervisor.Service {
 	mounts := kubeletMounts(spec.ExtraMounts, exists)
 
 	// The kubelet reads and sets kernel parameters. Through a new /proc these would be the host's.
@@ -44,7 +47,7 @@ func kubeletContainer(spec k8s.KubeletSpecSpec, env []string, files map[string][
 			Cgroup: cgroup.Kubelet.Path, OOMScoreAdj: -450,
 		},
 		DependsOn:       []string{"cri"},
-		Fingerprint:     kubeletFingerprint(spec.Image, argv, env, mounts, files),
+		Fingerprint:     kubeletFingerprint(spec.Image, argv, env, roots, mounts, files),
 		Health:          &supervisor.Health{Check: kubeletHealth, InitialDelay: 200 * time.Millisecond, Timeout: 5 * time.Second, Failures: 6},
 		RestartInterval: 2 * time.Second,
 		Control:         supervisor.CanStart | supervisor.CanRestart,
@@ -107,9 +110,9 @@ func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {
 }
 
 // kubeletFingerprint covers everything that the kubelet reads only at its start.
-func kubeletFingerprint(image string, argv, env []string, mounts []specs.Mount, files map[string][]byte) string {
+func kubeletFingerprint(image string, argv, env []string, roots string, mounts []specs.Mount, files map[string][]byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %v\n", image, argv, env, mounts)
+	fmt.Fprintf(h, "%q %q %q %q %v\n", image, argv, env, roots, mounts)
 
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%q %q\n", path, files[path])
@@ -120,13 +123,16 @@ func kubeletFingerprint(image string, argv, env []string, mounts []specs.Mount, 
 
 var kubeletHealthURL = fmt.Sprintf("http://127.0.0.1:%d/healthz", kubelet.HealthzPort)
 
+// kubeletHealthClient uses no proxy.
+var kubeletHealthClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 func kubeletHealth(ctx context.Context) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, kubeletHealthURL, nil)
 	if err != nil {
 		return fmt.Errorf("kubelet health: %w", err)
 	}
 
-	response, err := http.DefaultClient.Do(request)
+	response, err := kubeletHealthClient.Do(request)
 	if err != nil {
 		return fmt.Errorf("kubelet health: %w", err)
 	}

@@ -56,6 +56,7 @@ func (c *kubeletServiceController) controller() controller.Controller {
 			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 			controller.In[files.EtcFileStatusSpec](controller.Weak, "", files.PodResolvConf),
+			controller.In[files.EtcFileStatusSpec](controller.Weak, "", files.CABundle), // which the kubelet reads only at its start
 			controller.In[runtime.EnvironmentSpec](controller.Weak, "", runtime.EnvironmentID),
 		),
 		Writes:    []controller.Output{volume.Output()},
@@ -110,18 +111,24 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		}
 	}
 
-	return c.apply(ctx, spec, join, issuer, environment.Variables, log)
+	var bundle files.EtcFileStatusSpec // none without authorities of the configuration
+
+	if f := typed.Read(ctx, rt, files.CABundle, &bundle); f.Err != nil {
+		return f.Err
+	}
+
+	return c.apply(ctx, spec, join, issuer, environment.Variables, bundle.SpecVersion, log)
 }
 
 func (c *kubeletServiceController) apply(
-	ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, env []string, log *slog.Logger,
+	ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, env []string, roots string, log *slog.Logger,
 ) error {
 	contents, err := kubelet.Files(spec, join)
 	if err != nil {
 		return err
 	}
 
-	service := kubeletContainer(spec, env, contents, c.platform, func(path string) bool { return exists(filepath.Join(c.root, path)) })
+	service := kubeletContainer(spec, env, roots, contents, c.platform, func(path string) bool { return exists(filepath.Join(c.root, path)) })
 	if service.Fingerprint == c.running {
 		return nil
 	}

@@ -214,6 +214,37 @@ func (a *talosAccounts) answer(
 func answerTalosAccount(
 	ctx context.Context, client *kube.Client, signer talosaccess.Authority, allowed kubeaccess.ConfigSpec, request talosaccess.Request,
 ) (failure string, due time.Time, err error) {
+	failure, due, err = decideTalosAccount(ctx, client, signer, allowed, request)
+
+	// What is wrong with one request must not keep the others from being answered. A Secret that must go is not forgotten.
+	if kube.IsRefused(err) && allowed.Enabled {
+		failure, due, err = err.Error(), time.Now().Add(talosAccountRetry), nil
+	}
+
+	// Another control plane, or the end of the object, came first: the watch shows it.
+	if err != nil && !kube.IsConflict(err) && !kube.IsNotFound(err) {
+		return failure, due, err
+	}
+
+	if failure == request.Failure {
+		return failure, due, nil
+	}
+
+	if err := client.Merge(ctx, request.StatusPath(), kube.Object{"status": kube.Object{"failureReason": failure}}); err != nil && !kube.IsNotFound(err) {
+		if kube.IsRefused(err) && allowed.Enabled {
+			return failure, due, nil // an answer that is not in the status does not hold for long
+		}
+
+		return failure, due, err
+	}
+
+	return failure, due, nil
+}
+
+// decideTalosAccount writes or deletes the credentials of a request.
+func decideTalosAccount(
+	ctx context.Context, client *kube.Client, signer talosaccess.Authority, allowed kubeaccess.ConfigSpec, request talosaccess.Request,
+) (failure string, due time.Time, err error) {
 	secret, err := client.Get(ctx, request.SecretPath())
 	if err != nil && !kube.IsNotFound(err) {
 		return "", due, err
@@ -234,20 +265,7 @@ func answerTalosAccount(
 		err = nil
 	}
 
-	// Another control plane, or the end of the object, came first: the watch shows it.
-	if err != nil && !kube.IsConflict(err) && !kube.IsNotFound(err) {
-		return failure, due, err
-	}
-
-	if failure == request.Failure {
-		return failure, due, nil
-	}
-
-	if err := client.Merge(ctx, request.StatusPath(), kube.Object{"status": kube.Object{"failureReason": failure}}); err != nil && !kube.IsNotFound(err) {
-		return failure, due, err
-	}
-
-	return failure, due, nil
+	return failure, due, err
 }
 
 // updateTalosSecret creates or replaces a Secret whose credentials do not fit, and returns when they are to be replaced.

@@ -26,6 +26,8 @@ import (
 type fakeKubernetes struct {
 	objects map[string]kube.Object
 	writes  []string
+	// refused are the requests that have a status of an error.
+	refused map[string]int
 }
 
 func (f *fakeKubernetes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -39,6 +41,13 @@ func (f *fakeKubernetes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	object, there := f.objects[path]
+
+	if code := f.refused[r.Method+" "+path]; code != 0 {
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(kube.Object{"kind": "Status", "message": "no, and no again", "code": code})
+
+		return
+	}
 
 	switch {
 	case r.Method == http.MethodPatch && strings.HasSuffix(path, "/status"):
@@ -151,6 +160,65 @@ func TestTalosAccount(t *testing.T) {
 
 			if ahead := time.Until(due); !due.IsZero() && ahead > talosAccountRetry == soon {
 				t.Errorf("again in %s, want it soon: %t", ahead, soon)
+			}
+		})
+	}
+}
+
+// TestTalosAccountRefused checks that a request which the API server refuses is answered with the reason, and looked at again later. When pods
+// lose the access, a Secret that cannot be deleted is an error.
+func TestTalosAccountRefused(t *testing.T) {
+	const (
+		secret = "/api/v1/namespaces/n/secrets/a"
+		status = "PATCH /apis/talos.dev/v1alpha1/namespaces/n/serviceaccounts/a/status"
+	)
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	signer := talosaccess.Authority{Cluster: "demo", Root: secrets.OSRootSpec{
+		IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}, AcceptedCAs: []secrets.Cert{{Crt: ca.PEM.Crt}},
+	}}
+	allowed := kubeaccess.ConfigSpec{Enabled: true, AllowedAPIRoles: []string{"os:reader"}, AllowedKubernetesNamespaces: []string{"n"}}
+	asked := talosaccess.Request{Namespace: "n", Name: "a", UID: "1", Roles: []string{"os:reader"}}
+
+	held, _, err := signer.Secret(asked, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, tt := range map[string]struct {
+		allowed kubeaccess.ConfigSpec
+		secret  kube.Object
+		refused map[string]int
+		writes  []string
+		failed  bool
+	}{
+		"a Secret that may not be read":    {allowed, nil, map[string]int{"GET " + secret: 403}, []string{status}, false},
+		"a Secret that may not be created": {allowed, nil, map[string]int{"POST " + secret: 403}, []string{status}, false},
+		"a Secret that is not valid":       {allowed, nil, map[string]int{"POST " + secret: 422}, []string{status}, false},
+		"nor a status":                     {allowed, nil, map[string]int{"POST " + secret: 422, status: 403}, nil, false},
+		"a server that is not ready":       {allowed, nil, map[string]int{"POST " + secret: 503}, nil, true},
+		"the end of the access":            {kubeaccess.ConfigSpec{}, held, map[string]int{"DELETE " + secret: 403}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake, client := startFakeKubernetes(t, map[string]kube.Object{})
+			fake.refused = tt.refused
+
+			if tt.secret != nil {
+				fake.objects[secret] = tt.secret
+			}
+
+			failure, due, err := answerTalosAccount(t.Context(), client, signer, tt.allowed, asked)
+
+			if diff := cmp.Diff(tt.writes, fake.writes); diff != "" || (err != nil) != tt.failed {
+				t.Errorf("got %v, writes (-want +got):\n%s", err, diff)
+			}
+
+			if !tt.failed && (!strings.Contains(failure, "no, and no again") || due.IsZero() || time.Until(due) > talosAccountRetry) {
+				t.Errorf("the reason is %q, again in %s", failure, time.Until(due))
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/files"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -211,6 +212,28 @@ func TestHostname(t *testing.T) {
 
 	if got := controllertest.Version[secretsres.KubernetesDynamicCertsSpec](c.Node, secretsres.KubernetesDynamicID); got != dynamic {
 		t.Errorf("the same name again: got version %d, want %d", got, dynamic)
+	}
+}
+
+// TestTrustedRoots checks that another bundle of authorities, which the kubelet reads only at its start, starts it again.
+func TestTrustedRoots(t *testing.T) {
+	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t)})
+	c.Service("etcd", true)
+
+	waitService(t, c, "kubelet", "")
+
+	first, _, _ := c.supervisor.Service("kubelet")
+
+	controllertest.Set(c.Node, files.CABundle, files.EtcFileStatusSpec{SpecVersion: "2"})
+
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if now, _, ok := c.supervisor.Service("kubelet"); ok && now.Fingerprint != first.Fingerprint {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatal("the kubelet was not started again")
+		}
 	}
 }
 

@@ -3,7 +3,6 @@
 package network
 
 import (
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -13,7 +12,7 @@ import (
 )
 
 // addressLayers proposes addresses: the loopback's, those of ip= and of the configuration.
-func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error) {
+func addressLayers(f facts, log *slog.Logger) []network.AddressSpecSpec {
 	specs := []network.AddressSpecSpec{
 		addressSpec("lo", netip.MustParsePrefix("127.0.0.1/8"), network.LayerDefault),
 		addressSpec("lo", netip.MustParsePrefix("::1/128"), network.LayerDefault),
@@ -29,7 +28,9 @@ func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error)
 		for _, a := range l.Addresses {
 			prefix, err := parsePrefix(a.Address)
 			if err != nil {
-				return nil, fmt.Errorf("%s: link %s: %w", l.At, l.name, err)
+				leftOut(log, l, err)
+
+				continue
 			}
 
 			spec := addressSpec(l.name, prefix, network.LayerConfiguration)
@@ -38,7 +39,7 @@ func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error)
 		}
 	}
 
-	return specs, nil
+	return specs
 }
 
 // parsePrefix reads an address with the length of its network; without a length it is a single address.

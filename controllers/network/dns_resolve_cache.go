@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"maps"
@@ -17,8 +18,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/outbound"
 )
 
 // ListenDNS opens the sockets of a DNS server on an address.
@@ -27,7 +30,9 @@ type ListenDNS func(ctx context.Context, at netip.AddrPort) (net.PacketConn, net
 // dnsResolveCacheController runs the machine's own DNS server, and publishes the status of each listener. It does not use a generic: the
 // listeners go on while a reconcile fails.
 func dnsResolveCacheController(d *Deps) controller.Controller {
-	client := &hostdns.Client{Earliest: d.Built}
+	client := &hostdns.Client{
+		Earliest: d.Built, Roots: func() (*x509.CertPool, error) { return outbound.Roots(layout.CABundle) },
+	}
 
 	return &dnsResolveCache{
 		listen: d.ListenDNS, client: client, resolver: &hostdns.Resolver{Exchange: client.Exchange},

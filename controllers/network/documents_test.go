@@ -186,10 +186,7 @@ name: eth0
 ignoreHostname: true
 `))
 
-	got, err := operatorLayers(f, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := operatorLayers(f, slog.New(slog.DiscardHandler))
 
 	want := []network.OperatorSpecSpec{
 		{
@@ -227,10 +224,7 @@ adLACPActive: "off"
 missedMax: 5
 `))
 
-	links, err := linkLayers(f, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	links := linkLayers(f, slog.New(slog.DiscardHandler))
 
 	for _, l := range links {
 		b := l.BondMaster

@@ -19,11 +19,13 @@ func EthernetConfigController() controller.Controller {
 
 	return frominputs.Controller[network.EthernetSpecSpec]("network.EthernetConfigController", controller.Shared, frominputs.List{
 		anyConfig(&cfg).OrKeep(),
-	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 		for _, e := range cfg.Ethernet() {
 			spec, err := ethernetSpec(e)
 			if err != nil {
-				return err
+				log.Error("the settings of a network card cannot be set and are left out", "link", e.Name(), "error", err)
+
+				continue
 			}
 
 			if err := set(ctx, rt, "", e.Name(), spec); err != nil {

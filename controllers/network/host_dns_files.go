@@ -41,7 +41,9 @@ func readHostDNS(ctx context.Context, rt controller.Runtime) (hostDNS, error) {
 // the others themselves, but those that want TLS.
 func (dns hostDNS) servers(r network.ResolverStatusSpec) (machine, pods []netip.Addr) {
 	machine = slices.DeleteFunc(slices.Clone(r.DNSServers), func(a netip.Addr) bool {
-		return slices.ContainsFunc(r.NameServers, func(s network.NameServerSpec) bool { return s.Addr == a && s.Protocol != nethelpers.DNSProtocolDo53 })
+		plain := func(s network.NameServerSpec) bool { return s.Addr == a && s.Protocol == nethelpers.DNSProtocolDo53 }
+
+		return !slices.ContainsFunc(nameServers(r), plain)
 	})
 	pods = machine
 

@@ -188,6 +188,7 @@ nameservers:
   - address: 192.0.2.2
   - address: 2001:db8::3
     protocol: DoH
+  - address: 2001:db8::3
 hostDNS: {enabled: true}
 `)
 
@@ -195,6 +196,7 @@ hostDNS: {enabled: true}
 		"192.0.2.1:853":     {Protocol: nethelpers.DNSProtocolDoT, TLSServerName: "dns.example", Order: 0},
 		"192.0.2.2:53":      {Order: 1},
 		"[2001:db8::3]:443": {Protocol: nethelpers.DNSProtocolDoH, Order: 2},
+		"[2001:db8::3]:53":  {Order: 3}, // one server in both ways
 	} {
 		want.Address = netip.MustParseAddrPort(id)
 		await(m, "", id, func(got network.DNSUpstreamSpec) bool { return got == want })
@@ -203,6 +205,8 @@ hostDNS: {enabled: true}
 	await(m, "", network.ResolverID, func(r network.ResolverStatusSpec) bool {
 		return cmp.Equal([]netip.Addr{addr("192.0.2.1"), addr("192.0.2.2"), addr("2001:db8::3")}, r.DNSServers, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }))
 	})
-	await(m, "", files.PodResolvConf, func(f files.EtcFileSpecSpec) bool { return f.Contents == "nameserver 192.0.2.2\n" })
+	await(m, "", files.PodResolvConf, func(f files.EtcFileSpecSpec) bool {
+		return f.Contents == "nameserver 192.0.2.2\nnameserver 2001:db8::3\n"
+	})
 	await(m, "", files.ResolvConf, func(f files.EtcFileSpecSpec) bool { return f.Contents == "nameserver 127.0.0.53\n" })
 }

@@ -62,10 +62,11 @@ type facts struct {
 	platform []string
 }
 
-// layerController proposes specs of S, which a pure function computes from the facts.
-func layerController[S layered](name string, propositions func(facts, *slog.Logger) ([]S, error)) controller.Controller {
+// layerController proposes specs of S, which a function computes from the facts. It logs what cannot be set, and leaves it out: one mistake does not
+// take the network from the machine.
+func layerController[S layered](name string, propositions func(facts, *slog.Logger) []S) controller.Controller {
 	return layerOf(name, nil, func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]S, error) {
-		return propositions(f, log)
+		return propositions(f, log), nil
 	})
 }
 

@@ -4,7 +4,6 @@ package network
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 // linkLayers proposes links: the loopback and every physical link are up; ip= and the configuration have further settings and logical
 // links.
-func linkLayers(f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
+func linkLayers(f facts, log *slog.Logger) []network.LinkSpecSpec {
 	up := func(name string, layer network.ConfigLayer) network.LinkSpecSpec {
 		return network.LinkSpecSpec{Name: name, Up: true, Layer: layer}
 	}
@@ -46,57 +45,63 @@ func linkLayers(f facts, log *slog.Logger) ([]network.LinkSpecSpec, error) {
 
 	for _, d := range f.settings(devices) {
 		if err := f.addDevice(links, d); err != nil {
-			return nil, fmt.Errorf("%s: link %s: %w", d.At, d.name, err)
+			leftOut(log, d, err)
 		}
 	}
 
-	return append(specs, slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })...), nil
+	return append(specs, slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })...)
 }
 
-// addDevice adds a link and its slaves.
+// leftOut reports that something about a link cannot be set. Everything else is.
+func leftOut(log *slog.Logger, d device, err error) {
+	log.Error("a part of the network's configuration cannot be set and is left out", "at", d.At, "link", d.name, "error", err)
+}
+
+// addDevice adds a link and its slaves, or nothing.
 func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error {
-	change := func(name string, fn func(*network.LinkSpecSpec)) {
-		spec, ok := links[name]
-		if !ok {
-			spec = network.LinkSpecSpec{Name: name, Up: true, Layer: network.LayerConfiguration}
+	described := func(name string) network.LinkSpecSpec {
+		if spec, ok := links[name]; ok {
+			return spec
 		}
 
-		fn(&spec)
-		links[name] = spec
+		return network.LinkSpecSpec{Name: name, Up: true, Layer: network.LayerConfiguration}
 	}
 
-	var err error
+	spec := described(d.name)
+	spec.Up = spec.Up && view.IsTrueOr(d.Up, true)
+	spec.MTU = cmp.Or(d.MTU, spec.MTU)
+	spec.Multicast = cmp.Or(d.Multicast, spec.Multicast)
 
-	change(d.name, func(spec *network.LinkSpecSpec) {
-		spec.Up = spec.Up && view.IsTrueOr(d.Up, true)
-		spec.MTU = cmp.Or(d.MTU, spec.MTU)
-		spec.Multicast = cmp.Or(d.Multicast, spec.Multicast)
-
-		if len(d.HardwareAddr) > 0 {
-			spec.HardwareAddress = d.HardwareAddr
-		}
-
-		if d.Bridged != "" {
-			spec.BridgeSlave.MasterName = f.canonical(d.Bridged)
-		}
-
-		err = f.setKind(spec, d)
-	})
-
-	for i, slave := range f.slaves(d) {
-		change(slave, func(spec *network.LinkSpecSpec) {
-			switch {
-			case d.Bond != nil:
-				spec.BondSlave = network.BondSlave{MasterName: d.name, SlaveIndex: i}
-			case d.VRF != nil:
-				spec.VRFSlave.MasterName = d.name
-			default:
-				spec.BridgeSlave.MasterName = d.name
-			}
-		})
+	if len(d.HardwareAddr) > 0 {
+		spec.HardwareAddress = d.HardwareAddr
 	}
 
-	return err
+	if d.Bridged != "" {
+		spec.BridgeSlave.MasterName = f.canonical(d.Bridged)
+	}
+
+	if err := f.setKind(&spec, d); err != nil {
+		return err
+	}
+
+	links[d.name] = spec
+
+	for i, name := range f.slaves(d) {
+		slave := described(name)
+
+		switch {
+		case d.Bond != nil:
+			slave.BondSlave = network.BondSlave{MasterName: d.name, SlaveIndex: i}
+		case d.VRF != nil:
+			slave.VRFSlave.MasterName = d.name
+		default:
+			slave.BridgeSlave.MasterName = d.name
+		}
+
+		links[name] = slave
+	}
+
+	return nil
 }
 
 // setKind sets the kind of a logical link, and the settings of the kind.

@@ -14,7 +14,7 @@ import (
 // operatorLayers proposes operators: DHCP if the configuration or ip= requests it, and on every
 // physical link without other settings. Unless it is disabled, DHCPv6 runs with DHCPv4, in layer default: then it does what routers
 // advertise. If it is enabled, it requests addresses whatever they advertise.
-func operatorLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
+func operatorLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
 	var (
 		specs []network.OperatorSpecSpec
 		none  view.DHCP
@@ -49,7 +49,7 @@ func operatorLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, erro
 		}
 	}
 
-	return specs, nil
+	return specs
 }
 
 func dhcp4Spec(link string, s view.DHCP, layer network.ConfigLayer) network.OperatorSpecSpec {

@@ -9,7 +9,7 @@ import (
 )
 
 // probeLayers proposes the probes of the configuration.
-func probeLayers(f facts, _ *slog.Logger) ([]network.ProbeSpecSpec, error) {
+func probeLayers(f facts, _ *slog.Logger) []network.ProbeSpecSpec {
 	var specs []network.ProbeSpecSpec
 
 	for _, p := range f.config.Probes() {
@@ -24,5 +24,5 @@ func probeLayers(f facts, _ *slog.Logger) ([]network.ProbeSpecSpec, error) {
 		specs = append(specs, spec)
 	}
 
-	return specs, nil
+	return specs
 }

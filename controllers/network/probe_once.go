@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/outbound"
 )
 
 // probeOnce connects to the target of a probe.
@@ -35,9 +37,10 @@ func probeTCP(ctx context.Context, spec network.TCPProbeSpec) error {
 	return conn.Close()
 }
 
-// probeClient makes a connection for each request, as a new client would. It follows no redirect: the server has answered.
+// probeClient makes a connection for each request, as the other requests of the machine are made now: through its proxies, with the
+// authorities that it trusts. It follows no redirect: the server has answered.
 var probeClient = &http.Client{
-	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
+	Transport:     outbound.Transport{Bundle: layout.CABundle},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

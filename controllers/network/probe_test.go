@@ -153,3 +153,24 @@ func TestProbeOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestProbeProxy: an HTTP probe takes the proxy that the environment has now.
+func TestProbeProxy(t *testing.T) {
+	asked := ""
+
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = r.URL.String() }))
+	defer proxy.Close()
+
+	const url = "http://192.0.2.1/healthz"
+
+	for _, name := range []string{"http_proxy", "NO_PROXY", "no_proxy"} {
+		t.Setenv(name, "")
+	}
+
+	t.Setenv("HTTP_PROXY", proxy.URL)
+
+	spec := network.ProbeSpecSpec{HTTP: network.HTTPProbeSpec{URL: network.URL{FullPath: url}, Timeout: 10 * time.Second}}
+	if err := probeOnce(t.Context(), spec); err != nil || asked != url {
+		t.Errorf("the proxy was asked for %q, %v", asked, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -52,7 +53,7 @@ func resolverLayers(f facts, domain string) []network.ResolverSpecSpec {
 	}
 
 	cfg := network.ResolverSpecSpec{
-		DNSServers: f.config.NameServers(), SearchDomains: f.config.SearchDomains(), Layer: network.LayerConfiguration,
+		DNSServers: union(nil, f.config.NameServers()), SearchDomains: f.config.SearchDomains(), Layer: network.LayerConfiguration,
 		NameServers: f.nameServers(), SearchDomainsOverridden: f.config.SearchDomainDisabled(),
 	}
 
@@ -63,18 +64,22 @@ func resolverLayers(f facts, domain string) []network.ResolverSpecSpec {
 	return specs
 }
 
-// nameServers returns the configured name servers that are not asked in the usual way.
+// nameServers returns the configured name servers that are not only asked in the usual way.
 func (f facts) nameServers() []network.NameServerSpec {
+	settings := f.config.NameServerSettings()
+
 	var out []network.NameServerSpec
 
-	for _, s := range f.config.NameServerSettings() {
+	for _, s := range settings {
+		if !slices.ContainsFunc(settings, func(other view.NameServer) bool { return other.Address == s.Address && other.Encrypted() }) {
+			continue
+		}
+
 		protocol := map[view.DNSProtocol]nethelpers.DNSProtocol{
 			view.DNSProtocolDoT: nethelpers.DNSProtocolDoT, view.DNSProtocolDoH: nethelpers.DNSProtocolDoH,
 		}[s.Protocol]
 
-		if protocol != nethelpers.DNSProtocolDo53 {
-			out = append(out, network.NameServerSpec{Addr: s.Address, Protocol: protocol, TLSServerName: string(s.TLSServerName)})
-		}
+		out = append(out, network.NameServerSpec{Addr: s.Address, Protocol: protocol, TLSServerName: string(s.TLSServerName)})
 	}
 
 	return out

@@ -4,7 +4,7 @@ package network
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"log/slog"
 	"net/netip"
 
@@ -13,7 +13,7 @@ import (
 )
 
 // routeLayers proposes routes: the gateway of ip= and those of the configuration.
-func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
+func routeLayers(f facts, log *slog.Logger) []network.RouteSpecSpec {
 	var specs []network.RouteSpecSpec
 
 	for _, ip := range f.cmdline.ips {
@@ -25,7 +25,9 @@ func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 	for _, l := range f.settings(f.devices(log)) {
 		for _, r := range l.Routes {
 			if !r.Destination.IsValid() && !r.Gateway.IsValid() {
-				return nil, fmt.Errorf("%s: link %s: a route needs a destination or a gateway", l.At, l.name)
+				leftOut(log, l, errors.New("a route needs a destination or a gateway"))
+
+				continue
 			}
 
 			spec := routeSpec(l.name, r.Destination, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerConfiguration)
@@ -41,7 +43,7 @@ func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 		specs = append(specs, spec)
 	}
 
-	return specs, nil
+	return specs
 }
 
 // routeSpec returns a static route in the form in which the kernel returns it: without host bits in the destination, a default route

@@ -13,7 +13,7 @@ import (
 )
 
 // ruleLayers proposes the routing rules of the configuration. A rule without addresses is for IPv4 and IPv6.
-func ruleLayers(f facts, _ *slog.Logger) ([]network.RoutingRuleSpecSpec, error) {
+func ruleLayers(f facts, _ *slog.Logger) []network.RoutingRuleSpecSpec {
 	var specs []network.RoutingRuleSpecSpec
 
 	for _, r := range f.config.RoutingRules() {
@@ -27,7 +27,7 @@ func ruleLayers(f facts, _ *slog.Logger) ([]network.RoutingRuleSpecSpec, error) 
 		}
 	}
 
-	return specs, nil
+	return specs
 }
 
 func ruleSpec(r view.RoutingRule, family nethelpers.Family) network.RoutingRuleSpecSpec {

@@ -13,7 +13,7 @@ import (
 const DefaultTimeServer = "time.cloudflare.com"
 
 // timeServerLayers proposes time servers.
-func timeServerLayers(f facts, _ *slog.Logger) ([]network.TimeServerSpecSpec, error) {
+func timeServerLayers(f facts, _ *slog.Logger) []network.TimeServerSpecSpec {
 	specs := []network.TimeServerSpecSpec{{NTPServers: []string{DefaultTimeServer}, Layer: network.LayerDefault}}
 
 	var args []string
@@ -32,5 +32,5 @@ func timeServerLayers(f facts, _ *slog.Logger) ([]network.TimeServerSpecSpec, er
 		specs = append(specs, network.TimeServerSpecSpec{NTPServers: servers, Layer: network.LayerConfiguration})
 	}
 
-	return specs, nil
+	return specs
 }

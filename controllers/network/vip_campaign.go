@@ -50,7 +50,21 @@ func electInEtcd(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.E
 }
 
 func elect(ctx context.Context, client *clientv3.Client, key string, fn func(context.Context) error) error {
-	return etcd.Lead(ctx, client, key, fn, etcd.WithLease(vipLease))
+	return etcd.Lead(ctx, client, key, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		elsewhere := guard.Go(func() error {
+			leadElsewhere(ctx, client, firstLook)
+
+			return nil
+		})
+
+		defer func() {
+			cancel()
+			<-elsewhere
+		}()
+
+		return fn(ctx)
+	}, etcd.WithLease(vipLease))
 }
 
 // campaign takes part in the election for one address until it is ended.

@@ -10,7 +10,7 @@ import (
 )
 
 // vipLayers proposes the operators of virtual addresses.
-func vipLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
+func vipLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
 	var specs []network.OperatorSpecSpec
 
 	add := func(link string, v view.VIP) {
@@ -33,5 +33,5 @@ func vipLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
 		add(f.canonical(v.Link), v)
 	}
 
-	return specs, nil
+	return specs
 }

@@ -4,13 +4,18 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -44,11 +49,17 @@ func etcdProgram(t *testing.T) string {
 	return ""
 }
 
-// startEtcd starts an etcd of one member, and returns the URL for clients.
-func startEtcd(t *testing.T) string {
+// etcdMember is a member of an etcd that runs for a test.
+type etcdMember struct {
+	url string // for clients
+	end func()
+}
+
+// startEtcd starts an etcd with some members.
+func startEtcd(t *testing.T, count int) []etcdMember {
 	t.Helper()
 
-	var urls [2]string
+	urls := make([]string, 2*count) // one for clients and one for members
 
 	for i := range urls {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,26 +71,130 @@ func startEtcd(t *testing.T) string {
 		_ = l.Close()
 	}
 
-	//program:built what etcdProgram found
-	cmd := exec.Command(etcdProgram(t), "--data-dir", t.TempDir(), "--listen-client-urls", urls[0], "--advertise-client-urls", urls[0],
-		"--listen-peer-urls", urls[1], "--initial-advertise-peer-urls", urls[1], "--initial-cluster", "default="+urls[1],
-		"--unsafe-no-fsync", "--log-level", "fatal")
-	if err := cmd.Start(); err != nil {
+	var (
+		members = make([]etcdMember, count)
+		all     []string
+	)
+
+	for i := range members {
+		all = append(all, fmt.Sprintf("m%d=%s", i, urls[2*i+1]))
+	}
+
+	for i := range members {
+		client, peer := urls[2*i], urls[2*i+1]
+
+		//program:built what etcdProgram found
+		cmd := exec.Command(etcdProgram(t), "--name", fmt.Sprintf("m%d", i), "--data-dir", t.TempDir(), "--listen-client-urls", client,
+			"--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--initial-cluster", strings.Join(all, ","), "--unsafe-no-fsync", "--log-level", "fatal")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+
+		members[i] = etcdMember{url: client, end: sync.OnceFunc(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})}
+
+		t.Cleanup(members[i].end)
+	}
+
+	return members
+}
+
+// etcdClient returns a client of one member.
+func etcdClient(t *testing.T, url string) *clientv3.Client {
+	t.Helper()
+
+	client, err := clientv3.New(clientv3.Config{Context: t.Context(), Endpoints: []string{url}, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	t.Cleanup(func() { _ = client.Close() })
 
-	return urls[0]
+	return client
+}
+
+// etcdLeader waits until a member says that another one than before leads, and returns the ids of both.
+func etcdLeader(t *testing.T, client *clientv3.Client, before uint64) (own, leader uint64) {
+	t.Helper()
+
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		status, err := client.Status(ctx, client.Endpoints()[0])
+
+		cancel()
+
+		if err == nil && status.Leader != 0 && status.Leader != before {
+			return status.Header.MemberId, status.Leader
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("no other leader than %x: %v, %v", before, status, err)
+		}
+	}
+}
+
+// TestLeadElsewhere: the leader of a real etcd moves away from a machine with an address, to a member that answers.
+func TestLeadElsewhere(t *testing.T) {
+	alone := etcdClient(t, startEtcd(t, 1)[0].url)
+	etcdLeader(t, alone, 0)
+
+	if moveLeader(t.Context(), alone) {
+		t.Error("a single member moved the leader")
+	}
+
+	members := startEtcd(t, 3)
+	clients := make([]*clientv3.Client, len(members))
+	ids := make([]uint64, len(members))
+
+	var leader uint64
+
+	for i, m := range members {
+		clients[i] = etcdClient(t, m.url)
+		ids[i], leader = etcdLeader(t, clients[i], 0)
+	}
+
+	first := slices.Index(ids, leader)
+
+	if moveLeader(t.Context(), clients[(first+1)%3]) {
+		t.Error("a member that does not lead moved the leader")
+	}
+
+	// The first one that could lead does not answer.
+	list, err := clients[first].MemberList(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dead := slices.Index(ids, list.Members[slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.ID != leader })].ID)
+	members[dead].end()
+
+	ctx, cancel := context.WithCancel(t.Context())
+
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		leadElsewhere(ctx, clients[first], time.Millisecond)
+	}()
+
+	defer func() {
+		cancel()
+		<-ended
+	}()
+
+	if _, now := etcdLeader(t, clients[3-first-dead], leader); now != ids[3-first-dead] {
+		t.Errorf("%x leads, want %x", now, ids[3-first-dead])
+	}
 }
 
 // TestVIPInEtcd: elections in a real etcd. A machine that goes down hands the address over at once. One that loses its connection to etcd
 // does not have the address any more when another one gets it, and another one gets it within five seconds.
 func TestVIPInEtcd(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := startEtcd(t, 1)[0].url
 
 	var (
 		machines [3]*machine

@@ -50,8 +50,19 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestClient checks that a change of the bundle is seen by the next client.
-func TestClient(t *testing.T) {
+// TestBundle checks that a change of the bundle is seen by the next client, and by the next request of a Transport.
+func TestBundle(t *testing.T) {
+	for name, client := range map[string]func(bundle string) (*http.Client, error){
+		"client": outbound.Client,
+		"transport": func(bundle string) (*http.Client, error) {
+			return &http.Client{Transport: outbound.Transport{Bundle: bundle}}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) { testBundle(t, client) })
+	}
+}
+
+func testBundle(t *testing.T, clientOf func(bundle string) (*http.Client, error)) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
@@ -59,7 +70,7 @@ func TestClient(t *testing.T) {
 
 	bundle := filepath.Join(t.TempDir(), "bundle")
 	get := func() error {
-		client, err := outbound.Client(bundle)
+		client, err := clientOf(bundle)
 		if err != nil {
 			return err
 		}

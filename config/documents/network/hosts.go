@@ -17,7 +17,7 @@ import (
 type StaticHostConfig struct {
 	document.Named `yaml:",inline"`
 	// The names of the host.
-	Hostnames []value.Hostname `yaml:"hostnames" required:"true" like:"machine.network.extraHostEntries"`
+	Hostnames []value.LookupName `yaml:"hostnames" required:"true" like:"machine.network.extraHostEntries"`
 }
 
 var staticHost = document.Of[StaticHostConfig]("StaticHostConfig", `apiVersion: v1alpha1

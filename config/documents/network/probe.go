@@ -12,7 +12,8 @@ import (
 // HTTPProbeConfig checks that a URL answers. A machine whose probes fail is not ready.
 type HTTPProbeConfig struct {
 	document.Named `yaml:",inline"`
-	// The URL, http or https. Any answer with a status from 200 to 399 counts.
+	// The URL, http or https. Any answer with a status from 200 to 399 counts. The request goes through the machine's proxy if the environment
+	// has one.
 	URL value.URL `yaml:"url" required:"true"`
 
 	ProbeSettings `yaml:",inline"`

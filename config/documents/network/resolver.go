@@ -50,7 +50,7 @@ func (DNSProtocol) Values() []string {
 // SearchDomains are tried for names without a dot.
 type SearchDomains struct {
 	// The domains, in their order.
-	Domains []value.Hostname `yaml:"domains,omitempty" maps:"machine.network.searchDomains"`
+	Domains []value.LookupName `yaml:"domains,omitempty" maps:"machine.network.searchDomains"`
 	// Whether the domain of the hostname is not tried.
 	DisableDefault *bool `yaml:"disableDefault,omitempty" maps:"machine.network.disableSearchDomain"`
 }

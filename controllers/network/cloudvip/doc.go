@@ -13,6 +13,9 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/outbound"
 )
 
 // Mover moves an address to this machine. It returns when the cloud has done so.
@@ -35,9 +38,7 @@ const (
 
 // Clients of the API, which may be behind a proxy, and of the metadata server, which never is.
 var (
-	apiClient = &http.Client{Timeout: callTimeout, Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
-	}}
+	apiClient      = &http.Client{Timeout: callTimeout, Transport: outbound.Transport{Bundle: layout.CABundle}}
 	metadataClient = &http.Client{Timeout: callTimeout, Transport: &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}}
 )
 

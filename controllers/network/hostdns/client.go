@@ -18,8 +18,8 @@ import (
 
 // Client asks upstreams. The zero Client is ready to use.
 type Client struct {
-	// Roots are the trusted authorities; nil are those of the system.
-	Roots *x509.CertPool
+	// Roots returns the trusted authorities of a new connection; if it or what it returns is nil, they are those of the system.
+	Roots func() (*x509.CertPool, error)
 	// Earliest is a time in the past. Certificates are checked at this time if the clock is before it: a machine without a clock must
 	// resolve the name of its time server.
 	Earliest time.Time
@@ -129,10 +129,26 @@ func converse(ctx context.Context, conn net.Conn, query *dns.Msg) (*dns.Msg, err
 	return answer, err
 }
 
-// tlsConfig returns the settings of TLS to an upstream.
+// dialTLS connects to an upstream, with the authorities that are trusted now.
+func (c *Client) dialTLS(ctx context.Context, to Upstream, protocols ...string) (net.Conn, error) {
+	config := c.tlsConfig(to, protocols...)
+
+	if c.Roots != nil {
+		var err error
+		if config.RootCAs, err = c.Roots(); err != nil {
+			return nil, err
+		}
+	}
+
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: queryTimeout}, Config: config}
+
+	return dialer.DialContext(ctx, "tcp", to.Addr.String())
+}
+
+// tlsConfig returns the settings of TLS to an upstream, without authorities.
 func (c *Client) tlsConfig(to Upstream, protocols ...string) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: to.certificateName(), RootCAs: c.Roots, NextProtos: protocols,
+		MinVersion: tls.VersionTLS12, ServerName: to.certificateName(), NextProtos: protocols,
 		Time: func() time.Time {
 			if now := time.Now(); now.After(c.Earliest) {
 				return now

@@ -171,7 +171,7 @@ func TestTLS(t *testing.T) {
 		}
 	})
 
-	c := &Client{Roots: roots}
+	c := &Client{Roots: func() (*x509.CertPool, error) { return roots, nil }}
 	defer c.Close()
 
 	for i, want := range []int32{1, 1, 1} {
@@ -249,7 +249,7 @@ func TestHTTPS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 
-	c := &Client{Roots: roots}
+	c := &Client{Roots: func() (*x509.CertPool, error) { return roots, nil }}
 	defer c.Close()
 
 	at := netip.MustParseAddrPort(s.Listener.Addr().String())
@@ -259,6 +259,18 @@ func TestHTTPS(t *testing.T) {
 			t.Errorf("%q: got %v, %v", name, answer, err)
 		}
 	}
+
+	// The authorities that are trusted now count for a new connection.
+	trusted := roots
+	roots = x509.NewCertPool()
+
+	c.Close()
+
+	if _, err := exchange(t, c, Upstream{Addr: at, Protocol: DoH, ServerName: "example.com"}); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("an authority that is not trusted any more: got %v, want an error", err)
+	}
+
+	roots = trusted
 
 	for wrong, want := range map[string]string{"status": "403", "redirect": "307", "endless": "too large"} {
 		behaviour = wrong

@@ -87,12 +87,12 @@ func (h *httpsClients) of(c *Client, to Upstream) *http.Client {
 
 	client := &http.Client{
 		Transport: &http.Transport{
-			DialContext:           func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, to) },
-			TLSClientConfig:       c.tlsConfig(to),
+			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return c.dialTLS(ctx, to, "h2", "http/1.1")
+			},
 			ForceAttemptHTTP2:     true,
 			MaxConnsPerHost:       maxIdle,
 			IdleConnTimeout:       idleTime,
-			TLSHandshakeTimeout:   queryTimeout,
 			ResponseHeaderTimeout: queryTimeout,
 			// A server of another machine decides how large its headers are.
 			MaxResponseHeaderBytes: 64 << 10,

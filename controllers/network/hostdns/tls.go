@@ -4,7 +4,6 @@ package hostdns
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"sync"
 	"time"
@@ -24,9 +23,7 @@ func (c *Client) overTLS(ctx context.Context, to Upstream, query *dns.Msg) (*dns
 		_ = conn.Close()
 	}
 
-	dialer := tls.Dialer{Config: c.tlsConfig(to, "dot")}
-
-	conn, err := dialer.DialContext(ctx, "tcp", to.Addr.String())
+	conn, err := c.dialTLS(ctx, to, "dot")
 	if err != nil {
 		return nil, err
 	}

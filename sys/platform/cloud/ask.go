@@ -27,7 +27,7 @@ type Request struct {
 	Body []byte
 	// LowPort requests a connection from a port below 1024.
 	LowPort bool
-	// Proxied permits a proxy of the environment.
+	// Proxied permits a proxy of the environment, and servers of the authorities that the configuration trusts.
 	Proxied bool
 }
 

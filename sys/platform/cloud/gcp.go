@@ -22,7 +22,7 @@ var gcp = cloud{
 
 		m := Machine{
 			Hostname: in.Hostname, InstanceID: in.ID.String(), InstanceType: path.Base(in.MachineType), Zone: path.Base(in.Zone),
-			Spot: strings.EqualFold(in.Scheduling.Preemptible, "true"), Tags: in.Attributes, TimeServers: []string{"metadata.google.internal"},
+			Spot: strings.EqualFold(in.Scheduling.Preemptible, "true"), TimeServers: []string{"metadata.google.internal"},
 		}
 
 		// A region is the zone without its last letter.
@@ -30,7 +30,15 @@ var gcp = cloud{
 			m.Region = m.Zone[:i]
 		}
 
-		delete(m.Tags, "user-data") // the configuration, with its secrets
+		for _, tag := range in.Tags {
+			m.tag(tag, "")
+		}
+
+		for _, name := range gcpAttributes {
+			if value, ok := in.Attributes[name]; ok {
+				m.tag(name, value)
+			}
+		}
 
 		if project := docs.text(gcpProject); project != "" && in.Name != "" {
 			m.ProviderID = fmt.Sprintf("gce://%s/%s/%s", project, m.Zone, in.Name)
@@ -65,6 +73,10 @@ const (
 	gcpProject  = gcpRoot + "project/project-id"
 )
 
+// gcpAttributes are the attributes that become tags: those which Google's own services set to say what a machine belongs to. All others may be
+// secret, which tags are not: the configuration, scripts, keys, and what the owner has set.
+var gcpAttributes = []string{"cluster-location", "cluster-name", "cluster-uid", "created-by", "instance-template"}
+
 type gcpMachine struct {
 	ID          number            `json:"id"`
 	Name        string            `json:"name"`
@@ -72,6 +84,7 @@ type gcpMachine struct {
 	Zone        string            `json:"zone"`
 	MachineType string            `json:"machineType"`
 	Attributes  map[string]string `json:"attributes"`
+	Tags        []string          `json:"tags"`
 	Scheduling  struct {
 		Preemptible string `json:"preemptible"`
 	} `json:"scheduling"`

@@ -14,7 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/outbound"
 )
 
 // maxDocument in bytes. A configuration has at most that much.
@@ -31,9 +32,14 @@ func (e StatusError) Error() string {
 	return fmt.Sprintf("status %d %s", int(e), http.StatusText(int(e)))
 }
 
-// HTTP carries out a request over HTTP. The transport is one for all requests; if it is nil, each request gets what it needs.
+// HTTP carries out a request over HTTP. The transport is one for all requests; if it is nil, each request gets what it needs: one that permits
+// a proxy is made as package outbound makes those of the machine.
 func HTTP(transport http.RoundTripper) Fetch {
-	direct, proxied := transports()
+	return over(transport, layout.CABundle)
+}
+
+func over(transport http.RoundTripper, bundle string) Fetch {
+	direct := directTransport()
 
 	return func(ctx context.Context, r Request) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -58,7 +64,7 @@ func HTTP(transport http.RoundTripper) Fetch {
 
 			client.Transport = low
 		case r.Proxied:
-			client.Transport = proxied
+			client.Transport = outbound.Transport{Bundle: bundle}
 		default:
 			client.Transport = direct
 		}
@@ -95,16 +101,12 @@ func HTTP(transport http.RoundTripper) Fetch {
 	}
 }
 
-// transports returns one without a proxy: a cloud's server knows the machine by its connection. The other one uses the proxies in the
-// environment, which is read for each request because it changes with the configuration.
-func transports() (direct, proxied *http.Transport) {
-	direct = http.DefaultTransport.(*http.Transport).Clone()
+// directTransport returns one without a proxy: a cloud's server knows the machine by its connection.
+func directTransport() *http.Transport {
+	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy = nil
 
-	proxied = direct.Clone()
-	proxied.Proxy = func(r *http.Request) (*url.URL, error) { return httpproxy.FromEnvironment().ProxyFunc()(r.URL) }
-
-	return direct, proxied
+	return direct
 }
 
 // lowPorts returns a transport whose connections come from ports below 1024.

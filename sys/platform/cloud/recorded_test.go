@@ -21,7 +21,7 @@ func TestRecorded(t *testing.T) {
 		docs := documents{}
 
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			word := d.CmdArgs[0].Key
+			word := d.CmdArgs[0].String() // a path may have a query
 
 			switch d.Cmd {
 			case "document":
