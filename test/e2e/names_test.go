@@ -27,7 +27,7 @@ func names(t *testing.T, l *cluster.UserLab, u *user) {
 		u.shows(t, `(?m)^@ +network +DNSResolveCache +`+strings.ReplaceAll(listener, ".", `\.`)+` +\d+ +running$`, "get dnsresolvecaches")
 	}
 
-	u.shows(t, `^nameserver 127\.0\.0\.53\n`, "read /etc/resolv.conf")
+	u.shows(t, `(?m)^nameserver 127\.0\.0\.53$`, "read /etc/resolv.conf")
 
 	worker := machines.Node(1)
 	resolves := func(server, name, want string) {
