@@ -142,3 +142,22 @@ func (l *UserLab) Destroy() time.Duration {
 func (l *UserLab) As(args ...string) []string {
 	return append(l.configurations[:len(l.configurations):len(l.configurations)], args...)
 }
+
+// TalosctlCommand returns a command that runs talosctl as the lab's administrator, with the kubeconfig that reaches Kubernetes from this
+// computer. Talosctl is simpler.
+func (l *UserLab) TalosctlCommand(ctx context.Context, args ...string) *exec.Cmd {
+	//program:built talosctl
+	cmd := exec.CommandContext(ctx, l.Program, args...)
+
+	machines, err := lab.Open(l.Dir)
+	if err != nil {
+		cmd.Err = err // the lab was removed
+
+		return cmd
+	}
+
+	s := machines.State()
+	cmd.Env = append(cmd.Environ(), "TALOSCONFIG="+s.TalosconfigPath(), "KUBECONFIG="+s.KubeconfigPath())
+
+	return cmd
+}

@@ -174,10 +174,10 @@ func (s *session) lab() []string {
 	return []string{"--state", filepath.Dir(dir), "--name", filepath.Base(dir)}
 }
 
-func (s *session) read(t *testing.T, name string) []byte {
+func (u *user) read(t *testing.T, name string) []byte {
 	t.Helper()
 
-	content, err := os.ReadFile(filepath.Join(s.dir, name))
+	content, err := os.ReadFile(filepath.Join(u.dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,10 +185,10 @@ func (s *session) read(t *testing.T, name string) []byte {
 	return content
 }
 
-func (s *session) write(t *testing.T, name string, content []byte) {
+func (u *user) write(t *testing.T, name string, content []byte) {
 	t.Helper()
 
-	if err := os.WriteFile(filepath.Join(s.dir, name), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(u.dir, name), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

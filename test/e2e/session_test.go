@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -19,55 +20,67 @@ import (
 // patience is the time limit of one command. An emulated machine takes a second or two.
 const patience = time.Minute
 
-// session is a user's talosctl with a working folder of its own.
+// user is a user's talosctl with a working folder of its own.
+type user struct {
+	// program returns a run of talosctl as the administrator.
+	program func(ctx context.Context, args ...string) *exec.Cmd
+	// address is that of the machine that the commands are about.
+	address, dir string
+}
+
+// session is a user of a cluster of one machine.
 type session struct {
 	*cluster.Cluster
-
-	dir string
+	*user
 }
 
 func newSession(t *testing.T, c *cluster.Cluster) *session {
-	return &session{Cluster: c, dir: t.TempDir()}
+	return &session{c, &user{program: c.TalosctlCommand, address: c.Node.Addr.String(), dir: t.TempDir()}}
+}
+
+// newUser returns a user of the first control plane of a lab.
+func newUser(t *testing.T, l *cluster.UserLab) *user {
+	return &user{program: l.TalosctlCommand, address: l.Open().Node(0).Addr.String(), dir: t.TempDir()}
 }
 
 // node returns the address of the machine.
-func (s *session) node() string { return s.Node.Addr.String() }
+func (u *user) node() string { return u.address }
 
 // pattern compiles a pattern in which @ is the node's address.
-func (s *session) pattern(text string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(text, "@", regexp.QuoteMeta(s.node())))
+func (u *user) pattern(text string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(text, "@", regexp.QuoteMeta(u.node())))
 }
 
-func (s *session) command(ctx context.Context, line string, more ...string) *exec.Cmd {
-	cmd := s.TalosctlCommand(ctx, append(strings.Fields(line), more...)...)
-	cmd.Dir = s.dir
+func (u *user) command(ctx context.Context, line string, more ...string) *exec.Cmd {
+	cmd := u.program(ctx, append(strings.Fields(line), more...)...)
+	cmd.Dir = u.dir
 
 	return cmd
 }
 
 // try runs talosctl with the words of the line, and with arguments that contain blanks.
-func (s *session) try(t *testing.T, line string, more ...string) (string, error) {
+func (u *user) try(t *testing.T, line string, more ...string) (string, error) {
 	t.Helper()
 
-	return s.tryFor(t, patience, line, more...)
+	return u.tryFor(t, patience, line, more...)
 }
 
-func (s *session) tryFor(t *testing.T, timeout time.Duration, line string, more ...string) (string, error) {
+func (u *user) tryFor(t *testing.T, timeout time.Duration, line string, more ...string) (string, error) {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 
-	out, err := s.command(ctx, line, more...).CombinedOutput()
+	out, err := u.command(ctx, line, more...).CombinedOutput()
 
 	return string(out), err
 }
 
 // talosctl is try for a command that must succeed.
-func (s *session) talosctl(t *testing.T, line string, more ...string) string {
+func (u *user) talosctl(t *testing.T, line string, more ...string) string {
 	t.Helper()
 
-	out, err := s.try(t, line, more...)
+	out, err := u.try(t, line, more...)
 	if err != nil {
 		t.Fatalf("talosctl %s %q: %v\n%s", line, more, err, out)
 	}
@@ -76,53 +89,95 @@ func (s *session) talosctl(t *testing.T, line string, more ...string) string {
 }
 
 // refused is try for a command that must fail with a matching message.
-func (s *session) refused(t *testing.T, want, line string, more ...string) {
+func (u *user) refused(t *testing.T, want, line string, more ...string) {
 	t.Helper()
 
-	out, err := s.try(t, line, more...)
-	if err == nil || !s.pattern(want).MatchString(out) {
+	out, err := u.try(t, line, more...)
+	if err == nil || !u.pattern(want).MatchString(out) {
 		t.Errorf("talosctl %s %q: got %v\n%s\nwant a failure with a match of %s", line, more, err, out, want)
 	}
 }
 
 // shows looks for the pattern in the output of talosctl.
-func (s *session) shows(t *testing.T, want, line string, more ...string) {
+func (u *user) shows(t *testing.T, want, line string, more ...string) {
 	t.Helper()
 
-	if out := s.talosctl(t, line, more...); !s.pattern(want).MatchString(out) {
+	if out := u.talosctl(t, line, more...); !u.pattern(want).MatchString(out) {
 		t.Errorf("talosctl %s %q: got\n%s\nwant a match of %s", line, more, out, want)
 	}
 }
 
 // takes is shows for a slow command.
-func (s *session) takes(t *testing.T, timeout time.Duration, want, line string) {
+func (u *user) takes(t *testing.T, timeout time.Duration, want, line string) {
 	t.Helper()
 
-	out, err := s.tryFor(t, timeout, line)
-	if err != nil || !s.pattern(want).MatchString(out) {
+	out, err := u.tryFor(t, timeout, line)
+	if err != nil || !u.pattern(want).MatchString(out) {
 		t.Errorf("talosctl %s: got %v\n%s\nwant a match of %s", line, err, out, want)
 	}
 }
 
 // comesToShow is shows for an effect that comes after the answer.
-func (s *session) comesToShow(t *testing.T, want, line string) {
+func (u *user) comesToShow(t *testing.T, want, line string) {
 	t.Helper()
 	eventually(t, "talosctl "+line+" shows "+want, func() (string, bool) {
-		out, err := s.try(t, line)
+		out, err := u.try(t, line)
 
-		return out, err == nil && s.pattern(want).MatchString(out)
+		return out, err == nil && u.pattern(want).MatchString(out)
 	})
 }
 
+// comesNotToShow is comesToShow for the end of an effect.
+func (u *user) comesNotToShow(t *testing.T, unwanted, line string) {
+	t.Helper()
+	eventually(t, "talosctl "+line+" does not show "+unwanted, func() (string, bool) {
+		out, err := u.try(t, line)
+
+		return out, err == nil && !u.pattern(unwanted).MatchString(out)
+	})
+}
+
+// worksMeanwhile has another user call the machine again and again until the returned function is called, which reports the failures.
+func (u *user) worksMeanwhile(t *testing.T) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	calls, failures, ended := 0, []string(nil), make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		for ; ctx.Err() == nil; calls++ {
+			one, cancel := context.WithTimeout(ctx, patience)
+			out, err := u.command(one, "get hostname").CombinedOutput()
+
+			cancel()
+
+			if err != nil && ctx.Err() == nil {
+				failures = append(failures, fmt.Sprintf("%v: %s", err, out))
+			}
+		}
+	}()
+
+	return func() {
+		t.Helper()
+		cancel()
+		<-ended
+		t.Logf("%d calls of another user in the meantime", calls)
+
+		if calls < 2 || len(failures) > 0 {
+			t.Errorf("of %d calls in the meantime these failed: %q", calls, failures)
+		}
+	}
+}
+
 // interrupted runs a command that does not end by itself, and interrupts it, as Ctrl-C does, when the output matches.
-func (s *session) interrupted(t *testing.T, want, line string) {
+func (u *user) interrupted(t *testing.T, want, line string) {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 
-	cmd := s.command(ctx, line)
-	out := &watched{want: s.pattern(want), found: func() { cmd.Process.Signal(os.Interrupt) }} // it may have ended
+	cmd := u.command(ctx, line)
+	out := &watched{want: u.pattern(want), found: func() { cmd.Process.Signal(os.Interrupt) }} // it may have ended
 	cmd.Stdout, cmd.Stderr = out, out
 
 	err := cmd.Run()

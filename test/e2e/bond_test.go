@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// vlans is how many VLANs the bond has; vrfVLANs of them are in the VRF.
+const (
+	vlans    = 20
+	vrfVLANs = 2
+)
+
+// bondTime is how long an emulated machine may take for the links. Elsewhere two seconds are the aim.
+const bondTime = 2 * time.Minute
+
+// bondLinks returns a bond that speaks LACP with another one, over two pairs of links; twenty VLANs on it; and a VRF.
+func bondLinks() string {
+	const bond = "\nlinks: [%s]\nbondMode: 802.3ad\nmiimon: 100\nlacpRate: fast\nxmitHashPolicy: layer3+4"
+
+	documents := []string{document("DHCPv4Config", "name: eth0")} // a document about a link ends DHCP on other cards
+
+	for _, pair := range []string{"a", "b"} {
+		documents = append(documents, document("VethConfig", "name: near-"+pair+"\npeer: {name: far-"+pair+"}"))
+	}
+
+	for _, side := range []string{"near", "far"} {
+		documents = append(documents, document("BondConfig", "name: bond-"+side+fmt.Sprintf(bond, side+"-a, "+side+"-b")))
+	}
+
+	inVRF := make([]string, 0, vrfVLANs)
+
+	for i := 1; i <= vlans; i++ {
+		name := fmt.Sprintf("vlan-%d", i)
+		documents = append(documents, document("VLANConfig", fmt.Sprintf("name: %s\nparent: bond-near\nvlanID: %d\naddresses: [{address: 192.0.2.%d/30}]", name, 100+i, 4*i+1)))
+
+		if i <= vrfVLANs {
+			inVRF = append(inVRF, name)
+		}
+	}
+
+	documents = append(documents, document("VRFConfig", "name: vrf-blue\ntable: \"123\"\nlinks: ["+strings.Join(inVRF, ", ")+"]"))
+
+	return strings.Join(documents, "---\n")
+}
+
+// link is a link of a machine.
+type link struct {
+	Index            uint32     `yaml:"index"`
+	LinkIndex        uint32     `yaml:"linkIndex"`
+	MasterIndex      uint32     `yaml:"masterIndex"`
+	OperationalState string     `yaml:"operationalState"`
+	Kind             string     `yaml:"kind"`
+	VLAN             vlanMember `yaml:"vlan"`
+	Bond             bondMaster `yaml:"bondMaster"`
+	VRF              vrfMaster  `yaml:"vrfMaster"`
+}
+
+type vlanMember struct {
+	ID int `yaml:"vlanID"`
+}
+
+type bondMaster struct {
+	Mode     string `yaml:"mode"`
+	LACPRate string `yaml:"lacpRate"`
+}
+
+type vrfMaster struct {
+	Table string `yaml:"table"`
+}
+
+// bonded returns what the links still lack.
+func bonded(links map[string]link) error {
+	bond, vrf := links["bond-near"], links["vrf-blue"]
+
+	if want := (bondMaster{"802.3ad", "fast"}); bond.Bond != want || vrf.VRF.Table != "123" {
+		return fmt.Errorf("the bond is %+v, the VRF %+v", bond, vrf)
+	}
+
+	want := map[string]link{"bond-near": {Kind: "bond"}, "bond-far": {Kind: "bond"}, "vrf-blue": {Kind: "vrf"}}
+
+	for _, pair := range []string{"a", "b"} {
+		want["near-"+pair] = link{Kind: "veth", MasterIndex: bond.Index}
+		want["far-"+pair] = link{Kind: "veth", MasterIndex: links["bond-far"].Index}
+	}
+
+	for i := 1; i <= vlans; i++ {
+		vlan := link{Kind: "vlan", LinkIndex: bond.Index, VLAN: vlanMember{100 + i}}
+		if i <= vrfVLANs {
+			vlan.MasterIndex = vrf.Index
+		}
+
+		want[fmt.Sprintf("vlan-%d", i)] = vlan
+	}
+
+	var errs []error
+
+	for name, w := range want {
+		got := links[name]
+
+		if got.OperationalState != "up" || got.Kind != w.Kind || got.MasterIndex != w.MasterIndex || got.VLAN != w.VLAN || w.LinkIndex != 0 && got.LinkIndex != w.LinkIndex {
+			errs = append(errs, fmt.Errorf("link %s is %+v, want it up and %+v", name, got, w))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// unbonded returns which of the links are still there.
+func unbonded(links map[string]link) error {
+	var left []string
+
+	for name := range links {
+		if strings.HasPrefix(name, "near-") || strings.HasPrefix(name, "far-") || strings.HasPrefix(name, "bond-") || strings.HasPrefix(name, "vlan-") || name == "vrf-blue" {
+			left = append(left, name)
+		}
+	}
+
+	if len(left) > 0 {
+		return fmt.Errorf("there are %q", left)
+	}
+
+	return nil
+}
+
+// bond makes links of many kinds with one patch, and removes them with another.
+func bond(t *testing.T, c *cluster.Cluster) {
+	for _, step := range []struct {
+		name    string
+		text    []byte
+		reached func(map[string]link) error
+	}{
+		{"a bond with twenty VLANs and a VRF is up", patched(t, c, bondLinks()), bonded},
+		{"they are gone", c.Generated.ControlPlane, unbonded},
+	} {
+		took, err := linksFollow(t, c, func() { c.Apply(step.text) }, step.reached)
+		if err != nil {
+			c.Fail("%s: %v", step.name, err)
+		}
+
+		c.Measured("  "+step.name, took)
+	}
+}
+
+// linksFollow watches the links of the machine, makes a change, and returns how long after it they were as they should. The watch is a
+// connection that must survive the change.
+func linksFollow(t *testing.T, c *cluster.Cluster, change func(), reached func(map[string]link) error) (took time.Duration, err error) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), bondTime)
+	defer cancel()
+
+	var (
+		links = map[string]link{}
+		start time.Time
+		lacks = errors.New("the links are not known")
+	)
+
+	err = c.API(ctx, func(ctx context.Context, api *client.Client) error {
+		for event, err := range api.WatchResources(ctx, client.Kind{Namespace: "network", Type: "LinkStatuses.net.talos.dev"}, "") {
+			if err != nil {
+				return fmt.Errorf("%w; %w", err, lacks)
+			}
+
+			if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
+				start = time.Now()
+				change()
+			} else if err := updateLinks(links, event); err != nil {
+				return err
+			}
+
+			if start.IsZero() {
+				continue
+			}
+
+			if lacks = reached(links); lacks == nil {
+				took = time.Since(start)
+
+				return nil
+			}
+		}
+
+		return lacks
+	})
+
+	return took, err
+}
+
+func updateLinks(links map[string]link, event *cosiapi.Event) error {
+	id := event.GetResource().GetMetadata().GetId()
+
+	if event.GetEventType() == cosiapi.EventType_DESTROYED {
+		delete(links, id)
+
+		return nil
+	}
+
+	var l link
+
+	if err := yaml.Unmarshal([]byte(event.GetResource().GetSpec().GetYamlSpec()), &l); err != nil {
+		return fmt.Errorf("link %s: %w", id, err)
+	}
+
+	links[id] = l
+
+	return nil
+}
+
+// ethernet switches a feature of the network card off and on again.
+func ethernet(t *testing.T, c *cluster.Cluster) {
+	is := func(want string) {
+		t.Helper()
+		c.Until("generic receive offload is "+want, time.Minute, func(ctx context.Context) error {
+			var status struct {
+				Features []struct{ Name, Status string }
+			}
+
+			if err := spec(ctx, c, "EthernetStatuses.net.talos.dev", "eth0", &status); err != nil {
+				return err
+			}
+
+			for _, f := range status.Features {
+				if f.Name == "rx-gro" && f.Status == want {
+					return nil
+				}
+			}
+
+			return fmt.Errorf("the features are %v", status.Features)
+		})
+	}
+
+	is("on")
+	c.Apply(patched(t, c, document("EthernetConfig", "name: eth0\nfeatures: {rx-gro: false}")))
+	is("off")
+	c.Apply(c.Generated.ControlPlane)
+	is("on")
+}
