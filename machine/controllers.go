@@ -48,7 +48,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		return nil, err
 	}
 
-	documents := fetch(modules, settled)
+	documents := fetch(modules, settled, m.Platform.Hardware)
 	links.Metadata = metadataOf(m.Platform, documents)
 
 	bus, err := logind.Listen(logind.Socket, m.Log)

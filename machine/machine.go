@@ -46,6 +46,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/sys/platform/cloud/guestinfo"
 	"github.com/seed-59268b81/talos/sys/reaper"
 	"github.com/seed-59268b81/talos/trustd"
 	"github.com/seed-59268b81/talos/version"
@@ -149,7 +150,7 @@ func (m *Machine) start(ctx context.Context, logs *logring.Logs, signals <-chan 
 		return err
 	}
 
-	if m.Platform, err = completed(m.Platform, m.args, "/sys"); err != nil {
+	if m.Platform, err = completed(m.Platform, m.args, "/sys", guestinfo.Check); err != nil {
 		m.Log.Error("the machine starts as one on no cloud", "error", err)
 	}
 

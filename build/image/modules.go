@@ -34,6 +34,7 @@ var rootModules = []string{
 	"i6300esb", "iTCO_wdt", "softdog", "tpm_crb", "tpm_tis", "button", "efivarfs", "efi_pstore", "ttyprintk", "rtc_cmos",
 	// Storage and file systems.
 	"loop", "squashfs", "erofs", "overlay", "xfs", "ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1", "isofs",
+	"udf", // the CD with the custom data of Azure
 	"fuse", "nfs", "nfsv4", "dm_mod", "dm_crypt", "dm_thin_pool", "dm_snapshot", "dm_mirror", "dm_raid",
 	"raid0", "raid1", "raid10", "raid456", "iscsi_tcp", "zram", "configfs",
 	// Virtual network devices.

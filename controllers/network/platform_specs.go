@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 
@@ -50,7 +51,9 @@ func platformSpecs(name string, m cloud.Machine, f facts) (network.PlatformConfi
 	}
 
 	for _, l := range m.Links {
-		p.link(l)
+		for _, l := range p.matching(l) {
+			p.link(l)
+		}
 	}
 
 	p.spec.Links = slices.SortedFunc(maps.Values(p.links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })
@@ -68,6 +71,30 @@ type platformPlan struct {
 
 func (p *platformPlan) ignore(format string, args ...any) {
 	p.ignored = append(p.ignored, fmt.Sprintf(format, args...))
+}
+
+// matching returns a link for each card that a pattern in place of a name (ens*) matches.
+func (p *platformPlan) matching(l cloud.Link) []cloud.Link {
+	if l.MAC != "" || l.Bond != nil || l.VLAN != nil || !strings.ContainsAny(l.Name, "*?[") {
+		return []cloud.Link{l}
+	}
+
+	var out []cloud.Link
+
+	for _, i := range p.found() {
+		names := append([]string{p.names[i]}, p.facts.links[i].AltNames...)
+
+		if p.facts.links[i].Physical() && slices.ContainsFunc(names, func(name string) bool {
+			ok, _ := path.Match(l.Name, name) // a pattern that is none matches nothing
+			return ok
+		}) {
+			one := l
+			one.Name = p.names[i]
+			out = append(out, one)
+		}
+	}
+
+	return out
 }
 
 // link adds the specs of a link.

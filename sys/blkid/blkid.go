@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package blkid identifies the content of a disk or a partition by the signatures of file systems and other structures: xfs,
-// ext2/3/4, vfat, squashfs, iso9660, luks, swap and GUID partition tables. It reads a few sectors and trusts nothing: with a field
+// ext2/3/4, vfat, squashfs, iso9660, udf, luks, swap and GUID partition tables. It reads a few sectors and trusts nothing: with a field
 // out of range the signature does not count.
 //
 // It knows the formats that this system creates or finds, which are fewer than those of libblkid. Call Blank before writing to a device
@@ -24,6 +24,7 @@ const (
 	VFAT     = "vfat"
 	Squashfs = "squashfs"
 	ISO9660  = "iso9660"
+	UDF      = "udf"
 	LUKS     = "luks"
 	Swap     = "swap"
 	GPT      = "gpt"
@@ -45,8 +46,9 @@ type Info struct {
 // probe looks for one structure; it returns nil without an error if there is none.
 type probe func(image) (*Info, error)
 
-// A disk of installation media has a GPT and an iso9660 file system: the table comes first.
-var probes = []probe{probeGPT, probeXFS, probeLUKS, probeSquashfs, probeExt, probeISO, probeSwap, probeVFAT}
+// A disk of installation media has a GPT and an iso9660 file system: the table comes first. A CD with both iso9660 and UDF is the former,
+// whose label is known.
+var probes = []probe{probeGPT, probeXFS, probeLUKS, probeSquashfs, probeExt, probeISO, probeUDF, probeSwap, probeVFAT}
 
 // Probe identifies the content of a device with a size in bytes and a sector size. The only errors are those of reads.
 func Probe(r io.ReaderAt, size, sectorSize uint64) (Info, error) {

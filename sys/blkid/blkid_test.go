@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,26 @@ func TestProbeISO(t *testing.T) {
 	})
 }
 
+func TestProbeUDF(t *testing.T) {
+	for name, test := range map[string]struct {
+		sequence []string
+		want     string
+	}{
+		"version 2.01":        {[]string{"BEA01", "NSR03", "TEA01"}, "udf"},
+		"version 1.02":        {[]string{"BEA01", "BOOT2", "NSR02", "TEA01"}, "udf"},
+		"another file system": {[]string{"BEA01", "TEA01", "NSR03"}, ""},
+		"no sequence":         {[]string{"NSR99"}, ""},
+		"without an end":      {slices.Repeat([]string{"BEA01"}, 20), ""},
+	} {
+		b := make([]byte, 80<<10)
+		for i, id := range test.sequence {
+			copy(b[32768+2048*i+1:], id)
+		}
+
+		t.Run(name, func(t *testing.T) { check(t, write(t, b), blkid.Info{Name: test.want}) })
+	}
+}
+
 func TestProbeGPT(t *testing.T) {
 	path := write(t, make([]byte, 8<<20))
 
@@ -190,6 +211,7 @@ func FuzzProbe(f *testing.F) {
 	copy(xfs, "XFSB")
 
 	f.Add(xfs, make([]byte, 100), uint16(512))
+	f.Add(append(make([]byte, 32768), "\x00BEA01"...), []byte{}, uint16(2048))
 	f.Add([]byte("LUKS\xba\xbe"), []byte{}, uint16(4096))
 	f.Add([]byte("hsqs"), append(make([]byte, 56), 0x53, 0xef), uint16(512))
 

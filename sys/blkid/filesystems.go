@@ -105,6 +105,28 @@ func probeISO(i image) (*Info, error) {
 	}, nil
 }
 
+// probeUDF looks for the descriptor of UDF in the volume recognition sequence (ECMA-167, part 2, section 8). The label is not read.
+func probeUDF(i image) (*Info, error) {
+	const start, block, most = 32768, 2048, 16
+
+	for n := range uint64(most) {
+		b, err := i.at(start+n*block, 6)
+		if err != nil || b == nil {
+			return nil, err
+		}
+
+		switch string(b[1:]) {
+		case "NSR02", "NSR03":
+			return &Info{Name: UDF}, nil
+		case "BEA01", "BOOT2", "CD001", "CDW02":
+		default:
+			return nil, nil
+		}
+	}
+
+	return nil, nil
+}
+
 func probeVFAT(i image) (*Info, error) {
 	b, err := i.at(0, 512)
 	if err != nil || b == nil || b[510] != 0x55 || b[511] != 0xaa {

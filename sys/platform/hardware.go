@@ -19,5 +19,5 @@ func ReadHardware(sys string) Hardware {
 		return strings.TrimSpace(string(text))
 	}
 
-	return Hardware{UUID: strings.ToLower(read("product_uuid")), Serial: read("product_serial")}
+	return Hardware{UUID: strings.ToLower(read("product_uuid")), Serial: read("product_serial"), Vendor: read("sys_vendor")}
 }

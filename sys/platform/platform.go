@@ -60,7 +60,7 @@ type Limits struct {
 }
 
 // Hardware is what the firmware says about the computer. Some clouds pass the place of their documents in it.
-type Hardware struct{ UUID, Serial string }
+type Hardware struct{ UUID, Serial, Vendor string }
 
 // Name returns the name of the platform: that of the cloud, or of its mode.
 func (p Platform) Name() string {

@@ -17,6 +17,9 @@ import (
 // volumes begins the URLs of files of file systems.
 const volumes = "volume://"
 
+// AnyLabel in place of a label means each CD, whatever its label.
+const AnyLabel = "*"
+
 // Request is a request for one document.
 type Request struct {
 	// Method is GET if empty.
@@ -61,7 +64,7 @@ type cloud struct {
 	report func(ctx context.Context, fetch Fetch) error
 }
 
-// user is a document with the configuration.
+// user is a document with the configuration. Its path is below the place of the documents, or a URL.
 type user struct {
 	path   string
 	decode func(documents, []byte) ([]byte, error)
@@ -138,13 +141,13 @@ func (c *Cloud) userData(ctx context.Context, fetch Fetch, base string) ([]byte,
 		docs := documents{}
 
 		for _, path := range append([]string{u.path}, u.beside...) {
-			text, err := fetch(ctx, Request{URL: base + path, Header: header, LowPort: c.lowPort})
+			text, err := fetch(ctx, Request{URL: under(base, path), Header: header, LowPort: c.lowPort})
 			if errors.Is(err, ErrNotFound) {
 				continue
 			}
 
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", base+path, err)
+				return nil, fmt.Errorf("%s: %w", under(base, path), err)
 			}
 
 			docs[path] = text
@@ -153,7 +156,7 @@ func (c *Cloud) userData(ctx context.Context, fetch Fetch, base string) ([]byte,
 		text := docs[u.path]
 		if u.decode != nil && len(text) > 0 {
 			if text, err = u.decode(docs, text); err != nil {
-				return nil, fmt.Errorf("%s: %w", base+u.path, err)
+				return nil, fmt.Errorf("%s: %w", under(base, u.path), err)
 			}
 		}
 
@@ -163,6 +166,15 @@ func (c *Cloud) userData(ctx context.Context, fetch Fetch, base string) ([]byte,
 	}
 
 	return nil, nil
+}
+
+// under returns the URL of a document whose path is below a place, or is a URL itself.
+func under(base, path string) string {
+	if strings.Contains(path, "://") {
+		return path
+	}
+
+	return base + path
 }
 
 // foreign reports whether user data is for cloud-init, which many clouds set by themselves.

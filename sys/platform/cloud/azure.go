@@ -11,9 +11,13 @@ import (
 
 // azure is Azure's instance metadata service. https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service
 var azure = cloud{
-	places:    at(everywhere),
-	header:    map[string]string{"Metadata": "true"},
-	user:      []user{{path: "metadata/instance/compute/userData?api-version=2021-12-13&format=text", decode: fromBase64}},
+	places: at(everywhere),
+	header: map[string]string{"Metadata": "true"},
+	user: []user{
+		{path: "metadata/instance/compute/userData?api-version=2021-12-13&format=text", decode: fromBase64},
+		// The custom data, which is only on the CD that the host has attached for the first start.
+		{path: ovfVolume, decode: fromCustomData},
+	},
 	documents: []string{azureInstance, azureBalancer},
 	parse: func(docs documents, r *reader) Machine {
 		var (

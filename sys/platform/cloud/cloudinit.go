@@ -4,6 +4,7 @@ package cloud
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -68,8 +69,9 @@ type subnetV1 struct {
 // linkV2 is a link of version 2.
 type linkV2 struct {
 	Match struct {
-		MAC  string `yaml:"macaddress"`
-		Name string `yaml:"name"`
+		MAC    string `yaml:"macaddress"`
+		Name   string `yaml:"name"`
+		Driver any    `yaml:"driver"`
 	} `yaml:"match"`
 	MTU         uint32      `yaml:"mtu"`
 	DHCP4       bool        `yaml:"dhcp4"`
@@ -280,6 +282,10 @@ func (n *networkConfig) identities(names []string, r *reader) []string {
 }
 
 func (v2 *linkV2) read(name string, m *Machine, r *reader) Link {
+	if v2.Match.Driver != nil {
+		r.ignore(name, errors.New("match.driver is not supported: match by macaddress or name"))
+	}
+
 	link := Link{MAC: r.mac(name, v2.Match.MAC), Name: cmp.Or(v2.Match.Name, name), MTU: v2.MTU, DHCP4: v2.DHCP4, DHCP6: v2.DHCP6}
 
 	for _, a := range v2.Addresses {

@@ -20,6 +20,7 @@ var clouds = map[string]cloud{
 	"oracle":        oracle,
 	"scaleway":      scaleway,
 	"upcloud":       upcloud,
+	"vmware":        vmware,
 	"vultr":         vultr,
 }
 

@@ -7,7 +7,8 @@
 // the one for metadata servers.
 //
 // Documents need not be on a server. A URL of the scheme volume names a file of a file system by its label: on volume://cidata/ are the
-// documents of NoCloud.
+// documents of NoCloud, and volume://*/ovf-env.xml is that file on a CD with any label. One of the scheme guestinfo names a value that
+// VMware's hypervisor passes to the machine.
 //
 // Values that cannot be read are left out and listed in Machine.Ignored, so that one wrong address does not take away the network.
 // Cards are named by their hardware addresses, as clouds do; the caller knows the names of links.
@@ -43,7 +44,8 @@ type Machine struct {
 
 // Link is a network card, or a link that is made of cards.
 type Link struct {
-	// MAC identifies a card; First is set for the first card, whatever its address. Other links are identified by their name.
+	// MAC identifies a card; First is set for the first card, whatever its address. Other links are identified by their name, which for
+	// cards may be a pattern, as ens*.
 	MAC   string
 	First bool
 	Name  string

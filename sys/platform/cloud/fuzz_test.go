@@ -49,6 +49,11 @@ func recordedOf(f *testing.F, c *Cloud) documents {
 		return documents{contextFile: []byte("ETH0_MAC='52:54:00:00:00:02'\nETH0_IP='10.5.0.2'\nETH0_MASK='255.255.255.0'\nETH0_GATEWAY='10.5.0.1'\nNAME='it'\\''s'\n")}
 	}
 
+	if c.name == "vmware" {
+		return documents{vmwareMetadata: []byte(
+			"instance-id: i\nlocal-hostname: n\nnetwork:\n  version: 2\n  ethernets:\n    a:\n      match: {name: ens*}\n      addresses: [10.5.0.2/24]\n")}
+	}
+
 	fetch := fetchFrom(f, labInstance(c.name))
 
 	for _, base := range c.bases {
@@ -110,6 +115,7 @@ func FuzzOpenStack(f *testing.F)    { fuzz(f, "openstack") }
 func FuzzOracle(f *testing.F)       { fuzz(f, "oracle") }
 func FuzzScaleway(f *testing.F)     { fuzz(f, "scaleway") }
 func FuzzUpCloud(f *testing.F)      { fuzz(f, "upcloud") }
+func FuzzVMware(f *testing.F)       { fuzz(f, "vmware") }
 func FuzzVultr(f *testing.F)        { fuzz(f, "vultr") }
 
 // FuzzSeedURL checks that no serial number leads to something other than a server.
@@ -126,4 +132,30 @@ func FuzzSeedURL(f *testing.F) {
 func FuzzAzureReady(f *testing.F) {
 	f.Add([]byte("<GoalState><Incarnation>1</Incarnation></GoalState>"))
 	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = azureReady(text) }) // only a panic is wrong
+}
+
+// FuzzOVF checks that an OVF environment with any text has no configuration that is larger than the text can be.
+func FuzzOVF(f *testing.F) {
+	f.Add([]byte(`<Environment><PropertySection><Property key="talos.config" value="dmVyc2lvbjogdjFhbHBoYTEK"/></PropertySection></Environment>`))
+	f.Add([]byte(`<Environment><ProvisioningSection><LinuxProvisioningConfigurationSet><CustomData>H4sIAAAAAAAA</CustomData>` +
+		`</LinuxProvisioningConfigurationSet></ProvisioningSection></Environment>`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, read := range []func(documents, []byte) ([]byte, error){fromOVF, fromCustomData} {
+			if got, err := read(nil, text); len(got) > maxDocument || err != nil && got != nil {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		}
+	})
+}
+
+// FuzzEncoding checks the encodings of guestinfo.
+func FuzzEncoding(f *testing.F) {
+	f.Add([]byte("machine: {}"), "")
+	f.Add([]byte("bWFjaGluZToge30K"), "base64")
+	f.Add([]byte("H4sIAAAAAAAA"), "gzip+base64")
+	f.Fuzz(func(t *testing.T, text []byte, encoding string) {
+		if got, err := decodeValue(text, encoding); len(got) > max(len(text), maxDocument) || err != nil && got != nil {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+	})
 }

@@ -177,10 +177,10 @@ func TestFirstPlaceAnswers(t *testing.T) {
 
 		first := func(_ context.Context, r Request) ([]byte, error) {
 			switch {
+			case slices.ContainsFunc(c.user, func(u user) bool { return r.URL == under(c.bases[0], u.path) }):
+				return nil, ErrNotFound
 			case !strings.HasPrefix(r.URL, c.bases[0]):
 				return nil, context.DeadlineExceeded
-			case slices.ContainsFunc(c.user, func(u user) bool { return r.URL == c.bases[0]+u.path }):
-				return nil, ErrNotFound
 			default:
 				return []byte("{}"), nil
 			}
@@ -247,7 +247,7 @@ func TestAzureReport(t *testing.T) {
 // TestLabHasEachPlatform checks that a platform without a test on the lab is one without a metadata server.
 func TestLabHasEachPlatform(t *testing.T) {
 	for _, name := range Names() {
-		if _, err := metadata.New([]metadata.Instance{labInstance(name)}); err != nil && name != "opennebula" {
+		if _, err := metadata.New([]metadata.Instance{labInstance(name)}); err != nil && name != "opennebula" && name != "vmware" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

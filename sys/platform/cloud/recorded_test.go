@@ -3,6 +3,8 @@
 package cloud
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -15,7 +17,7 @@ import (
 //
 //	document PATH      adds a document
 //	machine PLATFORM   prints what the documents say about the machine, and forgets them
-//	user PLATFORM      prints the configuration in the first of them that may have one
+//	user PLATFORM      prints the configuration in the first of them that has one
 func TestRecorded(t *testing.T) {
 	datadriven.Walk(t, "testdata/recorded", func(t *testing.T, path string) {
 		docs := documents{}
@@ -31,7 +33,7 @@ func TestRecorded(t *testing.T) {
 			case "user":
 				c, _ := Find(word, platform.Hardware{})
 
-				text, err := c.user[0].decode(docs, docs[c.user[0].path])
+				text, err := c.userData(t.Context(), docs.fetch(c.bases[0]), c.bases[0])
 				if err != nil {
 					return err.Error() + "\n"
 				}
@@ -39,6 +41,13 @@ func TestRecorded(t *testing.T) {
 				return string(text)
 			case "machine":
 				c, _ := Find(word, platform.Hardware{})
+
+				for path := range docs {
+					if !c.reads(docs, path) {
+						t.Errorf("%s: platform %s does not read the document %s", d.Pos, word, path)
+					}
+				}
+
 				out := show(t, c.read(docs))
 				docs = documents{}
 
@@ -50,6 +59,33 @@ func TestRecorded(t *testing.T) {
 			}
 		})
 	})
+}
+
+// reads reports whether the cloud reads a document.
+func (c *Cloud) reads(docs documents, path string) bool {
+	all := slices.Clone(c.documents)
+	if c.more != nil {
+		all = append(all, c.more(docs)...)
+	}
+
+	for _, u := range c.user {
+		all = append(append(all, u.path), u.beside...)
+	}
+
+	return slices.Contains(all, path)
+}
+
+// fetch returns a Fetch of the documents alone.
+func (d documents) fetch(base string) Fetch {
+	return func(_ context.Context, r Request) ([]byte, error) {
+		for path, text := range d {
+			if under(base, path) == r.URL {
+				return text, nil
+			}
+		}
+
+		return nil, ErrNotFound
+	}
 }
 
 func TestSeedURL(t *testing.T) {

@@ -3,9 +3,10 @@
 //go:build linux
 
 // Package volume reads files of file systems that are found by their label, such as those of a configuration drive. It is a Fetch of
-// package cloud for URLs of the scheme volume: volume://cidata/user-data.
+// package cloud for URLs of the scheme volume: volume://cidata/user-data. The label * means each CD (iso9660 or UDF) on which the file is:
+// Azure's has a label that changes.
 //
-// The file system is mounted read-only for the time of a read. It is iso9660 or vfat, as those drives are; another one is not mounted.
+// The file system is mounted read-only for the time of a read. It is iso9660, vfat or UDF, as those drives are; another one is not mounted.
 package volume
 
 import (
@@ -16,6 +17,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/sys/blkid"
@@ -60,17 +62,42 @@ func (v *Reader) Fetch(_ context.Context, r cloud.Request) ([]byte, error) {
 		return nil, err
 	}
 
+	var failed error
+
 	for _, d := range all {
-		if strings.EqualFold(d.label, u.Host) { // FAT has labels in upper case only
-			return v.file(d, strings.Trim(u.Path, "/"))
+		if !d.called(u.Host) {
+			continue
+		}
+
+		text, err := v.file(d, strings.Trim(u.Path, "/"))
+		if err == nil || u.Host != cloud.AnyLabel {
+			return text, err
+		}
+
+		if !errors.Is(err, cloud.ErrNotFound) {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", d.path, err))
 		}
 	}
 
-	if settled {
+	switch {
+	case failed != nil:
+		return nil, failed
+	case settled:
 		return nil, cloud.ErrNotFound
+	case u.Host == cloud.AnyLabel:
+		return nil, fmt.Errorf("no CD has the file %s, and not all devices have a driver yet", strings.Trim(u.Path, "/"))
+	default:
+		return nil, fmt.Errorf("no file system has the label %s, and not all devices have a driver yet", u.Host)
+	}
+}
+
+// called reports whether a device has a label.
+func (d device) called(label string) bool {
+	if label == cloud.AnyLabel {
+		return d.fileSystem != blkid.VFAT // the boot partition of each machine is one
 	}
 
-	return nil, fmt.Errorf("no file system has the label %s, and not all devices have a driver yet", u.Host)
+	return strings.EqualFold(d.label, label) // FAT has labels in upper case only
 }
 
 func (v *Reader) settled() bool {
@@ -109,7 +136,7 @@ func scan() ([]device, error) {
 
 	for _, d := range all {
 		info, err := probe(d.Path)
-		if err == nil && info.Label != "" && (info.Name == blkid.ISO9660 || info.Name == blkid.VFAT) {
+		if err == nil && slices.Contains([]string{blkid.ISO9660, blkid.VFAT, blkid.UDF}, info.Name) {
 			out = append(out, device{d.Path, info.Name, info.Label})
 		}
 	}

@@ -75,3 +75,46 @@ func TestFetch(t *testing.T) {
 		}
 	}
 }
+
+// A file is looked for on all CDs, and on no other device. One that cannot be read is reported if no other has the file.
+func TestAnyCD(t *testing.T) {
+	settled := make(chan struct{})
+	broken := errors.New("unknown file system type 'udf'")
+	files := map[string]error{"/dev/sr0": cloud.ErrNotFound, "/dev/sr1": nil, "/dev/vda1": nil}
+
+	v := &Reader{
+		Settled: settled,
+		devices: func() ([]device, error) {
+			return []device{{"/dev/vda1", "vfat", "EFI"}, {"/dev/sr0", "iso9660", "cidata"}, {"/dev/sr1", "udf", ""}}, nil
+		},
+		read: func(d device, _ string) ([]byte, error) { return []byte(d.path), files[d.path] },
+	}
+
+	fetch := func() (string, error) {
+		text, err := v.Fetch(t.Context(), cloud.Request{URL: "volume://*/ovf-env.xml"})
+
+		return string(text), err
+	}
+
+	if got, err := fetch(); got != "/dev/sr1" || err != nil {
+		t.Errorf("on the second CD: got %q, %v", got, err)
+	}
+
+	files["/dev/sr1"] = cloud.ErrNotFound
+
+	if _, err := fetch(); err == nil || errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("before all devices have drivers: got error %v, want one that asks for another try", err)
+	}
+
+	close(settled)
+
+	if got, err := fetch(); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("on no CD: got %q, %v, want %v", got, err, cloud.ErrNotFound)
+	}
+
+	files["/dev/sr1"] = broken
+
+	if got, err := fetch(); !errors.Is(err, broken) {
+		t.Errorf("on a CD that cannot be read: got %q, %v, want %v", got, err, broken)
+	}
+}

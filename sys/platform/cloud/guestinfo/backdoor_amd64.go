@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package guestinfo
+
+import (
+	"errors"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/vmware/vmw-guestinfo/rpcout"
+	"github.com/vmware/vmw-guestinfo/vmcheck"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
+)
+
+// processor reports whether the processor names VMware as the hypervisor.
+func processor() bool { return vmcheck.IsVirtualCPU() }
+
+// ask sends a command to the hypervisor. Call it only on a virtual machine of VMware.
+func ask(command string) (reply []byte, ok bool, err error) {
+	// A goroutine that ends with its thread locked ends the thread too, and with it the permission for I/O ports that vmcheck requests: the
+	// backdoor may be restricted to programs that have it.
+	err = <-guard.Go(func() error {
+		runtime.LockOSThread()
+
+		return faults(func() error {
+			found, err := vmcheck.IsVirtualWorld(true)
+			if err != nil {
+				return err
+			}
+
+			if !found {
+				return errors.New("the hypervisor has no backdoor")
+			}
+
+			reply, ok, err = rpcout.SendOneRaw([]byte(command))
+
+			return err
+		})
+	})
+
+	return reply, ok, err
+}
+
+// faults calls f, and returns a fault of the processor as an error.
+func faults(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }: // a fault of the processor; its address has no meaning
+			err = errors.New("the hypervisor refuses its backdoor: check the setting monitor_control.restrict_backdoor of the virtual machine")
+		default:
+			panic(p)
+		}
+	}()
+
+	return f()
+}
