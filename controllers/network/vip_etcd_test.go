@@ -203,38 +203,10 @@ func TestVIPInEtcd(t *testing.T) {
 	)
 
 	for i := range machines {
-		// A connection that is cut is one that no packet passes any more.
-		by := func(ctx context.Context, _ secrets.EtcdRootSpec, _ secrets.EtcdCertsSpec, key string, fn func(context.Context) error) error {
-			client, err := clientv3.New(clientv3.Config{
-				Context: ctx, Endpoints: []string{endpoint}, DialTimeout: 5 * time.Second, Logger: zap.NewNop(),
-				DialOptions: dialThrough(&cut[i]),
-			})
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-
-			return elect(ctx, client, key, fn)
-		}
-
-		machines[i] = controlPlane(t, byte(i+1), by, &tells[i])
+		machines[i] = controlPlane(t, byte(i+1), electAt(endpoint, &cut[i]), &tells[i])
 	}
 
-	holder := func() int {
-		found := -1
-
-		for i, m := range machines {
-			if m.hasVIP() {
-				if found >= 0 {
-					t.Errorf("machines %d and %d have the address", found, i)
-				}
-
-				found = i
-			}
-		}
-
-		return found
-	}
+	holder := func() int { return vipHolder(t, machines[:]) }
 
 	machines[0].eventually("a machine has the address", func() bool { return holder() >= 0 })
 
@@ -270,6 +242,84 @@ func TestVIPInEtcd(t *testing.T) {
 
 	machines[0].eventually("a third turn", func() bool { now := holder(); return now >= 0 && now != second })
 	t.Logf("the address of a machine that goes down moved in %v", time.Since(began).Round(time.Millisecond))
+}
+
+// electAt is Elect by a member of etcd. A connection that is cut is one that no packet passes any more.
+func electAt(endpoint string, cut *atomic.Bool) Elect {
+	return func(ctx context.Context, _ secrets.EtcdRootSpec, _ secrets.EtcdCertsSpec, key string, fn func(context.Context) error) error {
+		client, err := clientv3.New(clientv3.Config{
+			Context: ctx, Endpoints: []string{endpoint}, DialTimeout: 5 * time.Second, Logger: zap.NewNop(), DialOptions: dialThrough(cut),
+		})
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+
+		return elect(ctx, client, key, fn)
+	}
+}
+
+// vipHolder returns the machine that has the address, or -1.
+func vipHolder(t *testing.T, machines []*machine) int {
+	t.Helper()
+
+	found := -1
+
+	for i, m := range machines {
+		if m.hasVIP() {
+			if found >= 0 {
+				t.Errorf("machines %d and %d have the address", found, i)
+			}
+
+			found = i
+		}
+	}
+
+	return found
+}
+
+// TestVIPPowerCut: three machines, each with a member of etcd. When the one with the address loses its power, after the leader has moved away from
+// it, another one has the address within five seconds.
+func TestVIPPowerCut(t *testing.T) {
+	members := startEtcd(t, 3)
+
+	var (
+		machines [3]*machine
+		cut      [3]atomic.Bool
+		tells    [3]announced
+	)
+
+	for i, m := range members {
+		etcdLeader(t, etcdClient(t, m.url), 0)
+
+		machines[i] = controlPlane(t, byte(i+1), electAt(m.url, &cut[i]), &tells[i])
+	}
+
+	machines[0].eventually("a machine has the address", func() bool { return vipHolder(t, machines[:]) >= 0 })
+
+	first := vipHolder(t, machines[:])
+	client := etcdClient(t, members[first].url)
+
+	if own, leader := etcdLeader(t, client, 0); own == leader {
+		if !moveLeader(t.Context(), client) {
+			t.Fatal("the leader did not move")
+		}
+
+		etcdLeader(t, client, own)
+	}
+
+	began := time.Now()
+
+	cut[first].Store(true)
+	members[first].end()
+
+	machines[0].eventually("another machine has the address", func() bool { now := vipHolder(t, machines[:]); return now >= 0 && now != first })
+
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the address had no machine for %v", took)
+	} else {
+		t.Logf("the address moved in %v", took.Round(time.Millisecond))
+	}
 }
 
 // dialThrough dials connections that stop while cut is set: what was sent is lost.

@@ -20,7 +20,7 @@ var ofMachine = []string{"apid/", "controllers/", "machine/", "service/", "sys/"
 // outboundOwners are the files that may use these names.
 var outboundOwners = map[string]string{
 	"sys/outbound/outbound.go":   "makes clients that follow the configuration",
-	"sys/platform/cloud/http.go": "a cloud's server is asked without a proxy; it is no server of the configuration's authorities",
+	"sys/platform/cloud/http.go": "a cloud's server is asked without a proxy, with the authorities of the image",
 }
 
 // TestOutboundClients checks that programs of a machine make requests over HTTP with clients that follow the configuration, or with a

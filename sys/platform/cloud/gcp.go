@@ -4,7 +4,6 @@ package cloud
 
 import (
 	"fmt"
-	"path"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ var gcp = cloud{
 		}
 
 		m := Machine{
-			Hostname: in.Hostname, InstanceID: in.ID.String(), InstanceType: path.Base(in.MachineType), Zone: path.Base(in.Zone),
+			Hostname: in.Hostname, InstanceID: in.ID.String(), InstanceType: lastPart(in.MachineType), Zone: lastPart(in.Zone),
 			Spot: strings.EqualFold(in.Scheduling.Preemptible, "true"), TimeServers: []string{"metadata.google.internal"},
 		}
 
@@ -76,6 +75,9 @@ const (
 // gcpAttributes are the attributes that become tags: those which Google's own services set to say what a machine belongs to. All others may be
 // secret, which tags are not: the configuration, scripts, keys, and what the owner has set.
 var gcpAttributes = []string{"cluster-location", "cluster-name", "cluster-uid", "created-by", "instance-template"}
+
+// lastPart returns the name at the end of the path of an object.
+func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 type gcpMachine struct {
 	ID          number            `json:"id"`
