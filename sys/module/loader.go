@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,6 +31,10 @@ type Loader struct {
 	index *Index
 	err   error
 }
+
+// noLinks are parameters of modules that otherwise create links that nobody has configured: bond0, dummy0, ifb0 and ifb1. Distributions set
+// them too (modprobe.d/systemd.conf of systemd).
+var noLinks = map[string][]string{"bonding": {"max_bonds=0"}, "dummy": {"numdummies=0"}, "ifb": {"numifbs=0"}}
 
 // NewLoader returns a loader of the running kernel's modules, which are in /lib/modules/RELEASE.
 func NewLoader() (*Loader, error) {
@@ -103,6 +108,8 @@ func (l *Loader) load(x *Index, name string, params []string, seen map[string]bo
 	if insert == nil {
 		insert = insertFile
 	}
+
+	params = slices.Concat(noLinks[name], params) // of two values the kernel uses the last
 
 	if err := insert(filepath.Join(l.Root, e.Path), strings.Join(params, " ")); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("insert %s: %w", e.Path, explain(err))

@@ -44,6 +44,7 @@ kernel/drivers/net_failover.ko:
 kernel/broken.ko: kernel/absent.ko
 kernel/loop-a.ko:
 kernel/loop-b.ko:
+kernel/drivers/net/bonding/bonding.ko:
 `,
 	fileSoftdep: `# Soft dependencies extracted from modules themselves.
 softdep libcrc32c pre: crc32c
@@ -70,6 +71,8 @@ func TestLoad(t *testing.T) {
 		{name: "dependencies first, soft ones too", load: "xfs", want: []string{"base.ko", "crc32c_generic.ko", "libcrc32c.ko", "xfs.ko"}},
 		{name: "alias with a hyphen", load: "fs-xfs", want: []string{"base.ko", "crc32c_generic.ko", "libcrc32c.ko", "xfs.ko"}},
 		{name: "parameters go to the named one only", load: "virtio-net", params: []string{"a=1", "b=x"}, want: []string{"net_failover.ko", "virtio_net.ko.xz a=1 b=x"}},
+		{name: "no links that nobody asked for", load: "bonding", want: []string{"bonding.ko max_bonds=0"}},
+		{name: "unless somebody asks", load: "bonding", params: []string{"max_bonds=2"}, want: []string{"bonding.ko max_bonds=0 max_bonds=2"}},
 		{name: "device alias", load: "virtio:d00000001v00001AF4", want: []string{"net_failover.ko", "virtio_net.ko.xz"}},
 		{name: "built in", load: "ext4"},
 		{name: "alias of a built-in one", load: "fs-ext3"},
