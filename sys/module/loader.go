@@ -32,7 +32,7 @@ type Loader struct {
 	err   error
 }
 
-// noLinks are parameters of modules that otherwise create links that nobody has configured: bond0, dummy0, ifb0 and ifb1. Distributions set
+// noLinks are parameters of modules that otherwise create links that are not configured: bond0, dummy0, ifb0 and ifb1. Distributions set
 // them too (modprobe.d/systemd.conf of systemd).
 var noLinks = map[string][]string{"bonding": {"max_bonds=0"}, "dummy": {"numdummies=0"}, "ifb": {"numifbs=0"}}
 
