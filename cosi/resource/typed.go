@@ -73,7 +73,9 @@ func (r *Typed[S]) Definition() *Definition { return (*r.spec).Definition() }
 func (r *Typed[S]) String() string { return r.md.address() }
 
 // DeepCopy implements Resource.
-func (r *Typed[S]) DeepCopy() Resource { return &Typed[S]{spec: copySpec(r.spec).(*S), md: r.md.Copy()} }
+func (r *Typed[S]) DeepCopy() Resource {
+	return &Typed[S]{spec: copySpec(r.spec).(*S), md: r.md.Copy()}
+}
 
 // WithMetadata implements Resource. The encoded form of a sealed spec is kept.
 func (r *Typed[S]) WithMetadata(md Metadata) Resource {
