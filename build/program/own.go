@@ -20,7 +20,7 @@ type ownProgram struct {
 	published string
 }
 
-// ownTags are the build tags of our programs. grpcnotrace leaves out a list of requests as web pages, which nobody serves, and with it
+// ownTags are the build tags of our programs. grpcnotrace leaves out a list of requests as web pages, which no program serves, and with it
 // html/template.
 const ownTags = "osusergo,netgo,grpcnotrace"
 

@@ -44,29 +44,36 @@ func withImageUser(client *containerd.Client, image containerd.Image) oci.SpecOp
 			return fmt.Errorf("snapshot %s: %w", c.SnapshotKey, err)
 		}
 
-		// Layers that are file systems of their own are mounted by containerd, below the overlay.
-		manager, name := client.MountManager(), c.SnapshotKey+"-user"
-
-		switch active, err := manager.Activate(ctx, name, mounts); {
-		case err == nil:
-			defer manager.Deactivate(context.WithoutCancel(ctx), name)
-
-			mounts = active.System
-		case !errdefs.IsNotImplemented(err):
-			return fmt.Errorf("mount snapshot %s: %w", c.SnapshotKey, err)
+		s.Process.User, err = mountedUser(ctx, client.MountManager(), c.SnapshotKey, mounts, config.Config.User)
+		if err != nil {
+			return fmt.Errorf("user %q of image %s: %w", config.Config.User, image.Name(), err)
 		}
 
-		return mount.WithReadonlyTempMount(ctx, mounts, func(root string) error {
-			found, err := imageUser(root, config.Config.User)
-			if err != nil {
-				return fmt.Errorf("user %q of image %s: %w", config.Config.User, image.Name(), err)
-			}
-
-			s.Process.User = found
-
-			return nil
-		})
+		return nil
 	}
+}
+
+// mountedUser mounts a snapshot while it looks up a user.
+func mountedUser(ctx context.Context, manager mount.Manager, snapshot string, mounts []mount.Mount, name string) (found specs.User, err error) {
+	activation := snapshot + "-user"
+
+	// Layers that are file systems of their own are mounted by containerd, below the overlay.
+	switch active, err := manager.Activate(ctx, activation, mounts); {
+	case err == nil:
+		defer manager.Deactivate(context.WithoutCancel(ctx), activation)
+
+		mounts = active.System
+	case !errdefs.IsNotImplemented(err):
+		return found, fmt.Errorf("mount snapshot %s: %w", snapshot, err)
+	}
+
+	err = mount.WithReadonlyTempMount(ctx, mounts, func(root string) error {
+		found, err = imageUser(root, name)
+
+		return err
+	})
+
+	return found, err
 }
 
 // imageUser returns the user that an image names as USER, UID, USER:GROUP and so on, with its groups. The empty text is root. A number needs no

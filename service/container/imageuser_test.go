@@ -5,12 +5,16 @@
 package container
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -59,7 +63,7 @@ func TestImageUser(t *testing.T) {
 		{full, "1000:2000", specs.User{UID: 1000, GID: 2000, AdditionalGids: []uint32{2000, 44, 29}}, ""},
 		{full, "65534", specs.User{UID: 65534, AdditionalGids: []uint32{0}}, ""},
 		{full, "last", specs.User{UID: 7, GID: 8, AdditionalGids: []uint32{8}}, ""},
-		{full, "nobody", specs.User{}, "unable to find user nobody"},
+		{full, "guest", specs.User{}, "unable to find user guest"},
 		{full, "app:none", specs.User{}, "unable to find group none"},
 		{full, "4294967295", specs.User{}, "must be in range"},
 		{empty, "", specs.User{AdditionalGids: []uint32{0}}, ""},
@@ -122,6 +126,52 @@ func TestImageUserHostile(t *testing.T) {
 	} {
 		if got, err := imageUser(root, "evil"); err == nil {
 			t.Errorf("%s: got %v, want an error", name, got)
+		}
+	}
+}
+
+// mounter is a mount manager that activates mounts, or has nothing to do.
+type mounter struct {
+	mount.Manager
+
+	active, deactivated []mount.Mount
+	err                 error
+}
+
+func (m *mounter) Activate(context.Context, string, []mount.Mount, ...mount.ActivateOpt) (mount.ActivationInfo, error) {
+	return mount.ActivationInfo{System: m.active}, m.err
+}
+
+func (m *mounter) Deactivate(context.Context, string) error {
+	m.deactivated = m.active
+
+	return nil
+}
+
+func TestMountedUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mounts")
+	}
+
+	bind := []mount.Mount{{Type: "bind", Source: testRoot(t, testPasswd, testGroup), Options: []string{"rbind", "rw"}}}
+	refused := errors.New("refused")
+
+	for name, tt := range map[string]struct {
+		manager mounter
+		mounts  []mount.Mount
+		err     error
+	}{
+		"an overlay":                    {mounter{err: errdefs.ErrNotImplemented}, bind, nil},
+		"layers that containerd mounts": {mounter{active: bind}, []mount.Mount{{Type: "format/overlay"}}, nil},
+		"containerd refuses":            {mounter{err: refused}, bind, refused},
+	} {
+		got, err := mountedUser(t.Context(), &tt.manager, "snapshot", tt.mounts, "app")
+		if !errors.Is(err, tt.err) || err == nil && got.UID != 1000 {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+
+		if !cmp.Equal(tt.manager.deactivated, tt.manager.active) {
+			t.Errorf("%s: the mounts of containerd remain", name)
 		}
 	}
 }
