@@ -20,6 +20,10 @@ type ownProgram struct {
 	published string
 }
 
+// ownTags are the build tags of our programs. grpcnotrace leaves out a list of requests as web pages, which no program serves, and with it
+// html/template.
+const ownTags = "osusergo,netgo,grpcnotrace"
+
 var ownPrograms = []ownProgram{
 	own(artifact.TargetTalos, "the operating system's program"),
 	own(artifact.TargetInit, "process 1 of the initramfs"),
@@ -52,13 +56,13 @@ func (p ownProgram) step(root string) graph.Step {
 			sources, err := source.Hash(root, isSource)
 			sha, built := revision(ctx, root)
 
-			return []string{version, goLinkFlags, strings.Join(goBuildFlags, " "), sources, sha, built}, err
+			return []string{version, goLinkFlags, strings.Join(goBuildFlags, " "), ownTags, sources, sha, built}, err
 		},
 		Run: func(ctx context.Context, w *graph.Work) error {
 			sha, built := revision(ctx, root)
 
 			return goBuild(ctx, w, goBuildArgs{
-				dir: root, out: filepath.Join(w.Dir, p.name), tags: "osusergo,netgo", packages: []string{"./cmd/" + p.name}, symbols: p.symbols,
+				dir: root, out: filepath.Join(w.Dir, p.name), tags: ownTags, packages: []string{"./cmd/" + p.name}, symbols: p.symbols,
 				variables: map[string]string{
 					"github.com/seed-59268b81/talos/version.SHA":   sha,
 					"github.com/seed-59268b81/talos/version.Built": built,

@@ -168,6 +168,7 @@ func Controllers(d *Deps) []controller.Controller {
 		addressConflictController(d, kernel),
 		// Network cards.
 		EthernetConfigController(), ethernetSpecController(d.Cards), ethernetStatusController(d.Cards),
+		LinkAliasConfigController(), linkAliasSpecController(kernel),
 		// Packets.
 		NfTablesChainConfigController(), nfTablesChainController(d.Filter),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),

@@ -17,6 +17,7 @@ import (
 	crisettings "github.com/seed-59268b81/talos/controllers/cri/settings"
 	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
 	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
+	"github.com/seed-59268b81/talos/controllers/network/linkalias"
 )
 
 // Config checks a configuration for a mode. The error, when there is one, is of type validate.Findings.
@@ -32,6 +33,7 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 
 	says := view.Of(cfg)
 	findings = append(findings, crisettings.Check(says)...)
+	findings = append(findings, linkalias.Check(says)...)
 
 	if says.Complete() {
 		findings = append(findings, k8ssettings.Check(says)...)

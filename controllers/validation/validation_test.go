@@ -21,6 +21,10 @@ func TestConfig(t *testing.T) {
 	}{
 		"a generated one": {},
 		"etcd":            {patch: "cluster: {etcd: {extraArgs: {config-file: /x}}}", want: []string{"cluster.etcd: etcd: extra argument \"config-file\""}},
+		"an alias": {
+			patch: "apiVersion: v1alpha1\nkind: LinkAliasConfig\nname: net0\nselector: {match: link.nothing == 7}\n",
+			want:  []string{"LinkAliasConfig[net0].selector.match: expression \"link.nothing == 7\""},
+		},
 		"all of them": {
 			patch: "{machine: {kubelet: {extraArgs: {cert-dir: x}}, sysctls: {'a b': c}}, cluster: {apiServer: {extraArgs: {etcd-servers: b}}, etcd: {extraArgs: {data-dir: /x}}}}",
 			want:  []string{"cluster.apiServer.extraArgs", "cluster.etcd", "machine.kubelet.extraArgs", "machine.sysctls"},

@@ -119,8 +119,14 @@ type Runtime interface {
 
 // In declares an input of S; an empty namespace means the definition's default; at most one id.
 func In[S resource.Spec](kind InputKind, namespace string, id ...string) Input {
-	k := resource.KindOf[S](namespace)
-	in := Input{Namespace: k.Namespace, Type: k.Type, Kind: kind}
+	return input(kind, resource.KindOf[S](namespace), id)
+}
+
+// input and output are not inlined, because they would be in functions that are compiled for each type.
+//
+//go:noinline
+func input(kind InputKind, of resource.Kind, id []string) Input {
+	in := Input{Namespace: of.Namespace, Type: of.Type, Kind: kind}
 
 	if len(id) > 0 {
 		in.ID = id[0]
@@ -131,7 +137,12 @@ func In[S resource.Spec](kind InputKind, namespace string, id ...string) Input {
 
 // Out declares an output of S, in any namespace unless one is given.
 func Out[S resource.Spec](kind OutputKind, namespace ...string) Output {
-	out := Output{Type: resource.DefinitionOf[S]().Type, Kind: kind}
+	return output(kind, resource.DefinitionOf[S](), namespace)
+}
+
+//go:noinline
+func output(kind OutputKind, of *resource.Definition, namespace []string) Output {
+	out := Output{Type: of.Type, Kind: kind}
 
 	if len(namespace) > 0 {
 		out.Namespace = namespace[0]

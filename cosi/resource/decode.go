@@ -93,7 +93,7 @@ func UnmarshalWire(b []byte, opaque bool) (Resource, error) {
 // becomes an Opaque.
 func FromRaw(md Metadata, raw RawSpec, opaque bool) (Resource, error) {
 	if e := lookup(md.Type()); e != nil && !opaque {
-		return e.decode(md, raw.Proto)
+		return decode(md, raw.Proto, e.empty)
 	}
 
 	return NewOpaque(md, raw), nil

@@ -59,3 +59,22 @@ type Definition struct {
 	// SkipAutomaticAliases leaves only Aliases.
 	SkipAutomaticAliases bool
 }
+
+// kind returns the kind in a namespace; an empty one means the default one. It and metadata are not inlined, because they would be in
+// functions that are compiled for each type.
+//
+//go:noinline
+func (d *Definition) kind(namespace string) Kind {
+	if namespace == "" {
+		namespace = d.DefaultNamespace
+	}
+
+	return Kind{Namespace: namespace, Type: d.Type}
+}
+
+// metadata returns the metadata of a new resource.
+//
+//go:noinline
+func (d *Definition) metadata(namespace, id string) Metadata {
+	return NewMetadata(d.kind(namespace).Namespace, d.Type, id)
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
 )
@@ -40,7 +39,7 @@ func Isolate(next, was Resource) (r Resource, changed bool) {
 func (r *Typed[S]) isolate(was Resource) bool {
 	o, ok := was.(*Typed[S])
 	if !ok || !r.equal(o) {
-		r.spec = copySpec(r.spec)
+		r.spec = copySpec(r.spec).(*S)
 
 		return false
 	}
@@ -141,20 +140,25 @@ func (e *extra) inspect() (size int, err error) {
 }
 
 func (r *Typed[S]) inspect(was Resource) (int, error) {
-	if unsafe.Sizeof(*r.spec) == 0 {
-		return 0, nil
-	}
-
 	if o, ok := was.(*Typed[S]); ok && o.spec == r.spec {
 		return 0, nil
 	}
 
-	t := reflect.TypeFor[S]()
-	if t.Kind() != reflect.Struct || t.NumField() == 0 || protoenc.Check(t) != nil {
-		return int(t.Size()), nil // a type that never leaves this process
-	}
+	return inspectSpec(r.spec)
+}
 
-	return protoenc.Inspect(r.spec)
+// inspectSpec gets a pointer to a spec.
+func inspectSpec(spec any) (int, error) {
+	t := reflect.TypeOf(spec).Elem()
+
+	switch {
+	case t.Size() == 0:
+		return 0, nil
+	case t.Kind() != reflect.Struct || t.NumField() == 0 || protoenc.Check(t) != nil:
+		return int(t.Size()), nil // a type that never leaves this process
+	default:
+		return protoenc.Inspect(spec)
+	}
 }
 
 func (o *Opaque) inspect(was Resource) (int, error) {

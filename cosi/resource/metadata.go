@@ -132,6 +132,11 @@ func (m *Metadata) Annotations() KeyValues { return m.rare().annotations }
 // Pointer returns the address.
 func (m *Metadata) Pointer() Pointer { return m.Kind().Pointer(m.id) }
 
+// address prints the address. It is not inlined into functions that are compiled for each type.
+//
+//go:noinline
+func (m *Metadata) address() string { return m.Pointer().String() }
+
 // Kind returns the kind.
 func (m *Metadata) Kind() Kind {
 	if m.kind == (unique.Handle[Kind]{}) {

@@ -74,11 +74,20 @@ func (o *Opaque) Become(r Resource) (err error) {
 
 // Decode returns an undecoded resource as a resource of S. The types must be equal. A sealed resource stays sealed.
 func Decode[S Spec](o *Opaque) (*Typed[S], error) {
-	if want := DefinitionOf[S]().Type; o.md.Type() != want {
+	r, err := o.decode(DefinitionOf[S]().Type, empty[S])
+	if err != nil {
+		return nil, err
+	}
+
+	return r.(*Typed[S]), nil // empty returns this type
+}
+
+func (o *Opaque) decode(want string, empty func(md Metadata) Resource) (Resource, error) {
+	if o.md.Type() != want {
 		return nil, fmt.Errorf("resource %s is not of type %s", &o.md, want)
 	}
 
-	r, err := decodeTyped[S](o.md.Copy(), o.raw.Proto)
+	r, err := decode(o.md.Copy(), o.raw.Proto, empty)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +96,7 @@ func Decode[S Spec](o *Opaque) (*Typed[S], error) {
 		r.Metadata().Seal()
 	}
 
-	return r.(*Typed[S]), nil // decodeTyped returns this type
+	return r, nil
 }
 
 func (o *Opaque) cache() *atomic.Pointer[encoded] { return &o.encoded }

@@ -17,11 +17,9 @@ import (
 
 // registered is one known type.
 type registered struct {
-	def        *Definition
-	spec       reflect.Type
-	empty      func(md Metadata) Resource
-	decode     func(md Metadata, proto []byte) (Resource, error)
-	decodeYAML func(md Metadata, spec *yaml.Node) (Resource, error)
+	def   *Definition
+	spec  reflect.Type
+	empty func(md Metadata) Resource
 }
 
 // registry is replaced, never changed: lookups take no lock.
@@ -41,9 +39,9 @@ func lookup(typ string) *registered {
 // Register registers a type in this process, so its resources are decoded when they come from the wire or a store.
 // Registering the same type again does nothing. Another Go type with the same name is an error, and so is a spec that has
 // no protobuf form or cannot be copied.
-func Register[S Spec]() error {
-	def, goType := DefinitionOf[S](), reflect.TypeFor[S]()
+func Register[S Spec]() error { return register(DefinitionOf[S](), reflect.TypeFor[S](), empty[S]) }
 
+func register(def *Definition, goType reflect.Type, empty func(md Metadata) Resource) error {
 	if def == nil || def.Type == "" {
 		return fmt.Errorf("register %s: its definition has no type", goType)
 	}
@@ -78,12 +76,7 @@ func Register[S Spec]() error {
 		next = maps.Clone(*all)
 	}
 
-	next[def.Type] = &registered{
-		def: def, spec: goType,
-		empty:      func(md Metadata) Resource { return &Typed[S]{spec: new(S), md: md} },
-		decode:     decodeTyped[S],
-		decodeYAML: decodeTypedYAML[S],
-	}
+	next[def.Type] = &registered{def: def, spec: goType, empty: empty}
 	registry.Store(&next)
 
 	return nil
@@ -119,11 +112,12 @@ func NewOfType(typ, namespace, id string) (Resource, bool) {
 	return e.empty(NewMetadata(namespace, typ, id)), true
 }
 
-func decodeTyped[S Spec](md Metadata, proto []byte) (Resource, error) {
-	r := &Typed[S]{spec: new(S), md: md}
+// decode returns a resource with the spec of a protobuf form.
+func decode(md Metadata, proto []byte, empty func(md Metadata) Resource) (Resource, error) {
+	r := empty(md)
 
 	if len(proto) > 0 {
-		if err := protoenc.Unmarshal(proto, r.spec); err != nil {
+		if err := protoenc.Unmarshal(proto, r.Spec()); err != nil {
 			return nil, fmt.Errorf("spec of %s: %w", &md, err)
 		}
 	}
@@ -131,10 +125,11 @@ func decodeTyped[S Spec](md Metadata, proto []byte) (Resource, error) {
 	return r, nil
 }
 
-func decodeTypedYAML[S Spec](md Metadata, spec *yaml.Node) (Resource, error) {
-	r := &Typed[S]{spec: new(S), md: md}
+// decodeYAML returns a resource with the spec of a YAML form.
+func (e *registered) decodeYAML(md Metadata, spec *yaml.Node) (Resource, error) {
+	r := e.empty(md)
 
-	if err := spec.Decode(r.spec); err != nil {
+	if err := spec.Decode(r.Spec()); err != nil {
 		return nil, fmt.Errorf("spec of %s: %w", &md, err)
 	}
 

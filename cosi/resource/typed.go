@@ -5,7 +5,6 @@ package resource
 import (
 	"reflect"
 	"sync/atomic"
-	"unsafe"
 
 	"go.yaml.in/yaml/v4"
 
@@ -22,8 +21,10 @@ import (
 // protoenc), MarshalYAML and UnmarshalYAML (package yaml) replace the encodings by struct tags.
 type Spec interface{ Definition() *Definition }
 
-// Typed is a resource whose spec is an S.
+// Typed is a resource whose spec is an S. Its methods are compiled for each S, so they only pass the spec to functions that work by
+// reflection: with their bodies here, the types of a machine were megabytes.
 type Typed[S Spec] struct {
+	_       [0]func() // not comparable, so that there is no code that compares it
 	spec    *S
 	md      Metadata
 	encoded atomic.Pointer[encoded]
@@ -33,13 +34,11 @@ type Typed[S Spec] struct {
 func New[S Spec](namespace, id string) *Typed[S] {
 	var spec S
 
-	def := spec.Definition()
-	if namespace == "" {
-		namespace = def.DefaultNamespace
-	}
-
-	return &Typed[S]{spec: &spec, md: NewMetadata(namespace, def.Type, id)}
+	return &Typed[S]{spec: &spec, md: spec.Definition().metadata(namespace, id)}
 }
+
+// empty returns a resource with a zero spec.
+func empty[S Spec](md Metadata) Resource { return &Typed[S]{spec: new(S), md: md} }
 
 // DefinitionOf returns the definition of a spec type.
 func DefinitionOf[S Spec]() *Definition {
@@ -50,17 +49,12 @@ func DefinitionOf[S Spec]() *Definition {
 
 // KindOf returns the kind of S in a namespace; an empty one means the definition's default.
 func KindOf[S Spec](namespace string) Kind {
-	def := DefinitionOf[S]()
-	if namespace == "" {
-		namespace = def.DefaultNamespace
-	}
-
-	return Kind{Namespace: namespace, Type: def.Type}
+	return DefinitionOf[S]().kind(namespace)
 }
 
 // PointerOf returns the address of a resource of type S; an empty namespace means the default.
 func PointerOf[S Spec](namespace, id string) Pointer {
-	return KindOf[S](namespace).Pointer(id)
+	return DefinitionOf[S]().kind(namespace).Pointer(id)
 }
 
 // Metadata implements Resource.
@@ -76,10 +70,12 @@ func (r *Typed[S]) TypedSpec() *S { return r.spec }
 func (r *Typed[S]) Definition() *Definition { return (*r.spec).Definition() }
 
 // String prints type(namespace/id).
-func (r *Typed[S]) String() string { return r.md.Pointer().String() }
+func (r *Typed[S]) String() string { return r.md.address() }
 
 // DeepCopy implements Resource.
-func (r *Typed[S]) DeepCopy() Resource { return &Typed[S]{spec: copySpec(r.spec), md: r.md.Copy()} }
+func (r *Typed[S]) DeepCopy() Resource {
+	return &Typed[S]{spec: copySpec(r.spec).(*S), md: r.md.Copy()}
+}
 
 // WithMetadata implements Resource. The encoded form of a sealed spec is kept.
 func (r *Typed[S]) WithMetadata(md Metadata) Resource {
@@ -99,53 +95,41 @@ func (r *Typed[S]) EqualSpec(other Resource) bool {
 	return ok && r.equal(o)
 }
 
-func (r *Typed[S]) equal(o *Typed[S]) bool {
-	if r.spec == o.spec {
-		return true
-	}
+func (r *Typed[S]) equal(o *Typed[S]) bool { return r.spec == o.spec || equalSpecs(r.spec, o.spec) }
 
-	if e, ok := any(r.spec).(interface{ Equal(S) bool }); ok {
-		return e.Equal(*o.spec)
-	}
+// equalSpecs compares two specs of one type, which are pointers.
+func equalSpecs(a, b any) bool {
+	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 
-	return equalityOf(reflect.TypeFor[S]())(reflect.ValueOf(r.spec).Elem(), reflect.ValueOf(o.spec).Elem())
+	return equalityOf(x.Type())(x, y)
 }
 
 // ProtoSpec returns the spec's protobuf form, nil for an empty one.
 func (r *Typed[S]) ProtoSpec() ([]byte, error) { return protoenc.Marshal(r.spec) }
 
 // YAMLSpec returns the spec's YAML form.
-func (r *Typed[S]) YAMLSpec() (string, error) {
-	b, err := yaml.Marshal(r.spec)
+func (r *Typed[S]) YAMLSpec() (string, error) { return yamlSpec(r.spec) }
+
+func yamlSpec(spec any) (string, error) {
+	b, err := yaml.Marshal(spec)
 
 	return string(b), err
 }
 
 func (r *Typed[S]) cache() *atomic.Pointer[encoded] { return &r.encoded }
 
-func copySpec[S Spec](s *S) *S {
-	if unsafe.Sizeof(*s) == 0 {
-		return s // there is no memory to share
+// copySpec copies a spec deeply. It gets and returns a pointer.
+func copySpec(spec any) any {
+	from := reflect.ValueOf(spec).Elem()
+	if from.Type().Size() == 0 {
+		return spec // there is no memory to share
 	}
 
-	how := copyingOf(reflect.TypeFor[S]())
+	to := reflect.New(from.Type())
+	to.Elem().Set(from)
+	deepen(to.Elem())
 
-	if how == byMethod {
-		if c, ok := any(s).(interface{ DeepCopy() S }); ok {
-			out := c.DeepCopy()
-
-			return &out
-		}
-	}
-
-	out := new(S)
-	*out = *s
-
-	if how != byAssignment {
-		deepen(reflect.ValueOf(out).Elem())
-	}
-
-	return out
+	return to.Interface()
 }
 
 // Equal compares two resources: metadata without times, then spec.

@@ -7,6 +7,7 @@ package typed
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -60,22 +61,30 @@ func List[S resource.Spec](ctx context.Context, r state.Reader, namespace string
 
 // Modify creates or updates the resource by changing its spec.
 func Modify[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, fn func(*S) error, opts ...state.WriteOption) error {
-	return ModifyResource(ctx, w, namespace, id, func(r *resource.Typed[S]) error { return fn(r.TypedSpec()) }, opts...)
+	return modify(ctx, w, resource.New[S](namespace, id), convert[S], func(r resource.Resource) error { return fn(r.Spec().(*S)) }, opts)
 }
 
 // Set creates or updates the resource with the given spec.
 func Set[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, spec S, opts ...state.WriteOption) error {
-	return Modify(ctx, w, namespace, id, func(s *S) error {
-		*s = spec
+	return modify(ctx, w, resource.New[S](namespace, id), convert[S], func(r resource.Resource) error {
+		*r.Spec().(*S) = spec
 
 		return nil
-	}, opts...)
+	}, opts)
 }
 
 // ModifyResource is Modify, and can also change the metadata.
 func ModifyResource[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, fn func(*resource.Typed[S]) error, opts ...state.WriteOption) error {
-	_, err := w.Modify(ctx, resource.New[S](namespace, id), func(r resource.Resource) error {
-		t, err := As[S](r)
+	return modify(ctx, w, resource.New[S](namespace, id), convert[S], func(r resource.Resource) error { return fn(r.(*resource.Typed[S])) }, opts)
+}
+
+// modify is compiled once, and not for each type. fn gets what convert returns.
+func modify(
+	ctx context.Context, w Modifier, empty resource.Resource, convert func(resource.Resource) (resource.Resource, error),
+	fn func(resource.Resource) error, opts []state.WriteOption,
+) error {
+	_, err := w.Modify(ctx, empty, func(r resource.Resource) error {
+		t, err := convert(r)
 		if err != nil {
 			return err
 		}
@@ -91,7 +100,7 @@ func ModifyResource[S resource.Spec](ctx context.Context, w Modifier, namespace,
 }
 
 // modifyOpaque runs fn on t, which is o decoded, and writes a change back to o.
-func modifyOpaque[S resource.Spec](o *resource.Opaque, t *resource.Typed[S], fn func(*resource.Typed[S]) error) error {
+func modifyOpaque(o *resource.Opaque, t resource.Resource, fn func(resource.Resource) error) error {
 	was := t.DeepCopy()
 
 	if err := fn(t); err != nil || resource.Equal(was, t) {
@@ -115,6 +124,13 @@ func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
 
 		return t, err
 	default:
-		return nil, fmt.Errorf("resource %s is a %T, expected spec %T", r.Metadata(), r, *new(S))
+		return nil, otherType(r, reflect.TypeFor[S]())
 	}
 }
+
+func otherType(r resource.Resource, want reflect.Type) error {
+	return fmt.Errorf("resource %s is a %T, expected spec %s", r.Metadata(), r, want)
+}
+
+// convert is As as a function of resources.
+func convert[S resource.Spec](r resource.Resource) (resource.Resource, error) { return As[S](r) }

@@ -21,6 +21,7 @@ func Register() error {
 		resource.Register[HostDNSConfigSpec](),
 		resource.Register[HostnameSpecSpec](),
 		resource.Register[HostnameStatusSpec](),
+		resource.Register[LinkAliasSpecSpec](),
 		resource.Register[LinkSpecSpec](),
 		resource.Register[LinkStatusSpec](),
 		resource.Register[NfTablesChainSpec](),

@@ -28,6 +28,7 @@ const (
 	ConditionOperator = "operator"
 	ConditionChain    = "chain"
 	ConditionEthernet = "ethernet"
+	ConditionAlias    = "alias"
 	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )

@@ -115,7 +115,7 @@ func (i *Images) createInteractive(
 	cntr, err := i.client.NewContainer(ctx, id,
 		containerd.WithImage(image),
 		containerd.WithNewSnapshot(id, image),
-		containerd.WithNewSpec(c.spec(id, image)...),
+		containerd.WithNewSpec(c.spec(id, i.client, image)...),
 	)
 	if err != nil {
 		return nil, nil, fmt.Errorf("create container %s: %w", id, err)
@@ -204,12 +204,13 @@ func (i *Images) removeLeftovers(ctx context.Context) error {
 }
 
 // spec returns the options of the OCI runtime spec.
-func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
+func (c *Interactive) spec(id string, client *containerd.Client, image containerd.Image) []oci.SpecOpts {
 	runner := Container{Cgroup: cgroup.PodRuntime.Path + "/" + id, OOMScoreAdj: 1000}
 
 	opts := []oci.SpecOpts{
 		oci.WithDefaultSpec(),
-		oci.WithImageConfig(image),
+		withImageConfig(image),
+		withImageUser(client, image),
 		oci.WithEnv(c.Env),
 		oci.WithHostNamespace(specs.NetworkNamespace),
 		oci.WithHostNamespace(specs.PIDNamespace),

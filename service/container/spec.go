@@ -21,7 +21,7 @@ import (
 func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
 	opts := []oci.SpecOpts{
 		oci.WithDefaultSpec(),
-		oci.WithImageConfigArgs(image, nil),
+		withImageConfig(image), // and not its user: a service has its own
 		oci.WithProcessArgs(c.Argv...),
 		oci.WithEnv(c.Env),
 		oci.WithHostNamespace(specs.NetworkNamespace),

@@ -27,6 +27,9 @@ type Kernel interface {
 	CreateLink(NewLink) error
 	// SetLink changes a link.
 	SetLink(index uint32, change LinkChange) error
+	// SetAlias gives a link a second name, and takes back the old one. Either may be empty. The name is an alternative name, and the text that
+	// the kernel calls alias.
+	SetAlias(index uint32, old, name string) error
 	// DeleteLink removes a logical link.
 	DeleteLink(index uint32) error
 

@@ -22,7 +22,7 @@ type size struct {
 var sizes = []size{
 	// The initramfs holds the root image.
 	{"kernel, initramfs and root image", func(p artifact.Paths) []string { return []string{p.Kernel(), p.Initramfs()} }, image.Budget, image.Aim},
-	{"the program of the system", func(p artifact.Paths) []string { return []string{p.Bin("talos")} }, 60e6, 30e6},
+	{"the program of the system", func(p artifact.Paths) []string { return []string{p.Bin("talos")} }, 45e6, 30e6},
 	{"the client, talosctl", func(p artifact.Paths) []string { return []string{p.Bin("talosctl")} }, 40e6, 40e6},
 }
 

@@ -71,6 +71,15 @@ selector:
     match: mac(link.permanent_addr) == "02:00:5e:10:00:01"
 `)
 
+// Validate implements document.Validator.
+func (c *LinkAliasConfig) Validate(r *document.Report) {
+	first := strings.Replace(c.DocName, "%d", "0", 1)
+
+	if err := new(value.LinkName).UnmarshalText([]byte(first)); err != nil || strings.Contains(first, "%") {
+		r.Wrong("name", "%q is not the name of a link, nor one with %%d for a number", c.DocName)
+	}
+}
+
 // TimeSyncConfig says where the machine gets the time from.
 type TimeSyncConfig struct {
 	document.Header `yaml:",inline"`

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package expression
+
+import (
+	"strings"
+	"testing"
+)
+
+var values = map[string]any{
+	"link.driver": "virtio_net", "link.permanent_addr": []byte{0x52, 0x54, 0, 0, 0, 1}, "link.mtu": int64(1500), "link.up": true,
+	"link.names": []string{"enp0s3"},
+}
+
+func TestMatches(t *testing.T) {
+	for text, want := range map[string]string{
+		"true":                                            "true",
+		"link.mtu == 1500 && link.mtu < 1501u":            "true",
+		`link.driver.startsWith("virtio")`:                "true",
+		`mac(link.permanent_addr) == "52:54:00:00:00:01"`: "true",
+		`glob("52:54:*", mac(link.permanent_addr))`:       "true",
+		`glob("VIRTIO_?et", link.driver)`:                 "true",
+		`glob("e*", link.driver)`:                         "false",
+		`link.names.exists(n, n.matches("^enp.*"))`:       "true",
+		`"enp0s3" in link.names && link.up`:               "true",
+		`glob("[", link.driver)`:                          "error pattern",
+		`link.names[7] == ""`:                             "error index",
+		`link.mtu`:                                        "error the value is neither",
+		`link.driver`:                                     "refused",
+		`link.other == 1`:                                 "refused",
+		`link.driver == 1`:                                "refused",
+		`none(link.driver)`:                               "refused",
+		`link.driver ==`:                                  "refused",
+		strings.Repeat(" ", sizeLimit) + "true":           "refused",
+		strings.Repeat("(", 5000) + "true":                "refused",
+		// More steps than an evaluation may take.
+		`[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, ` +
+			`[1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f > 0))))))`: "error operation cancelled",
+	} {
+		got := "false"
+
+		if p, err := Compile(text, values); err != nil {
+			got = "refused"
+		} else if ok, err := p.Matches(values); err != nil {
+			got = "error " + err.Error()
+		} else if ok {
+			got = "true"
+		}
+
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%.100s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add(`glob("52:54:*", mac(link.permanent_addr)) && link.mtu >= 1500`)
+	f.Add(`link.names.map(n, size(n)).filter(s, s > 2).exists_one(s, s == 6) ? true : "a" < "b"`)
+	f.Add(`[1, 2u, 3.0, b"x", null, {"a": timestamp("2026-01-01T00:00:00Z") + duration("1h")}] == []`)
+
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := Compile(text, values); err == nil {
+			p.Matches(values) // an error is an answer
+		}
+	})
+}
