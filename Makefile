@@ -18,12 +18,14 @@ fresh: TOOLS = -tools fresh
 FRESH_UNTIL ?= ready
 # Which end-to-end tests run: see test/cluster.
 E2E ?= 1
+# How long each fuzz target runs, or how many executions, such as 1000x.
+FUZZTIME ?= 10s
 
 # The packages to check: those of this module, without the output folder.
 PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build up down test vet fresh e2e debug conformance conformance-images chaos bench bench-cosi budgets generate lock lint clean
+.PHONY: help host-tools build up down test vet fresh e2e debug conformance conformance-images chaos fuzz bench bench-cosi budgets generate lock lint clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +82,9 @@ conformance: ## Kubernetes' own tests against the cluster NAME: a short set, or 
 chaos: ## test package cosi with long random histories and killed processes
 	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 ETCD_TEST_OPERATIONS=10000 $(GO) test -count=1 -v -timeout 60m \
 		-run 'TestLongHistory|TestKill|TestFaults' ./cosi/memory ./cosi/bolt ./cosi/etcd
+
+fuzz: ## all fuzz targets, one after another, each for FUZZTIME=10s; PKG=./config for one package, RUN=FuzzDecode for some targets
+	@$(GO) run ./test/fuzz -time $(FUZZTIME) -run '$(RUN)' $(or $(PKG),./...)
 
 bench: ## run all benchmarks, with allocations
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
