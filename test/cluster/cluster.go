@@ -25,6 +25,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +54,8 @@ type Cluster struct {
 	built   artifact.Paths
 	cluster *labcluster.Cluster
 	stages  []Stage
+	// caused are faults that the test causes.
+	caused []string
 }
 
 // Stage is a step of the test with its duration.
@@ -152,6 +156,9 @@ func (c *Cluster) say(format string, args ...any) {
 	c.t.Logf(format, args...)
 }
 
+// Causes has the test cause one fault whose line on the console has the text.
+func (c *Cluster) Causes(fault string) { c.caused = append(c.caused, fault) }
+
 // end reports the faults on the consoles and the stages.
 func (c *Cluster) end() {
 	findings, err := c.Node.Findings()
@@ -160,7 +167,17 @@ func (c *Cluster) end() {
 	}
 
 	for _, f := range findings {
-		c.t.Errorf("the console shows a fault: %s", f)
+		line, _, _ := strings.Cut(f, "\n")
+
+		if i := slices.IndexFunc(c.caused, func(fault string) bool { return strings.Contains(line, fault) }); i >= 0 {
+			c.caused = slices.Delete(c.caused, i, i+1)
+		} else {
+			c.t.Errorf("the console shows a fault: %s", f)
+		}
+	}
+
+	for _, fault := range c.caused {
+		c.t.Errorf("the console does not show the fault that the test caused: %s", fault)
 	}
 
 	for _, s := range c.stages {

@@ -29,6 +29,7 @@ func TestNode(t *testing.T) {
 		c.Run("makes and removes a bond with VLANs and a VRF", func(t *testing.T) { bond(t, c) })
 		c.Run("sets its network card up", func(t *testing.T) { ethernet(t, c) })
 		c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
+		c.Run("is reset by its watchdog when process 1 hangs", func(t *testing.T) { hung(t, c) }) // the next step shows that it becomes Ready
 		c.Run("survives a power cut at work and another while it boots", func(t *testing.T) {
 			powerCycle(t, c)
 			c.Until("half of the boot is done", 3*time.Minute, func(context.Context) error {
