@@ -44,7 +44,11 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 
 	l := newLab(s, o.Supervisor)
 
-	err = errors.Join(makeDisks(ctx, s, o.Image.Disk), unpackRoot(ctx, s))
+	err = errors.Join(makeDisks(ctx, s, o.Image.Disk, o.args()), unpackRoot(ctx, s))
+	if err == nil {
+		err = writeUserData(ctx, s, o.UserData)
+	}
+
 	if err == nil {
 		err = l.start(ctx, o.Log)
 	}

@@ -13,16 +13,14 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-func makeDisks(ctx context.Context, s *state.Lab, image string) error {
+func makeDisks(ctx context.Context, s *state.Lab, image string, args []string) error {
 	if image != "" && s.Uses(state.QEMU) {
 		if err := qemu.CopyBase(image, s.BasePath()); err != nil {
 			return err
 		}
 
-		if !accel.Choose(ctx, s.Machine.QEMU).KVM {
-			if err := qemu.AddEmulatedEntry(ctx, s.BasePath()); err != nil {
-				return err
-			}
+		if err := qemu.AddEntry(ctx, s.BasePath(), qemu.Entry{Emulated: !accel.Choose(ctx, s.Machine.QEMU).KVM, Args: args}); err != nil {
+			return err
 		}
 	}
 

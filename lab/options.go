@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,12 @@ type Options struct {
 
 	// Image is what the machines boot.
 	Image Image
+	// Cloud is the platform of the machines: one of metadata.Platforms, or metadata.Metal, where virtual machines download
+	// their user data. Its metadata server runs on each network without a cloud of its own.
+	Cloud string
+	// UserData, if set, is called for each machine before it is switched on. Containers have what it returns in their
+	// environment, and virtual machines need a Cloud for it.
+	UserData UserData
 	// QEMU is the program, by default qemu-system-x86_64 on the path.
 	QEMU string
 
@@ -86,7 +93,8 @@ func (s Size) withDefaults(d Size) Size {
 
 // Image is what machines boot: a disk image through UEFI, or a kernel directly, with or without a disk image.
 type Image struct {
-	// Disk is a raw image, copied once for the lab.
+	// Disk is a raw image, copied once for the lab. It boots with the arguments of its own kernel image, and those that
+	// Options.Cloud needs.
 	Disk string
 	// Firmware is UEFI for QEMU. It is needed to boot from a disk.
 	Firmware *qemu.Firmware
@@ -127,9 +135,9 @@ func (o Options) Plan() (*state.Lab, error) {
 
 	lab := &state.Lab{
 		Dir: dir, Name: o.Name, Created: time.Now().UTC().Truncate(time.Second),
-		Domain: o.Name + ".lab.internal", LeaseTime: o.LeaseTime, Seed: o.Seed, World: o.world(),
+		Domain: o.domain(), LeaseTime: o.LeaseTime, Seed: o.Seed, World: o.world(),
 		Machine: state.Machine{
-			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: o.Image.Cmdline,
+			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: strings.TrimSpace(o.Image.Cmdline + " " + strings.Join(o.args(), " ")),
 			Root: o.Image.Root, Cache: o.Image.Cache,
 		},
 	}
@@ -156,6 +164,9 @@ func (o Options) Plan() (*state.Lab, error) {
 
 	return lab, o.checkNodeCards(lab)
 }
+
+// domain is the lab's own zone in DNS.
+func (o *Options) domain() string { return o.Name + ".lab.internal" }
 
 func (o *Options) check() error {
 	var errs []error
@@ -188,6 +199,10 @@ func (o *Options) check() error {
 		if size < 1 {
 			errs = append(errs, fmt.Errorf("extra disk of %d GiB: want at least 1", size))
 		}
+	}
+
+	if err := o.checkUserData(); err != nil {
+		errs = append(errs, err)
 	}
 
 	return errors.Join(append(errs, o.checkFiles()...)...)

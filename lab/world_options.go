@@ -29,6 +29,7 @@ func (o *Options) world() world.World {
 	for i := range w.Networks {
 		w.Networks[i].MTU = cmp.Or(w.Networks[i].MTU, o.MTU)
 		w.Networks[i].Offline = w.Networks[i].Offline || o.Offline
+		w.Networks[i].Services.Cloud = cmp.Or(w.Networks[i].Services.Cloud, o.Cloud)
 	}
 
 	return w

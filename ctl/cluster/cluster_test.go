@@ -83,6 +83,12 @@ func TestCreateRefuses(t *testing.T) {
 		{"a subnet without IPv4", []string{"--ipv6-only", "--cidr", "10.9.0.0/24"}, "--cidr has no effect"},
 		{"disks of containers", []string{"--provisioner", "docker", "--extra-disks", "1"}, "--extra-disks has no effect: containers"},
 		{"sites with IPv6", []string{"--sites", "1", "--ipv6"}, "IPv4 alone"},
+		{"injection that is none", []string{"--config-injection-method", "metal-iso"}, `"metal-iso": want api or http`},
+		{"cloud that is none", []string{"--cloud", "nimbus"}, `"nimbus": want one of akamai`},
+		{"cloud of containers", []string{"--provisioner", "docker", "--cloud", "aws"}, "--cloud has no effect: containers"},
+		{"cloud behind a NAT", []string{"--sites", "1", "--cloud", "aws"}, "--cloud has no effect: metadata servers"},
+		{"cloud without its user data", []string{"--config-injection-method", "http", "--cloud", "aws"}, "--cloud has no effect: with --config"},
+		{"an injection that is skipped", []string{"--config-injection-method", "http", "--skip-injecting-config"}, "--config-injection-method has no effect"},
 		{"an argument too many", []string{"qemu2"}, "qemu2"},
 	}
 

@@ -35,6 +35,7 @@ type createFlags struct {
 	kubernetesVersion, talosVersion         string
 	patches, controlPlanePatch, workerPatch []string
 	skipConfig                              bool
+	injection                               string
 	wait                                    bool
 	waitTimeout                             time.Duration
 	talosconfig                             string
@@ -145,6 +146,7 @@ func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
 	flags.StringArrayVar(&f.patches, "config-patch", nil, "patch all machine configurations (inline, or @file)")
 	flags.StringArrayVar(&f.controlPlanePatch, "config-patch-control-plane", nil, "patch the control plane configuration (inline, or @file)")
 	flags.StringArrayVar(&f.workerPatch, "config-patch-worker", nil, "patch the worker configuration (inline, or @file)")
+	f.userDataFlags(cmd)
 	flags.BoolVar(&f.skipConfig, "skip-injecting-config", false, "only start the machines, in maintenance")
 	flags.BoolVar(&f.wait, "wait", true, "wait until Kubernetes is ready")
 	flags.DurationVar(&f.waitTimeout, "wait-timeout", 20*time.Minute, "how long to wait")
@@ -218,7 +220,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		return nil, err
 	}
 
-	return c, nil
+	return c, c.inject()
 }
 
 // provisioners returns the provisioners of the control planes and of the workers.

@@ -81,7 +81,7 @@ func (c *creation) begin(machines *lab.Lab) {
 func (c *creation) make(ctx context.Context) error {
 	return c.cluster.Make(ctx, labcluster.Plan{
 		KubernetesVersion: c.kubernetesVersion, Config: c.config,
-		Unconfigured: c.skipConfig, Ready: c.wait,
+		Unconfigured: c.skipConfig, Injected: c.lab.UserData != nil, Ready: c.wait,
 		Talosconfig: c.mergeTalosconfig, Kubeconfig: c.mergeKubeconfig,
 	})
 }

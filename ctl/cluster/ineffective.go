@@ -25,6 +25,10 @@ func (f *createFlags) ineffective(flags *pflag.FlagSet) error {
 		{f.world.sites != 0, "nat", "without --sites there is no NAT"},
 		{f.world.sites == 0, "cidr", "with --sites the networks have subnets of their own"},
 		{!f.world.ipv6Only, "cidr", "with --ipv6-only there is no IPv4"},
+		{virtual, "cloud", "containers are on no cloud"},
+		{f.world.sites == 0, "cloud", "metadata servers of clouds are not reached through a router"},
+		{f.injection != injectHTTP, "cloud", "with --config-injection-method " + injectHTTP + " machines are on no cloud"},
+		{!f.skipConfig, "config-injection-method", "with --skip-injecting-config machines get no configuration"},
 	} {
 		if !rule.effective && flags.Changed(rule.flag) {
 			return fmt.Errorf("--%s has no effect: %s", rule.flag, rule.why)

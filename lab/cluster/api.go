@@ -86,10 +86,7 @@ func (c *Cluster) configure(ctx context.Context, nodes []*lab.Node) error {
 	for _, n := range nodes {
 		c.At = n
 
-		text := c.Generated.ControlPlane
-		if n.Role == state.Worker {
-			text = c.Generated.Worker
-		}
+		text := forRole(c.Generated, n.Role)
 
 		var warnings []string
 

@@ -75,28 +75,46 @@ func ownPatches(nodes []state.Node, emulated bool, contract generate.Contract) [
 	return patches
 }
 
-// Generate generates the machines' configurations and the talosconfig.
-func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) error {
-	s := c.Machines.State()
-	first := c.Machines.Node(0)
+// configurations generates the configurations of the roles in a lab, which need not run yet.
+func configurations(s *state.Lab, emulated bool, kubernetesVersion string, options generate.Options) (*generate.Output, error) {
+	first := s.Nodes[0].Addr
 
 	options.AdditionalSANs = slices.Clone(options.AdditionalSANs)
-	options.Nodes = []string{first.Addr.String()}
+	options.Nodes = []string{first.String()}
 
-	for _, n := range c.ofRole(state.ControlPlane) {
-		options.AdditionalSANs = append(options.AdditionalSANs, n.Addr.String())
-		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
+	for _, n := range s.Nodes {
+		if n.Role == state.ControlPlane {
+			options.AdditionalSANs = append(options.AdditionalSANs, n.Addr.String())
+		}
 	}
 
-	own, err := patch.Load(ownPatches(s.Nodes, c.Emulated, options.Contract))
+	own, err := patch.Load(ownPatches(s.Nodes, emulated, options.Contract))
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	// The user's patches override these.
 	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
-	made, err := generate.New(s.Name, "https://"+netip.AddrPortFrom(first.Addr, contract.KubernetesPort).String(), kubernetesVersion, options)
+	return generate.New(s.Name, "https://"+netip.AddrPortFrom(first, contract.KubernetesPort).String(), kubernetesVersion, options)
+}
+
+// forRole returns the configuration of a role.
+func forRole(made *generate.Output, role state.Role) []byte {
+	if role == state.Worker {
+		return made.Worker
+	}
+
+	return made.ControlPlane
+}
+
+// Generate generates the machines' configurations and the talosconfig.
+func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) error {
+	for _, n := range c.ofRole(state.ControlPlane) {
+		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
+	}
+
+	made, err := configurations(c.Machines.State(), c.Emulated, kubernetesVersion, options)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ type Plan struct {
 	Config            generate.Options
 	// Unconfigured leaves the machines in maintenance.
 	Unconfigured bool
+	// Injected machines get their configuration by themselves, see UserData.
+	Injected bool
 	// Ready waits until Kubernetes is ready.
 	Ready bool
 	// Talosconfig and Kubeconfig are called with the administrator's configurations.
@@ -27,6 +29,10 @@ type Plan struct {
 
 // Make makes running machines a cluster.
 func (c *Cluster) Make(ctx context.Context, p Plan) error {
+	if p.Injected {
+		return c.injected(ctx, p)
+	}
+
 	if err := c.maintenance(ctx); err != nil || p.Unconfigured {
 		return err
 	}
@@ -45,6 +51,20 @@ func (c *Cluster) Make(ctx context.Context, p Plan) error {
 		return err
 	}
 
+	return c.bootstrap(ctx, p, first, later)
+}
+
+// injected makes machines a cluster that get their configuration by themselves.
+func (c *Cluster) injected(ctx context.Context, p Plan) error {
+	if err := c.generate(p); err != nil {
+		return err
+	}
+
+	return c.bootstrap(ctx, p, c.Machines.Nodes(), nil)
+}
+
+// bootstrap bootstraps a cluster whose first machines have their configuration.
+func (c *Cluster) bootstrap(ctx context.Context, p Plan, first, later []*lab.Node) error {
 	c.Wait.Say("waiting for %s to run with its configuration, then bootstrap", c.Machines.Node(0).Name)
 
 	if err := c.Bootstrap(ctx); err != nil {

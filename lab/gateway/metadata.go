@@ -82,7 +82,7 @@ func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 
-		g.cfg.Log.Info("metadata", "client", host.Name, "method", r.Method, "path", r.URL.Path)
+		g.cfg.Log.Info("metadata", "client", host.Name, "method", r.Method, "path", r.URL.RequestURI())
 		g.instances.get().value.Serve(w, r, host.Name)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // Config describes a machine.
 type Config struct {
 	Name string
-	// UUID is that of the machine in the firmware.
-	UUID string
+	// UUID is that of the machine in the firmware, and Serial its serial number there.
+	UUID, Serial string
 	// Dir is the folder of the machine's console logs and its copy of the firmware's variables.
 	Dir string
 	// Binary is QEMU's path.
@@ -84,6 +84,11 @@ func (c *Config) args() []string {
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", fdMonitor),
 		"-mon", "chardev=monitor,mode=control",
 	}
+
+	if c.Serial != "" {
+		args = append(args, "-smbios", "type=1,serial="+comma(c.Serial))
+	}
+
 	args = append(args, c.cardArgs()...)
 	args = append(args, c.Accel.Args(c.CPUs)...)
 

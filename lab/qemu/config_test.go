@@ -45,6 +45,11 @@ func TestArgs(t *testing.T) {
 			},
 		},
 		{
+			"a serial number",
+			func(c *Config) { c.Serial = "ds=nocloud;s=http://a,b/"; c.Accel = accel.Accel{KVM: true} },
+			[]string{"-accel kvm", "-cpu host"},
+		},
+		{
 			"a kernel",
 			func(c *Config) { c.Kernel, c.Initrd, c.Cmdline = "/k", "/i", "console=ttyS0 x" },
 			[]string{"-accel tcg,thread=multi", "-cpu max,-la57", "-kernel /k", "-append console=ttyS0 x", "-initrd /i"},
@@ -66,6 +71,10 @@ func TestArgs(t *testing.T) {
 				if !slices.Contains(args, want) {
 					t.Errorf("no %q in %q", want, args)
 				}
+			}
+
+			if serial := slices.Contains(args, "-smbios type=1,serial=ds=nocloud;s=http://a,,b/"); serial != (cfg.Serial != "") {
+				t.Errorf("serial number %q: got the argument: %t in %q", cfg.Serial, serial, args)
 			}
 
 			if strings.Contains(strings.Join(args, " "), "-no-reboot") {

@@ -16,58 +16,80 @@ import (
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-// entryName is the boot entry of machines with an emulated processor.
-const entryName = "emulated.conf"
+// entryName is the boot entry of the lab.
+const entryName = "lab.conf"
 
-// AddEmulatedEntry adds a boot entry for emulated processors to a disk image, and makes it the default: the image's
-// unified kernel image with its own arguments, but without isolation of page tables.
+// Entry is how a lab boots a disk image with other kernel arguments than its own.
+type Entry struct {
+	// Emulated is set for emulated processors: without isolation of page tables.
+	Emulated bool
+	// Args are added. The last argument of a name counts.
+	Args []string
+}
+
+// AddEntry adds a boot entry to a disk image, and makes it the default: the image's unified kernel image with its own arguments, but for
+// those of the entry.
 //
 // The isolation (pti=on) is against Meltdown, which emulated processors do not have. It changes the page tables twice
 // in each system call, and each change makes QEMU discard its translations: with QEMU 7.2, a node takes about twice as
 // long to be Ready. The kernel's tests of its own ciphers, which would take a quarter of a second, are left out as
 // well.
 //
-// An image without such a kernel image is not changed.
-func AddEmulatedEntry(ctx context.Context, image string) error {
-	if err := addEmulatedEntry(ctx, image); err != nil {
-		return fmt.Errorf("boot entry for emulated processors in %s: %w", image, err)
+// An image without such a kernel image is not changed, which is an error if arguments are to be added.
+func AddEntry(ctx context.Context, image string, e Entry) error {
+	if !e.Emulated && len(e.Args) == 0 {
+		return nil
+	}
+
+	added, err := e.add(ctx, image)
+	if err == nil && !added && len(e.Args) > 0 {
+		err = errors.New("it has no unified kernel image whose arguments can be changed")
+	}
+
+	if err != nil {
+		return fmt.Errorf("boot entry in %s: %w", image, err)
 	}
 
 	return nil
 }
 
-func addEmulatedEntry(ctx context.Context, image string) error {
+func (e Entry) add(ctx context.Context, image string) (added bool, err error) {
 	esp, ok, err := findESP(image)
 	if err != nil || !ok {
-		return err
+		return false, err
 	}
 
 	dir, err := os.MkdirTemp(filepath.Dir(image), "esp-")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.RemoveAll(dir)
 
 	// An image of another system has no such files.
 	if err := mtool(ctx, "mcopy", "-n", "-i", esp, "::/EFI/Linux/*.efi", "::/loader/loader.conf", dir); err != nil {
-		return nil
+		return false, nil
 	}
 
 	kernels, err := filepath.Glob(filepath.Join(dir, "*.efi"))
 	if err != nil || len(kernels) != 1 {
-		return err
+		return false, err
 	}
 
 	args, err := kernelArgs(kernels[0])
 	if err != nil {
-		return err
+		return false, err
 	}
 
-	entry, ok := emulatedEntry(filepath.Base(kernels[0]), args)
+	entry, ok := e.text(filepath.Base(kernels[0]), args)
 	if !ok {
-		return nil
+		return false, nil
 	}
 
+	return true, e.write(ctx, esp, dir, entry)
+}
+
+// write puts the text of the entry into the EFI partition, whose loader.conf is in dir.
+func (Entry) write(ctx context.Context, esp, dir, entry string) error {
 	conf, err := os.ReadFile(filepath.Join(dir, "loader.conf"))
 	if err != nil {
 		return err
@@ -92,20 +114,23 @@ func addEmulatedEntry(ctx context.Context, image string) error {
 	return mtool(ctx, "mcopy", "-o", "-i", esp, filepath.Join(dir, "loader.conf"), "::/loader/loader.conf")
 }
 
-// emulatedEntry returns the boot entry, in the form of the Boot Loader Specification. It returns false if the arguments
-// have no isolation.
-func emulatedEntry(kernel, args string) (entry string, ok bool) {
+// text returns the boot entry, in the form of the Boot Loader Specification. It returns false if the arguments stay the same.
+func (e Entry) text(kernel, args string) (entry string, ok bool) {
 	words := strings.Fields(args)
 
 	for i, w := range words {
-		if w == "pti=on" {
+		if e.Emulated && w == "pti=on" {
 			words[i], ok = "pti=off", true
 		}
 	}
 
-	words = append(words, "cryptomgr.notests")
+	if ok {
+		words = append(words, "cryptomgr.notests")
+	}
 
-	return fmt.Sprintf("title Talos (emulated processor)\nefi /EFI/Linux/%s\noptions %s\n", kernel, strings.Join(words, " ")), ok
+	words, ok = append(words, e.Args...), ok || len(e.Args) > 0
+
+	return fmt.Sprintf("title Talos (lab)\nefi /EFI/Linux/%s\noptions %s\n", kernel, strings.Join(words, " ")), ok
 }
 
 // kernelArgs returns the arguments in a unified kernel image.

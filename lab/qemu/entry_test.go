@@ -10,16 +10,25 @@ import (
 	"testing"
 )
 
-func TestEmulatedEntry(t *testing.T) {
-	got, ok := emulatedEntry("Talos-v1.efi", "slab_nomerge pti=on console=ttyS0\n")
-	want := "title Talos (emulated processor)\nefi /EFI/Linux/Talos-v1.efi\noptions slab_nomerge pti=off console=ttyS0 cryptomgr.notests\n"
+func TestEntry(t *testing.T) {
+	more := []string{"talos.platform=hcloud", "debug"}
 
-	if !ok || got != want {
-		t.Errorf("got %q, %t, want %q", got, ok, want)
-	}
-
-	if _, ok := emulatedEntry("Talos-v1.efi", "slab_nomerge pti=auto"); ok {
-		t.Error("arguments without isolation were changed")
+	for _, tt := range []struct {
+		name  string
+		entry Entry
+		have  string
+		want  string // the arguments, or none for no entry
+	}{
+		{"emulated", Entry{Emulated: true}, "slab_nomerge pti=on console=ttyS0\n", "slab_nomerge pti=off console=ttyS0 cryptomgr.notests"},
+		{"emulated without isolation", Entry{Emulated: true}, "slab_nomerge pti=auto", ""},
+		{"nothing", Entry{}, "slab_nomerge pti=on", ""},
+		{"arguments", Entry{Args: more}, "pti=on talos.platform=metal", "pti=on talos.platform=metal talos.platform=hcloud debug"},
+		{"both", Entry{Emulated: true, Args: more}, "pti=on", "pti=off cryptomgr.notests talos.platform=hcloud debug"},
+	} {
+		want := "title Talos (lab)\nefi /EFI/Linux/Talos-v1.efi\noptions " + tt.want + "\n"
+		if got, ok := tt.entry.text("Talos-v1.efi", tt.have); ok != (tt.want != "") || ok && got != want {
+			t.Errorf("%s: got %q, %t, want %q", tt.name, got, ok, want)
+		}
 	}
 }
 
@@ -31,8 +40,12 @@ func TestForeignImageIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := AddEmulatedEntry(t.Context(), image); err != nil {
+	if err := AddEntry(t.Context(), image, Entry{Emulated: true}); err != nil {
 		t.Fatal(err)
+	}
+
+	if err := AddEntry(t.Context(), image, Entry{Args: []string{"debug"}}); err == nil || !strings.Contains(err.Error(), "no unified kernel image") {
+		t.Errorf("add arguments: got %v, want an error", err)
 	}
 
 	if got, _ := os.ReadFile(image); !bytes.Equal(got, content) {

@@ -162,6 +162,19 @@ func (l *Lab) ExtraDiskPath(name string, i int) string {
 // ConsolePath returns the console log of a node's latest boot.
 func (l *Lab) ConsolePath(name string) string { return filepath.Join(l.NodeDir(name), "console.log") }
 
+// UserDataPath returns the file with a node's user data, if it has any.
+func (l *Lab) UserDataPath(name string) string { return filepath.Join(l.NodeDir(name), "user-data") }
+
+// UserData returns a node's user data, or nil if it has none.
+func (l *Lab) UserData(name string) ([]byte, error) {
+	text, err := os.ReadFile(l.UserDataPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+
+	return text, err
+}
+
 // ErrNone is the error of a directory without a lab.
 var ErrNone = errors.New("there is no lab")
 

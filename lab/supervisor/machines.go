@@ -59,6 +59,7 @@ func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Ma
 	return container.New(container.Config{
 		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
 		Cards: cards(node), IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
+		Env:    userDataEnv(s.userData(node)),
 		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs, Processes: s.processes},
 	}, s.plugTap(ctx, node), s.record(node), s.log)
 }
@@ -67,7 +68,7 @@ func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Ma
 func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Machine {
 	common := s.lab.Machine
 	cfg := qemu.Config{
-		Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: common.QEMU, Accel: s.accel,
+		Name: node.Name, UUID: node.UUID, Serial: s.serial(node), Dir: s.lab.NodeDir(node.Name), Binary: common.QEMU, Accel: s.accel,
 		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware, Cards: cards(node),
 		Kernel: common.Kernel, Initrd: common.Initrd, Cmdline: common.Cmdline,
 	}

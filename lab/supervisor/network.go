@@ -104,7 +104,7 @@ func (s *Supervisor) gatewayConfig(n *world.Network) gateway.Config {
 		for _, card := range node.Cards {
 			if card.Network == n.Name {
 				cfg.Hosts = append(cfg.Hosts, gateway.Host{
-					Name: node.Name, MAC: card.HardwareAddr(), Addr4: card.Addr4, Addr6: card.Addr6,
+					Name: node.Name, MAC: card.HardwareAddr(), Addr4: card.Addr4, Addr6: card.Addr6, Instance: s.instance(n, &node),
 				})
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // nocloud is a NoCloud seed over the network ("ds=nocloud;s=http://GATEWAY/"): four documents in any folder, since a
 // seed's URL may have a path.
 var nocloud = platform{
-	name: "nocloud",
+	name: NoCloud,
 	render: func(in *Instance) tree {
 		docs := tree{
 			"meta-data":      yamlDocument(object{"instance-id": in.ID, "local-hostname": in.Name, "hostname": in.fqdn()}),

@@ -56,6 +56,10 @@ func Platforms() []string {
 }
 
 func find(name string) *platform {
+	if name == Metal {
+		return &metal
+	}
+
 	i := slices.IndexFunc(platforms, func(p *platform) bool { return p.name == name })
 	if i < 0 {
 		return nil
@@ -119,8 +123,8 @@ func New(instances []Instance) (*Server, error) {
 func (s *Server) Set(in Instance) error {
 	p := find(in.Platform)
 	if p == nil {
-		return fmt.Errorf("instance %s: platform %q has no metadata server, want one of %s",
-			in.Name, in.Platform, strings.Join(Platforms(), ", "))
+		return fmt.Errorf("instance %s: platform %q has no metadata server, want %s or one of %s",
+			in.Name, in.Platform, Metal, strings.Join(Platforms(), ", "))
 	}
 
 	if len(in.Cards) == 0 {
