@@ -89,6 +89,30 @@ func (c *Cluster) Contained() bool { return c.Node.As() == state.Container }
 func StartIn(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
+	return start(t, options, labcluster.Options(0, true))
+}
+
+// StartConfigured is StartIn for a machine that gets its configuration by itself, as user data. The options of a virtual machine name the
+// cloud.
+func StartConfigured(t *testing.T, options lab.Options) *Cluster {
+	t.Helper()
+
+	config := labcluster.Options(0, true)
+
+	userData, err := labcluster.UserData("", &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	options.UserData = userData
+
+	return start(t, options, config)
+}
+
+// start starts a machine whose configuration is generated with options.
+func start(t *testing.T, options lab.Options, config generate.Options) *Cluster {
+	t.Helper()
+
 	built, err := find()
 	if err != nil {
 		hosttest.NotBuilt(t, fmt.Errorf("needs a built system: %w", err))
@@ -134,11 +158,17 @@ func StartIn(t *testing.T, options lab.Options) *Cluster {
 	c.cluster = labcluster.New(c.Lab, labcluster.Wait{Say: c.say, Try: tryTime, Every: tryEvery})
 	c.cluster.Emulated = labcluster.Emulated(status)
 
-	if err := c.cluster.Generate("", labcluster.Options(0, true)); err != nil {
+	if err := c.cluster.Generate("", config); err != nil {
 		t.Fatal(err)
 	}
 
 	c.Generated, c.Context = c.cluster.Generated, c.cluster.Context
+
+	if options.UserData != nil { // the administrator is known from the start
+		if err := c.cluster.WriteConfigurations(); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	runs := status.Accel + " (" + status.AccelWhy + ")"
 	if c.Contained() {
