@@ -84,8 +84,8 @@ func hung(t *testing.T, c *cluster.Cluster) {
 	last := regexp.MustCompile(`(?m)^\S+ +runtime +Boot +\S+ +\d+ +-1 +.*` + watchdogCause)
 
 	for command, known := range map[string]func(string) bool{
-		"get boots":       last.MatchString,
-		"dmesg --boot -1": func(text string) bool { return strings.Contains(text, watchdogCause) },
+		"get boots":             last.MatchString,
+		"logs pstore --boot -1": func(text string) bool { return strings.Contains(text, watchdogCause) },
 	} {
 		c.Until(command+" shows the cause", 3*time.Minute, func(ctx context.Context) error {
 			out, err := c.TalosctlCommand(ctx, strings.Fields(command)...).CombinedOutput()
