@@ -16,7 +16,9 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-func named(_ context.Context, _ *state.Lab, n *state.Node) ([]byte, error) { return []byte(n.Name), nil }
+func named(_ context.Context, _ *state.Lab, n *state.Node) ([]byte, error) {
+	return []byte(n.Name), nil
+}
 
 // TestCloud checks that machines of a cloud are told so, and that its server runs on their networks.
 func TestCloud(t *testing.T) {
