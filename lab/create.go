@@ -44,7 +44,7 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 
 	l := newLab(s, o.Supervisor)
 
-	err = errors.Join(makeDisks(ctx, s, o.Image.Disk, o.args()), unpackRoot(ctx, s))
+	err = errors.Join(makeDisks(ctx, s, o.Image.Disk, o.diskArgs()), unpackRoot(ctx, s))
 	if err == nil {
 		err = writeUserData(ctx, s, o.UserData)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/gateway/metadata"
@@ -34,8 +35,21 @@ func cloudArgs(cloud, domain string) []string {
 
 func (o *Options) args() []string { return cloudArgs(o.Cloud, o.domain()) }
 
-// checkUserData returns an error if virtual machines could not get their user data.
+// diskArgs returns the arguments that a disk image needs to boot with. An image beside a kernel does not boot.
+func (o *Options) diskArgs() []string {
+	if o.Image.Kernel != "" {
+		return nil
+	}
+
+	return o.args()
+}
+
+// checkUserData returns an error if the cloud has no metadata server, or if virtual machines could not get their user data.
 func (o *Options) checkUserData() error {
+	if o.Cloud != "" && o.Cloud != metadata.Metal && !slices.Contains(metadata.Platforms(), o.Cloud) {
+		return fmt.Errorf("cloud %q: want %s or one of %s", o.Cloud, metadata.Metal, strings.Join(metadata.Platforms(), ", "))
+	}
+
 	cloud := o.Cloud != "" || slices.ContainsFunc(o.Networks, func(n world.Network) bool { return n.Services.Cloud != "" })
 
 	if o.UserData != nil && !cloud && o.uses(state.QEMU) {

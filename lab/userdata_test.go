@@ -39,6 +39,10 @@ func TestCloud(t *testing.T) {
 		o.Networks[0].Subnet4, o.Networks[1].Subnet4 = defaultSubnet, world.InternetSubnet
 		o.Networks[1].Services.Cloud = "aws"
 
+		if got := o.diskArgs(); got != nil {
+			t.Errorf("%s: the disk image beside a kernel gets the arguments %q", tt.cloud, got)
+		}
+
 		s, err := o.Plan()
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +67,17 @@ func TestUserData(t *testing.T) {
 		t.Errorf("without a cloud: got %v, want an error", err)
 	}
 
+	o.Cloud = "nimbus"
+
+	if _, err := o.Plan(); err == nil || !strings.Contains(err.Error(), `cloud "nimbus": want metal or one of akamai`) {
+		t.Errorf("on an unknown cloud: got %v, want an error", err)
+	}
+
 	o.Cloud = "hcloud"
+
+	if got := o.diskArgs(); len(got) != 1 || got[0] != "talos.platform=hcloud" {
+		t.Errorf("the disk image gets the arguments %q", got)
+	}
 
 	s, err := o.Plan()
 	if err != nil {

@@ -87,6 +87,8 @@ func TestCreateRefuses(t *testing.T) {
 		{"cloud that is none", []string{"--cloud", "nimbus"}, `"nimbus": want one of akamai`},
 		{"cloud of containers", []string{"--provisioner", "docker", "--cloud", "aws"}, "--cloud has no effect: containers"},
 		{"cloud behind a NAT", []string{"--sites", "1", "--cloud", "aws"}, "--cloud has no effect: metadata servers"},
+		{"cloud without IPv4", []string{"--ipv6-only", "--cloud", "aws"}, "--cloud has no effect: the metadata"},
+		{"cloud with another injection", []string{"--config-injection-method", "api", "--cloud", "aws"}, "--config-injection-method has no effect: with --cloud"},
 		{"cloud without its user data", []string{"--config-injection-method", "http", "--cloud", "aws"}, "--cloud has no effect: with --config"},
 		{"an injection that is skipped", []string{"--config-injection-method", "http", "--skip-injecting-config"}, "--config-injection-method has no effect"},
 		{"an argument too many", []string{"qemu2"}, "qemu2"},

@@ -27,7 +27,9 @@ func (f *createFlags) ineffective(flags *pflag.FlagSet) error {
 		{!f.world.ipv6Only, "cidr", "with --ipv6-only there is no IPv4"},
 		{virtual, "cloud", "containers are on no cloud"},
 		{f.world.sites == 0, "cloud", "metadata servers of clouds are not reached through a router"},
+		{!f.world.ipv6Only, "cloud", "the metadata servers of most clouds have IPv4 addresses alone"},
 		{f.injection != injectHTTP, "cloud", "with --config-injection-method " + injectHTTP + " machines are on no cloud"},
+		{f.lab.Cloud == "", "config-injection-method", "with --cloud machines get their configurations from its metadata server"},
 		{!f.skipConfig, "config-injection-method", "with --skip-injecting-config machines get no configuration"},
 	} {
 		if !rule.effective && flags.Changed(rule.flag) {

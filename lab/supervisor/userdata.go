@@ -23,11 +23,17 @@ func (s *Supervisor) userData(node *state.Node) []byte {
 	return text
 }
 
-// instance returns what the metadata server of a network knows of a node, besides its card.
+// instance returns what the metadata server of a network knows of a node. On a cloud it knows the node's card on that network. Without one
+// it knows all cards, because the node's requests have the hardware address of the first in their URL, to whichever network it sends them.
 func (s *Supervisor) instance(n *world.Network, node *state.Node) metadata.Instance {
 	in := metadata.Instance{UserData: s.userData(node)}
-	if n.Services.Cloud == metadata.Metal {
-		in.ID = node.UUID
+	if n.Services.Cloud != metadata.Metal {
+		return in
+	}
+
+	in.ID = node.UUID
+	for i := range node.Cards {
+		in.Cards = append(in.Cards, metadata.Card{MAC: node.Cards[i].HardwareAddr()})
 	}
 
 	return in

@@ -19,7 +19,7 @@ import (
 func TestUserDataOfNodes(t *testing.T) {
 	const text = "version: v1alpha1\nmachine: {}\n"
 
-	with := state.Node{Name: "with", UUID: "u", Cards: []world.Card{{Network: "lab"}}}
+	with := state.Node{Name: "with", UUID: "u", Cards: []world.Card{{Network: "lab", MAC: "52:54:00:00:00:02"}, {Network: "other", MAC: "52:54:00:00:00:03"}}}
 	without := state.Node{Name: "without", UUID: "v", Cards: []world.Card{{Network: "lab"}}}
 	s := &Supervisor{log: slog.New(slog.DiscardHandler), lab: &state.Lab{
 		Dir: t.TempDir(), Domain: "demo.lab.internal", Nodes: []state.Node{with, without}, World: world.World{Networks: []world.Network{{Name: "lab"}}},
@@ -34,13 +34,20 @@ func TestUserDataOfNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, tt := range []struct{ cloud, id, serial string }{
-		{"", "", ""}, {"hcloud", "", ""}, {"metal", "u", ""}, {"nocloud", "", "ds=nocloud;s=http://gateway.demo.lab.internal/"},
+	for _, tt := range []struct{ cloud, id, cards, serial string }{
+		{"", "", "", ""}, {"hcloud", "", "", ""}, {"metal", "u", "52:54:00:00:00:02 52:54:00:00:00:03", ""}, {"nocloud", "", "", "ds=nocloud;s=http://gateway.demo.lab.internal/"},
 	} {
 		network.Services.Cloud = tt.cloud
 
-		if got := s.instance(network, &with); string(got.UserData) != text || got.ID != tt.id {
-			t.Errorf("cloud %q: got %+v, want the user data, and the id %q", tt.cloud, got, tt.id)
+		got := s.instance(network, &with)
+
+		var cards []string
+		for _, card := range got.Cards {
+			cards = append(cards, card.MAC.String())
+		}
+
+		if string(got.UserData) != text || got.ID != tt.id || strings.Join(cards, " ") != tt.cards {
+			t.Errorf("cloud %q: got %+v, want the user data, the id %q and the cards %q", tt.cloud, got, tt.id, tt.cards)
 		}
 
 		if got := s.serial(&with); got != tt.serial {

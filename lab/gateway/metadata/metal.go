@@ -14,7 +14,7 @@ import (
 const Metal = "metal"
 
 // ConfigPath is the path of the configuration on Metal. A request for it may say which machine sends it, by the variables of talos.config:
-// ?uuid=…&mac=…&hostname=…. The UUID is Instance.ID. The server refuses a request that names another machine than the one that sends it.
+// ?uuid=…&mac=…&hostname=…. The UUID is Instance.ID, and the card one of Instance.Cards. The server refuses a request that names another machine than the one that sends it.
 const ConfigPath = "/config"
 
 // NoCloud is the platform whose machines find the server by their serial number.
@@ -31,11 +31,16 @@ var metal = platform{
 	serve: func(w http.ResponseWriter, r *http.Request, in *Instance, _ tree) bool {
 		query := r.URL.Query()
 
+		var macs []string
+		for _, card := range in.Cards {
+			macs = append(macs, card.MAC.String())
+		}
+
 		for _, variable := range []struct {
 			name  string
 			valid []string
 		}{
-			{"uuid", []string{in.ID}}, {"mac", []string{in.Cards[0].MAC.String()}}, {"hostname", []string{in.Name, in.fqdn()}},
+			{"uuid", []string{in.ID}}, {"mac", macs}, {"hostname", []string{in.Name, in.fqdn()}},
 		} {
 			same := func(valid string) bool { return strings.EqualFold(valid, query.Get(variable.name)) }
 
