@@ -45,7 +45,7 @@ func TestFuzz(t *testing.T) {
 
 	for _, tt := range []struct{ name, run, want, err string }{
 		{
-			"all", "", `^\[1/3\] fuzzed\.test FuzzFine\nok    \S+, \d+ executions, \d+ new inputs\n` +
+			"all", "", `^\[1/3\] fuzzed\.test FuzzFine\nok    \S+, \d+ executions, \d+ new inputs?\n` +
 				`\[2/3\] fuzzed\.test FuzzBad\nFAIL  fuzzed\.test FuzzBad after [^\n]*\n(.*\n)+.*a finding\n(.*\n)*` +
 				`\[3/3\] fuzzed\.test FuzzSkipped\nskip  it executed nothing\n\n3 targets: 1 failed, 1 skipped\n$`,
 			"these targets failed: fuzzed.test FuzzBad",

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // progress is how far a target is.
@@ -25,7 +27,8 @@ type progress struct {
 }
 
 func (p progress) String() string {
-	return fmt.Sprintf("%s, %d executions, %d new inputs", cmp.Or(p.elapsed, "0s"), p.executions, p.found)
+	return fmt.Sprintf("%s, %s, %s", cmp.Or(p.elapsed, "0s"),
+		english.Plural(int(p.executions), "execution", ""), english.Plural(int(p.found), "new input", ""))
 }
 
 // result is how a target ended.
