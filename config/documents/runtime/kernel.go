@@ -16,7 +16,7 @@ import (
 type KernelModuleConfig struct {
 	document.Named `yaml:",inline"`
 	// Parameters of the module, such as name=value.
-	Parameters []string `yaml:"parameters,omitempty" like:"machine.kernel.modules.parameters"`
+	Parameters []string `yaml:"parameters,omitempty" like:"machine.kernel.modules"`
 }
 
 var kernelModule = document.Of[KernelModuleConfig]("KernelModuleConfig", `apiVersion: v1alpha1
