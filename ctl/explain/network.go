@@ -171,6 +171,13 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 			break
 		}
 
+		if at, ok := strings.CutPrefix(id, network.ConditionSetting+"/"); ok {
+			finding.Says = at + " in the machine configuration is left out: " + c.Cause
+			finding.Try = "correct it: talosctl edit mc"
+
+			break
+		}
+
 		finding.Says = id + " is not in effect: " + c.Cause
 		finding.Try = "change it in the machine configuration (machine.network.interfaces)"
 	}
