@@ -50,7 +50,7 @@ type oom struct {
 	memory  Memory
 	watch   shortage
 	rules   oomrules.Rules
-	texts   [2]string // of the rules
+	texts   [2]string // of the trigger and the ranking
 	trigger oomrules.Watch
 	actions []runtime.OOMActionSpec // the last ones
 	count   int                     // of all

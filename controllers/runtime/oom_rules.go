@@ -21,11 +21,18 @@ func (c *oom) compile(settings view.OOM, log *slog.Logger) {
 		return
 	}
 
+	before := c.texts
 	c.texts = texts
 	errs := c.rules.Compile(settings)
 
-	for _, key := range []string{oomrules.TriggerKey, oomrules.RankingKey} {
-		c.note(key, errs[key], log)
+	// What is wrong with the other expression stays known: a ranking is evaluated only when memory is short.
+	if texts[0] != before[0] {
+		c.trigger = oomrules.Watch{} // an expression does not see changes since samples that were taken for another one
+		c.note(oomrules.TriggerKey, errs[oomrules.TriggerKey], log)
+	}
+
+	if texts[1] != before[1] {
+		c.note(oomrules.RankingKey, errs[oomrules.RankingKey], log)
 	}
 }
 

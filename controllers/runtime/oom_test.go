@@ -241,6 +241,14 @@ func TestOOMExpressions(t *testing.T) {
 		controllertest.Wait(n, condition(oomrules.RankingKey), func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "division by zero") })
 		n.Quiet(time.Minute)
 
+		// The condition of the ranking stays with another trigger. That one sees no change from samples without usages.
+		system(1 << 40)
+		m.set(nil, false)
+		configure("d_qos_memory_current[System] > 5.0", "1.0 / double(size(path) / 0)")
+		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, condition(oomrules.TriggerKey))
+		n.Quiet(time.Minute)
+		controllertest.Wait[runtime.SettingConditionSpec](n, condition(oomrules.RankingKey), nil)
+
 		// One that an earlier version accepted, perhaps.
 		configure("no_such_variable > 5.0", "")
 		controllertest.Wait(n, condition(oomrules.TriggerKey), func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "undeclared reference") })

@@ -95,11 +95,16 @@ func (r *Rules) NeedsUsages() bool {
 	return r.trigger.usable() && strings.Contains(r.trigger.text, vectorPrefix)
 }
 
-// Scores returns the scores of pods. A pod with 0 or less is not ended.
+// Scores returns the scores of pods. A pod with 0 or less is not ended. Static pods have 0: they are never ended, so no expression has to
+// be able to rank them.
 func (r *Rules) Scores(pods []pressure.Pod) ([]float64, error) {
 	scores := make([]float64, len(pods))
 
 	for i, pod := range pods {
+		if pod.Static {
+			continue
+		}
+
 		score, err := r.ranking.program.Number(variablesOf(pod))
 		if err != nil {
 			return nil, err

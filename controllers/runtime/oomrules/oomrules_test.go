@@ -80,18 +80,20 @@ func TestScores(t *testing.T) {
 		{Path: "kubepods/besteffort/pod-1", Used: 10, Memory: pressure.Memory{Current: new(uint64(20)), Max: new(uint64(40))}},
 		{Path: "kubepods/burstable/pod-2", Class: pressure.Burstable, Used: 30, Memory: pressure.Memory{Current: new(uint64(50)), Peak: new(uint64(60))}},
 		{Path: "kubepods/pod-3", Class: pressure.Guaranteed},
+		{Path: "kubepods/burstable/podstatic", Class: pressure.Burstable, Static: true, Used: 90},
 	}
 
 	for ranking, want := range map[string]string{
-		"memory_used":                "[10 30 0]",
+		"memory_used":                "[10 30 0 0]",
 		"int(path.endsWith('1'))":    "no matching overload",
-		`path.endsWith("1") ? 1 : 0`: "[1 0 0]",
-		"{Besteffort: 1.0, Burstable: 0.5, Guaranteed: 0.0, Podruntime: 0.0, System: 0.0}[class] * double(memory_current.orValue(0u))": "[20 25 0]",
-		"memory_max.hasValue() ? 0.0 : double(memory_peak.orValue(7u))":                                                                "[0 60 7]",
-		"memory_peak.value()":         "optional.none() dereference",
-		"memory_current > 5u ? 1 : 0": "no matching overload",
-		"memory_full_avg10":           "undeclared reference",
-		"path":                        "want a number",
+		`path.endsWith("1") ? 1 : 0`: "[1 0 0 0]",
+		"{Besteffort: 1.0, Burstable: 0.5, Guaranteed: 0.0, Podruntime: 0.0, System: 0.0}[class] * double(memory_current.orValue(0u))": "[20 25 0 0]",
+		"memory_max.hasValue() ? 0.0 : double(memory_peak.orValue(7u))":                                                                "[0 60 7 0]",
+		`path.contains("static") ? 1 / 0 : 2`:                                                                                          "[2 2 2 0]",
+		"memory_peak.value()":                                                                                                          "optional.none() dereference",
+		"memory_current > 5u ? 1 : 0":                                                                                                  "no matching overload",
+		"memory_full_avg10":                                                                                                            "undeclared reference",
+		"path":                                                                                                                         "want a number",
 	} {
 		var (
 			rules Rules
