@@ -154,6 +154,14 @@ func (m *fakeMemory) set(broken error, short bool) {
 	m.broken, m.short = broken, short
 }
 
+// ends returns how many pods were ended.
+func (m *fakeMemory) ends() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return len(m.killed)
+}
+
 // TestOOM: one pod is ended when memory is short, and each end is shown, the last ones only. A kernel that does not measure is shown.
 func TestOOM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -244,10 +252,18 @@ func TestOOMExpressions(t *testing.T) {
 		// The condition of the ranking stays with another trigger. That one sees no change from samples without usages.
 		system(1 << 40)
 		m.set(nil, false)
+		configure("memory_full_avg10 > 99.0", "1.0 / double(size(path) / 0)")
+		n.Quiet(time.Minute)
+
+		killed := m.ends()
 		configure("d_qos_memory_current[System] > 5.0", "1.0 / double(size(path) / 0)")
 		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, condition(oomrules.TriggerKey))
 		n.Quiet(time.Minute)
 		controllertest.Wait[runtime.SettingConditionSpec](n, condition(oomrules.RankingKey), nil)
+
+		if got := m.ends(); got != killed {
+			t.Errorf("%d pods were ended by a change that was none", got-killed)
+		}
 
 		// One that an earlier version accepted, perhaps.
 		configure("no_such_variable > 5.0", "")

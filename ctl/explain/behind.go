@@ -11,7 +11,7 @@ import (
 )
 
 // behind finds what is wrong with a machine that is ready: it runs an older image than its configuration names, a DHCP lease is not
-// confirmed, another machine has its address, a setting of the network is left out, the certificate of its kubelet is not signed, or the
+// confirmed, another machine has its address, a setting is not in effect, the certificate of its kubelet is not signed, or the
 // image of a pod cannot be pulled.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
@@ -30,11 +30,12 @@ func behind(f *Facts) *Finding {
 	}
 
 	for _, c := range all[network.SpecConditionSpec](f, network.NamespaceName) {
-		kind, _, _ := strings.Cut(c.ID, "/")
-		if c.spec.State == network.SpecDegraded || kind == network.ConditionConflict || kind == network.ConditionSetting && c.spec.State != network.SpecApplied {
+		if c.spec.State == network.SpecDegraded || strings.HasPrefix(c.ID, network.ConditionConflict+"/") {
 			finding.Because = append(finding.Because, instance[network.SpecConditionSpec](network.NamespaceName, c.ID))
 		}
 	}
+
+	finding.Because = append(finding.Because, settings(f)...)
 
 	if nodename, ok := find[k8s.NodenameSpec](f, k8s.NodenameID); ok && nodename.Kept != "" {
 		finding.Because = append(finding.Because, instance[k8s.NodenameSpec](k8s.NamespaceName, k8s.NodenameID))

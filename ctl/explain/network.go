@@ -154,6 +154,10 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	id := s.ID
 	finding := &Finding{Evidence: []string{name(s.Type, s.Namespace, id) + ": state " + c.State.String()}}
 
+	if at, ok := strings.CutPrefix(id, network.ConditionSetting+"/"); ok && c.State != network.SpecApplied {
+		return notInEffect(at, c.Cause, finding.Evidence[0])
+	}
+
 	switch c.State {
 	case network.SpecApplied:
 		return nil
@@ -167,13 +171,6 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 		if address, ok := strings.CutPrefix(id, network.ConditionConflict+"/"); ok {
 			finding.Says = address + " is in use by another machine: " + c.Cause
 			finding.Try = "find that machine and give one of the two another address; a DHCP server must not lease addresses that are configured elsewhere"
-
-			break
-		}
-
-		if at, ok := strings.CutPrefix(id, network.ConditionSetting+"/"); ok {
-			finding.Says = at + " in the machine configuration is left out: " + c.Cause
-			finding.Try = "correct it: talosctl edit mc"
 
 			break
 		}

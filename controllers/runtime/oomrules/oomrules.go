@@ -11,6 +11,7 @@ package oomrules
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ func (r *Rules) Scores(pods []pressure.Pod) ([]float64, error) {
 			return nil, err
 		}
 
-		scores[i] = score
+		scores[i] = min(score, math.MaxFloat64) // JSON has no infinity
 	}
 
 	return scores, nil

@@ -89,11 +89,12 @@ func TestScores(t *testing.T) {
 		`path.endsWith("1") ? 1 : 0`: "[1 0 0 0]",
 		"{Besteffort: 1.0, Burstable: 0.5, Guaranteed: 0.0, Podruntime: 0.0, System: 0.0}[class] * double(memory_current.orValue(0u))": "[20 25 0 0]",
 		"memory_max.hasValue() ? 0.0 : double(memory_peak.orValue(7u))":                                                                "[0 60 7 0]",
-		`path.contains("static") ? 1 / 0 : 2`:                                                                                          "[2 2 2 0]",
-		"memory_peak.value()":                                                                                                          "optional.none() dereference",
-		"memory_current > 5u ? 1 : 0":                                                                                                  "no matching overload",
-		"memory_full_avg10":                                                                                                            "undeclared reference",
-		"path":                                                                                                                         "want a number",
+		"1.0 / double(memory_used)":           "[0.1 0.03333333333333333 1.7976931348623157e+308 0]",
+		`path.contains("static") ? 1 / 0 : 2`: "[2 2 2 0]",
+		"memory_peak.value()":                 "optional.none() dereference",
+		"memory_current > 5u ? 1 : 0":         "no matching overload",
+		"memory_full_avg10":                   "undeclared reference",
+		"path":                                "want a number",
 	} {
 		var (
 			rules Rules
