@@ -26,6 +26,7 @@ func TestDocumentsBesideOthers(t *testing.T) {
 		noHostDNS = "machine: {features: {hostDNS: {enabled: false}}}"
 		noForward = "machine: {features: {hostDNS: {forwardKubeDNSToHost: false}}}"
 		overTLS   = kind + "ResolverConfig\nnameservers:\n  - {address: 192.0.2.1, protocol: DoT}\n"
+		modules   = "machine: {kernel: {modules: [{name: btrfs}]}}"
 		state     = "machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}"
 		encrypted = "encryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}\n"
 	)
@@ -46,6 +47,7 @@ func TestDocumentsBesideOthers(t *testing.T) {
 			kind + "ResolverConfig\nsearchDomains: {domains: [a_b.example.]}\n", kind + "StaticHostConfig\nname: 192.0.2.1\nhostnames: [a_b, c.example.]\n",
 		}, "", ": "},
 		"an object that both have":          {[]string{kind + "KubePrismConfig\n"}, "machine.features.kubePrism: the KubePrismConfig document sets this too", ""},
+		"a module that both have":           {[]string{modules, kind + "KernelModuleConfig\nname: btrfs\n"}, "machine.kernel.modules: the KernelModuleConfig document sets this too", ""},
 		"a size, and encryption by keys":    {[]string{state, kind + "VolumeConfig\nname: STATE\nprovisioning: {maxSize: 1GiB}\n"}, "", "sets this too"},
 		"encryption of two volumes":         {[]string{state, kind + "VolumeConfig\nname: EPHEMERAL\n" + encrypted}, "", "sets this too"},
 		"encryption of a volume twice":      {[]string{state, kind + "VolumeConfig\nname: STATE\n" + encrypted}, "systemDiskEncryption.state: the VolumeConfig document sets this too", ""},

@@ -107,6 +107,8 @@ type OOM struct {
 	Interval time.Duration
 	// ByClass is whether pods of a lower class are ended first, whatever they use.
 	ByClass bool
+	// Trigger and Ranking are expressions, or empty: see package oomrules of the controllers.
+	Trigger, Ranking string
 }
 
 // Limits of OOM.Interval.
@@ -119,10 +121,13 @@ const (
 func (c *Config) OOM() OOM {
 	d := config.Find[*runtime.OOMConfig](c.all)
 	if d == nil {
-		return OOM{defaultOOMInterval, true}
+		return OOM{Interval: defaultOOMInterval, ByClass: true}
 	}
 
-	return OOM{max(cmp.Or(d.SampleInterval, defaultOOMInterval), leastOOMInterval), IsTrueOr(d.StrictCgroupClassOrdering, true)}
+	return OOM{
+		Interval: max(cmp.Or(d.SampleInterval, defaultOOMInterval), leastOOMInterval), ByClass: IsTrueOr(d.StrictCgroupClassOrdering, true),
+		Trigger: string(d.TriggerExpression), Ranking: string(d.CgroupRankingExpression),
+	}
 }
 
 // Zswap is how memory is compressed before it is swapped out.

@@ -3,6 +3,7 @@
 package block
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,7 +64,7 @@ func TestTrim(t *testing.T) {
 			fail  error
 		)
 
-		trim := func(target string) (uint64, error) {
+		trim := func(_ context.Context, target string) (uint64, error) {
 			mu.Lock()
 			defer mu.Unlock()
 
@@ -125,6 +126,42 @@ func TestTrim(t *testing.T) {
 		if after := len(times["/var"]); after != before {
 			t.Errorf("trimmed %d times after that was turned off", after-before)
 		}
+	})
+}
+
+// TestTrimStops: a trim that takes long keeps nothing else waiting, and ends when its volume is to be unmounted. The next one takes place.
+func TestTrimStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, ended := make(chan string, 100), make(chan error, 100)
+
+		trim := func(ctx context.Context, target string) (uint64, error) {
+			begun <- target
+			<-ctx.Done()
+
+			ended <- ctx.Err()
+
+			return 0, ctx.Err()
+		}
+
+		n := controllertest.Start(t, VolumeTrimScheduleController(), VolumeTrimController(trim))
+		controllertest.Set(n, cluster.LocalIdentityID, cluster.IdentitySpec{NodeID: "node"})
+		controllertest.Set(n, block.VolumeEphemeral, block.MountStatusSpec{Target: "/var", Filesystem: block.FilesystemTypeXFS})
+		n.Configure([]byte(trimming))
+
+		<-begun
+		time.Sleep(3 * time.Hour) // the trim is still running: no second one begins
+		synctest.Wait()
+
+		if len(begun) != 0 || len(ended) != 0 {
+			t.Errorf("got %d further trims, %d ended", len(begun), len(ended))
+		}
+
+		cositest.Teardown[block.MountStatusSpec](n.Environment, block.VolumeEphemeral)
+		<-ended
+		n.Quiet(time.Hour)
+
+		controllertest.Set(n, block.VolumeEphemeral, block.MountStatusSpec{Target: "/var", Filesystem: block.FilesystemTypeXFS})
+		<-begun
 	})
 }
 

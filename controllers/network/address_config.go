@@ -3,7 +3,7 @@
 package network
 
 import (
-	"log/slog"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -12,7 +12,7 @@ import (
 )
 
 // addressLayers proposes addresses: the loopback's, those of ip= and of the configuration.
-func addressLayers(f facts, log *slog.Logger) []network.AddressSpecSpec {
+func addressLayers(f facts, said remarks) []network.AddressSpecSpec {
 	specs := []network.AddressSpecSpec{
 		addressSpec("lo", netip.MustParsePrefix("127.0.0.1/8"), network.LayerDefault),
 		addressSpec("lo", netip.MustParsePrefix("::1/128"), network.LayerDefault),
@@ -24,11 +24,11 @@ func addressLayers(f facts, log *slog.Logger) []network.AddressSpecSpec {
 		}
 	}
 
-	for _, l := range f.settings(f.devices(log)) {
+	for _, l := range f.settings(f.devices(nil)) {
 		for _, a := range l.Addresses {
 			prefix, err := parsePrefix(a.Address)
 			if err != nil {
-				leftOut(log, l, err)
+				said.leftOut(l.At+".addresses", fmt.Errorf("link %s: %w", l.name, err))
 
 				continue
 			}

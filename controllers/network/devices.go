@@ -5,7 +5,6 @@ package network
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"path"
 	"reflect"
 	"slices"
@@ -23,7 +22,7 @@ type device struct {
 
 // devices resolves the links of the configuration. One whose selector matches no link waits for one. One whose selector matches several
 // links is for all of them; settings for one link only, such as addresses, are for the link that the kernel found first.
-func (f facts) devices(log *slog.Logger) []device {
+func (f facts) devices(said remarks) []device {
 	var out []device
 
 	for _, l := range f.config.Links() {
@@ -39,10 +38,10 @@ func (f facts) devices(log *slog.Logger) []device {
 
 		switch {
 		case len(matches) == 0:
-			log.Warn("no link matches a deviceSelector of the configuration", "selector", describe(*l.Selector))
+			said.add(l.At+".deviceSelector", network.SpecWaiting, "no link matches "+describe(*l.Selector))
 		case len(matches) > 1 && !reflect.DeepEqual(l, shared(l)):
-			log.Warn("several links match a deviceSelector of the configuration: settings for one link only are set on the first",
-				"selector", describe(*l.Selector), "links", matches)
+			said.add(l.At+".deviceSelector", network.SpecApplied, fmt.Sprintf("several links match %s: %s: settings for one link only are set on the first",
+				describe(*l.Selector), strings.Join(matches, ", ")))
 		}
 
 		for i, match := range matches {

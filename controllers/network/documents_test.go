@@ -3,7 +3,6 @@
 package network
 
 import (
-	"log/slog"
 	"net/netip"
 	"strings"
 	"testing"
@@ -186,7 +185,7 @@ name: eth0
 ignoreHostname: true
 `))
 
-	got := operatorLayers(f, slog.New(slog.DiscardHandler))
+	got := operatorLayers(f, nil)
 
 	want := []network.OperatorSpecSpec{
 		{
@@ -224,7 +223,7 @@ adLACPActive: "off"
 missedMax: 5
 `))
 
-	links := linkLayers(f, slog.New(slog.DiscardHandler))
+	links := linkLayers(f, nil)
 
 	for _, l := range links {
 		b := l.BondMaster

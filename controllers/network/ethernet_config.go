@@ -6,24 +6,33 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // EthernetConfigController takes the settings of network cards from the configuration.
 func EthernetConfigController() controller.Controller {
-	var cfg *view.Config
+	var (
+		cfg    *view.Config
+		before remarks
+	)
 
-	return frominputs.Controller[network.EthernetSpecSpec]("network.EthernetConfigController", controller.Shared, frominputs.List{
+	return frominputs.Reconciler("network.EthernetConfigController", []controller.Output{
+		controller.Out[network.EthernetSpecSpec](controller.Shared), controller.Out[network.SpecConditionSpec](controller.Shared),
+	}, []resource.Kind{resource.KindOf[network.EthernetSpecSpec](""), resource.KindOf[network.SpecConditionSpec]("")}, frominputs.List{
 		anyConfig(&cfg).OrKeep(),
 	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+		said := remarks{}
+
 		for _, e := range cfg.Ethernet() {
 			spec, err := ethernetSpec(e)
 			if err != nil {
-				log.Error("the settings of a network card cannot be set and are left out", "link", e.Name(), "error", err)
+				said.leftOut(document.Path(e), err)
 
 				continue
 			}
@@ -33,7 +42,10 @@ func EthernetConfigController() controller.Controller {
 			}
 		}
 
-		return nil
+		said.log(log, before)
+		before = said
+
+		return said.publish(ctx, rt)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/big"
 	"net/netip"
 	"strings"
@@ -29,7 +28,7 @@ func HostnameConfigController() controller.Controller {
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
 			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
 		},
-		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.HostnameSpecSpec, error) {
+		func(ctx context.Context, rt controller.Runtime, f facts, _ remarks) ([]network.HostnameSpecSpec, error) {
 			var (
 				identity  cluster.IdentitySpec
 				addresses network.NodeAddressSpec

@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -60,18 +61,22 @@ type facts struct {
 	names []string
 	// platform are the links that the platform has settings for.
 	platform []string
+	// mistake is what is wrong with the kernel's arguments; the others are used.
+	mistake error
 }
 
-// layerController proposes specs of S, which a function computes from the facts. It logs what cannot be set, and leaves it out: one mistake does not
-// take the network from the machine.
-func layerController[S layered](name string, propositions func(facts, *slog.Logger) []S) controller.Controller {
-	return layerOf(name, nil, func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]S, error) {
-		return propositions(f, log), nil
+// layerController proposes specs of S, which a function computes from the facts. What cannot be set is left out, and has a condition: one mistake
+// does not take the network from the machine.
+func layerController[S layered](name string, propositions func(facts, remarks) []S) controller.Controller {
+	return layerOf(name, nil, func(_ context.Context, _ controller.Runtime, f facts, said remarks) ([]S, error) {
+		return propositions(f, said), nil
 	})
 }
 
 // layerOf is layerController with more inputs, which the function reads.
-func layerOf[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
+func layerOf[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, remarks) ([]S, error)) controller.Controller {
+	var before remarks
+
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads: append([]controller.Input{
@@ -80,26 +85,33 @@ func layerOf[S layered](name string, extra []controller.Input, propositions func
 			controller.In[network.LinkStatusSpec](controller.Weak, ""),
 			controller.In[network.PlatformConfigSpec](controller.Weak, "", network.PlatformConfigActiveID),
 		}, extra...),
-		Writes:  []controller.Output{controller.Out[S](controller.Shared, network.ConfigNamespaceName)},
-		Cleanup: []resource.Kind{resource.KindOf[S](network.ConfigNamespaceName)},
+		Writes: []controller.Output{
+			controller.Out[S](controller.Shared, network.ConfigNamespaceName), controller.Out[network.SpecConditionSpec](controller.Shared),
+		},
+		Cleanup: []resource.Kind{resource.KindOf[S](network.ConfigNamespaceName), resource.KindOf[network.SpecConditionSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			f, err := readFacts(ctx, rt, log)
+			f, err := readFacts(ctx, rt)
 			if err != nil || f == nil {
 				return err
 			}
 
-			specs, err := propositions(ctx, rt, *f, log)
+			said := remarks{}
+
+			specs, err := propositions(ctx, rt, *f, said)
 			if err != nil {
 				return err
 			}
 
-			return propose(ctx, rt, "", specs)
+			said.log(log, before)
+			before = said
+
+			return errors.Join(propose(ctx, rt, "", specs), said.publish(ctx, rt))
 		},
 	}
 }
 
 // readFacts returns nil until the kernel's arguments are known: a default must not contradict them.
-func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, error) {
+func readFacts(ctx context.Context, rt state.Reader) (*facts, error) {
 	var (
 		f    facts
 		args runtime.KernelCmdlineSpec
@@ -111,9 +123,7 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, 
 	}
 
 	// With an invalid argument the machine must still have a network: the others are used.
-	if f.cmdline, err = parseArguments(cmdline.Parse(args.Cmdline)); err != nil {
-		log.Error("a kernel argument is ignored", "error", err)
-	}
+	f.cmdline, f.mistake = parseArguments(cmdline.Parse(args.Cmdline))
 
 	if f.config, err = fromconfig.View(ctx, rt); err != nil {
 		return nil, err

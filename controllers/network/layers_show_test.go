@@ -4,7 +4,6 @@ package network
 
 import (
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -65,12 +64,9 @@ func (f *facts) configure(t *testing.T, text string) {
 func show(t *testing.T, f facts) string {
 	t.Helper()
 
-	var (
-		b   strings.Builder
-		log = slog.New(slog.DiscardHandler)
-	)
+	var b strings.Builder
 
-	links := linkLayers(f, log)
+	links := linkLayers(f, nil)
 
 	for _, s := range links {
 		fmt.Fprintf(&b, "%s link %s", s.Layer, s.Name)
@@ -101,7 +97,7 @@ func show(t *testing.T, f facts) string {
 		b.WriteByte('\n')
 	}
 
-	addresses := addressLayers(f, log)
+	addresses := addressLayers(f, nil)
 
 	for _, s := range addresses {
 		if s.LinkName != "lo" {
@@ -115,7 +111,7 @@ func show(t *testing.T, f facts) string {
 		}
 	}
 
-	routes := routeLayers(f, log)
+	routes := routeLayers(f, nil)
 
 	for _, s := range routes {
 		fmt.Fprintf(&b, "%s route %s dev %s scope %s", s.Layer, s.ID(), s.OutLinkName, s.Scope)
@@ -127,13 +123,13 @@ func show(t *testing.T, f facts) string {
 		b.WriteByte('\n')
 	}
 
-	rules := ruleLayers(f, log)
+	rules := ruleLayers(f, nil)
 
 	for _, s := range rules {
 		fmt.Fprintf(&b, "%s rule %s %s\n", s.Layer, s.ID(), ruleOf(s))
 	}
 
-	operators := operatorLayers(f, log)
+	operators := operatorLayers(f, nil)
 
 	for _, s := range operators {
 		if s.Operator == network.OperatorDHCP6 && s.Layer == network.LayerDefault && s.DHCP6.ClientIdentifier.DUIDRawHex == "" {

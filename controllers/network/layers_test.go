@@ -3,6 +3,8 @@
 package network
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -186,23 +188,23 @@ cmdline operator dhcp4/eth1 metric 1024
 	}
 }
 
-// What cannot be set is logged and left out, and the rest of the configuration is set.
+// What cannot be set has a condition and is left out, and the rest of the configuration is set.
 func TestLeftOut(t *testing.T) {
 	const eth1 = "\n- {interface: eth1, mtu: 1400, addresses: [192.0.2.8/24], routes: [{gateway: 192.0.2.1}]}\n"
 
-	for _, tt := range []struct{ name, interfaces, want, cause string }{
+	for _, tt := range []struct{ name, interfaces, want, key, cause string }{
 		{
 			"an address", "- {interface: eth0, addresses: [192.0.2.300/24, 192.0.2.7/24]}" + eth1,
-			"configuration link eth0\nconfiguration link eth1 mtu 1400\nconfiguration address eth0/192.0.2.7/24\n", "IPv4 field has value >255",
+			"configuration link eth0\nconfiguration link eth1 mtu 1400\nconfiguration address eth0/192.0.2.7/24\n", ".addresses", "IPv4 field has value >255",
 		},
 		{
 			"a route", "- {interface: eth0, routes: [{metric: 1}, {network: 198.51.100.0/24}]}" + eth1,
 			"configuration link eth0\nconfiguration link eth1 mtu 1400\nconfiguration address eth1/192.0.2.8/24\n" +
-				"configuration route inet4//198.51.100.0/24/1024 dev eth0 scope link\n", "a route needs a destination or a gateway",
+				"configuration route inet4//198.51.100.0/24/1024 dev eth0 scope link\n", ".routes", "link eth0: a route needs a destination or a gateway",
 		},
 		{
 			"a bond", "- {interface: bond0, bond: {mode: fastest, interfaces: [eth0]}}" + eth1,
-			"default link lo\nconfiguration link eth1 mtu 1400\n", `bond.mode: unknown bond mode \"fastest\"`,
+			"default link lo\nconfiguration link eth1 mtu 1400\n", "", `link bond0: bond.mode: unknown bond mode "fastest"`,
 		},
 	} {
 		f := given(t, "", tt.interfaces)
@@ -210,18 +212,68 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("%s: got\n%s", tt.name, got)
 		}
 
-		var logged strings.Builder
+		said := remarks{}
 
-		log := slog.New(slog.NewTextHandler(&logged, nil))
+		linkLayers(f, said)
+		addressLayers(f, said)
+		routeLayers(f, said)
 
-		linkLayers(f, log)
-		addressLayers(f, log)
-		routeLayers(f, log)
-
-		if !strings.Contains(logged.String(), "at=machine.network.interfaces[0]") || !strings.Contains(logged.String(), tt.cause) {
-			t.Errorf("%s: logged %s", tt.name, logged.String())
+		if c := said["machine.network.interfaces[0]"+tt.key]; len(said) != 1 || c.State != network.SpecRefused || !strings.Contains(c.Cause, tt.cause) {
+			t.Errorf("%s: got %v", tt.name, said)
 		}
 	}
+}
+
+// TestRemarks: a remark is logged when it is new or says something else. Several about a setting are one.
+func TestRemarks(t *testing.T) {
+	var logged strings.Builder
+
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	before := remarks{}
+
+	for _, tt := range []struct {
+		causes []string
+		logs   bool
+	}{
+		{nil, false}, {[]string{"a"}, true}, {[]string{"a"}, false}, {[]string{"a", "b"}, true}, {[]string{"b"}, true}, {nil, false}, {[]string{"b"}, true},
+	} {
+		said := remarks{}
+		for _, cause := range tt.causes {
+			said.leftOut("LinkConfig[eth0]", errors.New(cause))
+		}
+
+		logged.Reset()
+		said.log(log, before)
+		before = said
+
+		if got := logged.String(); (got != "") != tt.logs || tt.logs && !strings.Contains(got, strings.Join(tt.causes, "; ")) {
+			t.Errorf("%q: logged %q", tt.causes, got)
+		}
+	}
+
+	remarks(nil).leftOut("LinkConfig[eth0]", errors.New("another controller says so"))
+}
+
+// TestSettingCondition: a setting that is left out has a condition until it is corrected.
+func TestSettingCondition(t *testing.T) {
+	m := newMachine(t, ethernet("eth0", 1))
+	m.boot("")
+
+	const text = "version: v1alpha1\nmachine: {type: worker, network: {interfaces: [{interface: eth0, addresses: [%s]}, {deviceSelector: {driver: none}}]}}\n"
+
+	condition := func(key string) string {
+		return network.SpecConditionID(network.ConditionSetting, "machine.network.interfaces"+key)
+	}
+
+	m.configure(fmt.Sprintf(text, "192.0.2.300/24"))
+	await(m, "", condition("[0].addresses"), func(s network.SpecConditionSpec) bool { return s.State == network.SpecRefused })
+	await(m, "", condition("[1].deviceSelector"), func(s network.SpecConditionSpec) bool {
+		return s == network.SpecConditionSpec{State: network.SpecWaiting, Cause: "no link matches driver=none"}
+	})
+
+	m.configure(fmt.Sprintf(text, "192.0.2.30/24"))
+	await(m, "", "eth0/192.0.2.30/24", func(network.AddressSpecSpec) bool { return true })
+	awaitGone[network.SpecConditionSpec](m, "", condition("[0].addresses"))
 }
 
 // DHCPv6 runs with DHCPv4, as routers advertise, unless the configuration says otherwise.
@@ -246,7 +298,7 @@ func TestOperatorLayers(t *testing.T) {
 			want: "configuration/dhcp4/eth0",
 		},
 	} {
-		specs := operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler))
+		specs := operatorLayers(given(t, tt.args, tt.interfaces), nil)
 
 		var got []string
 		for _, s := range specs {

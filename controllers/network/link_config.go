@@ -4,7 +4,7 @@ package network
 
 import (
 	"cmp"
-	"log/slog"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,14 +15,18 @@ import (
 
 // linkLayers proposes links: the loopback and every physical link are up; ip= and the configuration have further settings and logical
 // links.
-func linkLayers(f facts, log *slog.Logger) []network.LinkSpecSpec {
+func linkLayers(f facts, said remarks) []network.LinkSpecSpec {
 	up := func(name string, layer network.ConfigLayer) network.LinkSpecSpec {
 		return network.LinkSpecSpec{Name: name, Up: true, Layer: layer}
 	}
 
 	specs := []network.LinkSpecSpec{up("lo", network.LayerDefault)}
 
-	devices := f.devices(log)
+	if f.mistake != nil {
+		said.leftOut("kernel-arguments", f.mistake)
+	}
+
+	devices := f.devices(said)
 	configured := f.configured(devices)
 
 	for i, l := range f.links {
@@ -45,16 +49,11 @@ func linkLayers(f facts, log *slog.Logger) []network.LinkSpecSpec {
 
 	for _, d := range f.settings(devices) {
 		if err := f.addDevice(links, d); err != nil {
-			leftOut(log, d, err)
+			said.leftOut(d.At, fmt.Errorf("link %s: %w", d.name, err))
 		}
 	}
 
 	return append(specs, slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })...)
-}
-
-// leftOut reports that something about a link cannot be set. Everything else is.
-func leftOut(log *slog.Logger, d device, err error) {
-	log.Error("a part of the network's configuration cannot be set and is left out", "at", d.At, "link", d.name, "error", err)
 }
 
 // addDevice adds a link and its slaves, or nothing.

@@ -3,7 +3,6 @@
 package network
 
 import (
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func TestOrderOfSlaves(t *testing.T) {
 	f := given(t, "", "")
 	f.configure(t, documents("BondConfig\nname: bond0\nbondMode: active-backup\nlinks: [eth1, eth0]\n"))
 
-	wanted := linkLayers(f, slog.New(slog.DiscardHandler))
+	wanted := linkLayers(f, nil)
 
 	var k netlinktest.Kernel
 

@@ -4,7 +4,6 @@ package network
 
 import (
 	"cmp"
-	"log/slog"
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -14,13 +13,13 @@ import (
 // operatorLayers proposes operators: DHCP if the configuration or ip= requests it, and on every
 // physical link without other settings. Unless it is disabled, DHCPv6 runs with DHCPv4, in layer default: then it does what routers
 // advertise. If it is enabled, it requests addresses whatever they advertise.
-func operatorLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
+func operatorLayers(f facts, _ remarks) []network.OperatorSpecSpec {
 	var (
 		specs []network.OperatorSpecSpec
 		none  view.DHCP
 	)
 
-	devices := f.devices(log)
+	devices := f.devices(nil)
 	configured := f.configured(devices)
 
 	for i, l := range f.links {

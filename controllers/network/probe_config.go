@@ -2,14 +2,10 @@
 
 package network
 
-import (
-	"log/slog"
-
-	"github.com/seed-59268b81/talos/resources/network"
-)
+import "github.com/seed-59268b81/talos/resources/network"
 
 // probeLayers proposes the probes of the configuration.
-func probeLayers(f facts, _ *slog.Logger) []network.ProbeSpecSpec {
+func probeLayers(f facts, _ remarks) []network.ProbeSpecSpec {
 	var specs []network.ProbeSpecSpec
 
 	for _, p := range f.config.Probes() {

@@ -4,7 +4,6 @@ package network
 
 import (
 	"context"
-	"log/slog"
 	"net/netip"
 	"slices"
 
@@ -22,7 +21,7 @@ var DefaultResolvers = []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustPa
 func ResolverConfigController() controller.Controller {
 	return layerOf("network.ResolverConfigController",
 		[]controller.Input{controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID)},
-		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.ResolverSpecSpec, error) {
+		func(ctx context.Context, rt controller.Runtime, f facts, _ remarks) ([]network.ResolverSpecSpec, error) {
 			var hostname network.HostnameStatusSpec
 
 			if f := typed.Read(ctx, rt, network.HostnameID, &hostname); f.Err != nil {

@@ -4,8 +4,7 @@ package network
 
 import (
 	"cmp"
-	"errors"
-	"log/slog"
+	"fmt"
 	"net/netip"
 
 	"github.com/seed-59268b81/talos/resources/network"
@@ -13,7 +12,7 @@ import (
 )
 
 // routeLayers proposes routes: the gateway of ip= and those of the configuration.
-func routeLayers(f facts, log *slog.Logger) []network.RouteSpecSpec {
+func routeLayers(f facts, said remarks) []network.RouteSpecSpec {
 	var specs []network.RouteSpecSpec
 
 	for _, ip := range f.cmdline.ips {
@@ -22,10 +21,10 @@ func routeLayers(f facts, log *slog.Logger) []network.RouteSpecSpec {
 		}
 	}
 
-	for _, l := range f.settings(f.devices(log)) {
+	for _, l := range f.settings(f.devices(nil)) {
 		for _, r := range l.Routes {
 			if !r.Destination.IsValid() && !r.Gateway.IsValid() {
-				leftOut(log, l, errors.New("a route needs a destination or a gateway"))
+				said.leftOut(l.At+".routes", fmt.Errorf("link %s: a route needs a destination or a gateway", l.name))
 
 				continue
 			}

@@ -4,7 +4,6 @@ package network
 
 import (
 	"cmp"
-	"log/slog"
 	"math"
 
 	"github.com/seed-59268b81/talos/config/view"
@@ -13,7 +12,7 @@ import (
 )
 
 // ruleLayers proposes the routing rules of the configuration. A rule without addresses is for IPv4 and IPv6.
-func ruleLayers(f facts, _ *slog.Logger) []network.RoutingRuleSpecSpec {
+func ruleLayers(f facts, _ remarks) []network.RoutingRuleSpecSpec {
 	var specs []network.RoutingRuleSpecSpec
 
 	for _, r := range f.config.RoutingRules() {

@@ -3,7 +3,6 @@
 package network
 
 import (
-	"log/slog"
 	"slices"
 
 	"github.com/seed-59268b81/talos/resources/network"
@@ -13,7 +12,7 @@ import (
 const DefaultTimeServer = "time.cloudflare.com"
 
 // timeServerLayers proposes time servers.
-func timeServerLayers(f facts, _ *slog.Logger) []network.TimeServerSpecSpec {
+func timeServerLayers(f facts, _ remarks) []network.TimeServerSpecSpec {
 	specs := []network.TimeServerSpecSpec{{NTPServers: []string{DefaultTimeServer}, Layer: network.LayerDefault}}
 
 	var args []string

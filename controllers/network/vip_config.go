@@ -3,14 +3,12 @@
 package network
 
 import (
-	"log/slog"
-
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
 // vipLayers proposes the operators of virtual addresses.
-func vipLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
+func vipLayers(f facts, _ remarks) []network.OperatorSpecSpec {
 	var specs []network.OperatorSpecSpec
 
 	add := func(link string, v view.VIP) {
@@ -23,7 +21,7 @@ func vipLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
 		})
 	}
 
-	for _, d := range f.settings(f.devices(log)) {
+	for _, d := range f.settings(f.devices(nil)) {
 		if d.VIP.Address.IsValid() {
 			add(d.name, d.VIP)
 		}

@@ -6,13 +6,14 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/runtime/oomrules"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -24,6 +25,8 @@ import (
 type Memory interface {
 	Sample() (pressure.Sample, error)
 	Pods() ([]pressure.Pod, error)
+	// Usages returns the usage of each class of cgroups.
+	Usages() map[pressure.Class]pressure.Usage
 	// Kill ends all processes of a pod, and returns them.
 	Kill(pressure.Pod) ([]string, error)
 }
@@ -37,15 +40,23 @@ const (
 )
 
 // OOMController ends a pod when the machine is short of memory: before the kernel does it, which takes minutes in which nothing runs, and
-// chooses by process. It has a loop of its own for the samples of memory.
-func OOMController(memory Memory) controller.Controller { return &oom{memory: memory} }
+// chooses by process. It has a loop of its own for the samples of memory. Expressions of the configuration take the place of its own rules
+// as long as they can be evaluated.
+func OOMController(memory Memory) controller.Controller {
+	return &oom{memory: memory, faults: map[string]string{}}
+}
 
 type oom struct {
 	memory  Memory
 	watch   shortage
+	rules   oomrules.Rules
+	texts   [2]string // of the trigger and the ranking
+	trigger oomrules.Watch
 	actions []runtime.OOMActionSpec // the last ones
 	count   int                     // of all
 	fault   error
+	// faults are what is wrong with expressions, by their keys.
+	faults map[string]string
 }
 
 // Name implements controller.Controller.
@@ -63,7 +74,7 @@ func (*oom) Outputs() []controller.Output {
 
 // Run implements controller.Controller.
 func (c *oom) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	settings, err := c.settings(ctx, rt)
+	settings, err := c.settings(ctx, rt, log)
 	if err != nil {
 		return err
 	}
@@ -82,13 +93,13 @@ func (c *oom) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) 
 		case <-rt.Events():
 			wait.Stop()
 
-			if settings, err = c.settings(ctx, rt); err != nil {
+			if settings, err = c.settings(ctx, rt, log); err != nil {
 				return err
 			}
 		case <-wait.C:
-			before := c.fault != nil
+			before := c.conditions()
 
-			if !c.look(settings, log) && before == (c.fault != nil) {
+			if !c.look(settings, log) && maps.Equal(before, c.conditions()) {
 				continue // nothing to show
 			}
 		}
@@ -101,11 +112,13 @@ func (c *oom) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) 
 	}
 }
 
-func (c *oom) settings(ctx context.Context, rt controller.Runtime) (view.OOM, error) {
+func (c *oom) settings(ctx context.Context, rt controller.Runtime, log *slog.Logger) (view.OOM, error) {
 	cfg, err := fromconfig.View(ctx, rt)
 	if err != nil {
 		return view.OOM{}, err
 	}
+
+	c.compile(cfg.OOM(), log)
 
 	return cfg.OOM(), nil
 }
@@ -115,7 +128,12 @@ func (c *oom) look(settings view.OOM, log *slog.Logger) bool {
 	var sample pressure.Sample
 
 	sample, c.fault = c.memory.Sample()
-	if c.fault != nil || !c.watch.add(time.Now(), sample) {
+	if c.fault != nil {
+		return false
+	}
+
+	short, trigger := c.short(sample, log)
+	if !short {
 		return false
 	}
 
@@ -126,7 +144,7 @@ func (c *oom) look(settings view.OOM, log *slog.Logger) bool {
 		return false
 	}
 
-	victim, score := choose(pods, settings.ByClass, sample.Total)
+	victim, score := c.victim(pods, settings.ByClass, sample.Total, log)
 	if score == 0 {
 		return false
 	}
@@ -140,8 +158,6 @@ func (c *oom) look(settings view.OOM, log *slog.Logger) bool {
 
 	c.watch.clear()
 
-	trigger := fmt.Sprintf("%d of %d MiB available, all processes stalled for %s of %s",
-		sample.Available>>20, sample.Total>>20, c.watch.stalled.Round(time.Millisecond), shortageWindow)
 	log.Warn("a pod was ended because memory is short", "pod", victim.Path, "MiB", victim.Used>>20, "processes", processes, "memory", trigger)
 
 	c.count++
@@ -160,8 +176,8 @@ func (c *oom) show(ctx context.Context, rt controller.Runtime) error {
 		}
 	}
 
-	if c.fault != nil {
-		if err := typed.Set(ctx, rt, "", oomCondition, runtime.SettingConditionSpec{Cause: c.fault.Error()}); err != nil {
+	for id, cause := range c.conditions() {
+		if err := typed.Set(ctx, rt, "", id, runtime.SettingConditionSpec{Cause: cause}); err != nil {
 			return err
 		}
 	}

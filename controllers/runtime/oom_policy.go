@@ -42,7 +42,7 @@ func (s *shortage) add(now time.Time, sample pressure.Sample) bool {
 		return false
 	}
 
-	s.samples = append(s.samples, timed{now, sample.Stalled})
+	s.samples = append(s.samples, timed{now, sample.Pressure.Full.Total})
 
 	// The first sample is the last one that is as old as the window.
 	for len(s.samples) > 1 && now.Sub(s.samples[1].at) >= shortageWindow {
@@ -54,7 +54,7 @@ func (s *shortage) add(now time.Time, sample pressure.Sample) bool {
 		return false
 	}
 
-	s.stalled = sample.Stalled - first.stalled
+	s.stalled = sample.Pressure.Full.Total - first.stalled
 
 	return s.stalled >= shortageWindow/stalledShare
 }
@@ -62,17 +62,29 @@ func (s *shortage) add(now time.Time, sample pressure.Sample) bool {
 // clear begins a new window: what was ended gets the time to have an effect.
 func (s *shortage) clear() { s.samples = nil }
 
-// choose returns the pod to end, and its score, which is 0 if there is none. Guaranteed pods and those of the machine itself are not
-// ended.
-func choose(pods []pressure.Pod, byClass bool, total uint64) (best pressure.Pod, score float64) {
-	for _, pod := range pods {
-		if pod.Static || pod.Class == pressure.Guaranteed || pod.Used < total/worthShare {
-			continue
-		}
+// choose returns the pod to end, and its score, which is 0 if there is none, by what pods use. Guaranteed pods are not ended.
+func choose(pods []pressure.Pod, byClass bool, total uint64) (pressure.Pod, float64) {
+	scores := make([]float64, len(pods))
 
-		s := float64(pod.Used)
-		if pod.Class == pressure.Burstable {
-			s /= 2
+	for i, pod := range pods {
+		switch {
+		case pod.Used < total/worthShare:
+		case pod.Class == pressure.BestEffort:
+			scores[i] = float64(pod.Used)
+		case pod.Class == pressure.Burstable:
+			scores[i] = float64(pod.Used) / 2
+		}
+	}
+
+	return highest(pods, scores, byClass)
+}
+
+// highest returns the pod with the highest score, and its score, which is 0 if none is above 0. Pods of the machine itself are not ended.
+func highest(pods []pressure.Pod, scores []float64, byClass bool) (best pressure.Pod, score float64) {
+	for i, pod := range pods {
+		s := scores[i]
+		if pod.Static || !(s > 0) { // or not a number
+			continue
 		}
 
 		switch {

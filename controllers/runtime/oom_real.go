@@ -22,6 +22,8 @@ func (realMemory) Sample() (pressure.Sample, error) { return pressure.Read("/pro
 
 func (realMemory) Pods() ([]pressure.Pod, error) { return pressure.Pods(cgroup.Mount) }
 
+func (realMemory) Usages() map[pressure.Class]pressure.Usage { return pressure.Usages(cgroup.Mount) }
+
 // maxProcesses is how many processes of a pod are listed.
 const maxProcesses = 100
 

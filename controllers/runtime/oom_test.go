@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/runtime/oomrules"
 	"github.com/seed-59268b81/talos/cosi/cositest"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/pressure"
@@ -56,7 +57,7 @@ func TestShortage(t *testing.T) {
 
 			for _, step := range tt.steps {
 				now, stalled = now.Add(500*time.Millisecond), stalled+step.stalled
-				short = short || s.add(now, pressure.Sample{Stalled: stalled, Available: step.available, Total: total})
+				short = short || s.add(now, stalledFor(stalled, step.available))
 			}
 
 			if short != tt.want {
@@ -101,6 +102,7 @@ type fakeMemory struct {
 	broken  error
 	short   bool
 	stalled time.Duration
+	system  uint64
 	killed  []string
 }
 
@@ -108,19 +110,32 @@ func (m *fakeMemory) Sample() (pressure.Sample, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	s := pressure.Sample{Total: total, Available: total}
+	available := uint64(total)
 	if m.short {
 		m.stalled += 400 * time.Millisecond
-		s.Available = 0
+		available = 0
 	}
 
-	s.Stalled = m.stalled
+	return stalledFor(m.stalled, available), m.broken
+}
 
-	return s, m.broken
+// stalledFor is a sample of the memory of which all processes stalled for a time since the boot.
+func stalledFor(d time.Duration, available uint64) pressure.Sample {
+	return pressure.Sample{Pressure: pressure.Pressure{Full: pressure.Stall{Total: d}}, Available: available, Total: total}
 }
 
 func (m *fakeMemory) Pods() ([]pressure.Pod, error) {
-	return []pressure.Pod{{Path: "kubepods/besteffort/pod-1", Used: 100 << 20}}, nil
+	return []pressure.Pod{
+		{Path: "kubepods/besteffort/pod-1", Used: 100 << 20},
+		{Path: "kubepods/pod-2", Class: pressure.Guaranteed, Used: 200 << 20, Memory: pressure.Memory{Current: new(uint64(300))}},
+	}, nil
+}
+
+func (m *fakeMemory) Usages() map[pressure.Class]pressure.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return map[pressure.Class]pressure.Usage{pressure.System: {Current: m.system}}
 }
 
 func (m *fakeMemory) Kill(p pressure.Pod) ([]string, error) {
@@ -137,6 +152,14 @@ func (m *fakeMemory) set(broken error, short bool) {
 	defer m.mu.Unlock()
 
 	m.broken, m.short = broken, short
+}
+
+// ends returns how many pods were ended.
+func (m *fakeMemory) ends() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return len(m.killed)
 }
 
 // TestOOM: one pod is ended when memory is short, and each end is shown, the last ones only. A kernel that does not measure is shown.
@@ -173,6 +196,83 @@ func TestOOM(t *testing.T) {
 		m.set(nil, false)
 		time.Sleep(oomRetry)
 		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, oomCondition)
+	})
+}
+
+// TestOOMExpressions: expressions decide when a pod is ended and which one. The default goes on while one of them cannot be evaluated, and the
+// configuration's condition says so.
+func TestOOMExpressions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMemory{}
+		n := controllertest.Start(t, OOMController(m))
+
+		condition := func(key string) string { return oomCondition + "/" + key }
+		configure := func(trigger, ranking string) {
+			n.Configure([]byte("apiVersion: v1alpha1\nkind: OOMConfig\ntriggerExpression: '" + trigger + "'\ncgroupRankingExpression: '" + ranking + "'\n"))
+		}
+		system := func(used uint64) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+
+			m.system = used
+		}
+
+		// Memory is not short by the default rules. A Guaranteed pod is the only one that the ranking allows.
+		configure(`qos_memory_current[System] > 5.0 && time_since_trigger > duration("10s")`, "class == Guaranteed ? double(memory_current.orValue(0u)) : 0.0")
+		n.Quiet(time.Minute)
+		system(6)
+
+		got := controllertest.Wait[runtime.OOMActionSpec](n, "1", nil)
+		if want := []string{"kubepods/pod-2", "17 stress"}; !slices.Equal(got.Processes, want) || got.Score != 300 {
+			t.Errorf("got %+v, want score 300 and %q", got, want)
+		}
+
+		before := time.Now()
+
+		controllertest.Wait[runtime.OOMActionSpec](n, "2", nil)
+
+		if since := time.Since(before); since < 9*time.Second || since > 11*time.Second {
+			t.Errorf("again after %s, want the time in the expression", since)
+		}
+
+		// An expression that fails: the default rules end the other pod.
+		system(0)
+		configure("qos_memory_current[17] > 5.0", "1.0 / double(size(path) / 0)")
+		controllertest.Wait(n, condition(oomrules.TriggerKey), func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "no such key") })
+		m.set(nil, true)
+
+		got = controllertest.Wait[runtime.OOMActionSpec](n, "3", nil)
+		if got.Processes[0] != "kubepods/besteffort/pod-1" {
+			t.Errorf("got %+v, want the default rules", got)
+		}
+
+		controllertest.Wait(n, condition(oomrules.RankingKey), func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "division by zero") })
+		n.Quiet(time.Minute)
+
+		// The condition of the ranking stays with another trigger. That one sees no change from samples without usages.
+		system(1 << 40)
+		m.set(nil, false)
+		configure("memory_full_avg10 > 99.0", "1.0 / double(size(path) / 0)")
+		n.Quiet(time.Minute)
+
+		killed := m.ends()
+		configure("d_qos_memory_current[System] > 5.0", "1.0 / double(size(path) / 0)")
+		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, condition(oomrules.TriggerKey))
+		n.Quiet(time.Minute)
+		controllertest.Wait[runtime.SettingConditionSpec](n, condition(oomrules.RankingKey), nil)
+
+		if got := m.ends(); got != killed {
+			t.Errorf("%d pods were ended by a change that was none", got-killed)
+		}
+
+		// One that an earlier version accepted, perhaps.
+		configure("no_such_variable > 5.0", "")
+		controllertest.Wait(n, condition(oomrules.TriggerKey), func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "undeclared reference") })
+		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, condition(oomrules.RankingKey))
+
+		configure("", "")
+		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, condition(oomrules.TriggerKey))
+		n.Quiet(time.Minute)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
 	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/controllers/network/linkalias"
+	"github.com/seed-59268b81/talos/controllers/runtime/oomrules"
 )
 
 // Config checks a configuration for a mode. The error, when there is one, is of type validate.Findings.
@@ -34,6 +35,7 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 	says := view.Of(cfg)
 	findings = append(findings, crisettings.Check(says)...)
 	findings = append(findings, linkalias.Check(says)...)
+	findings = append(findings, oomrules.Check(says)...)
 
 	if says.Complete() {
 		findings = append(findings, k8ssettings.Check(says)...)

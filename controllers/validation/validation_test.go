@@ -25,6 +25,10 @@ func TestConfig(t *testing.T) {
 			patch: "apiVersion: v1alpha1\nkind: LinkAliasConfig\nname: net0\nselector: {match: link.nothing == 7}\n",
 			want:  []string{"LinkAliasConfig[net0].selector.match: expression \"link.nothing == 7\""},
 		},
+		"an expression about memory": {
+			patch: "apiVersion: v1alpha1\nkind: OOMConfig\ntriggerExpression: memory_full > 12.0\n",
+			want:  []string{"OOMConfig.triggerExpression: expression \"memory_full > 12.0\""},
+		},
 		"all of them": {
 			patch: "{machine: {kubelet: {extraArgs: {cert-dir: x}}, sysctls: {'a b': c}}, cluster: {apiServer: {extraArgs: {etcd-servers: b}}, etcd: {extraArgs: {data-dir: /x}}}}",
 			want:  []string{"cluster.apiServer.extraArgs", "cluster.etcd", "machine.kubelet.extraArgs", "machine.sysctls"},

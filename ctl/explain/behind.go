@@ -11,8 +11,8 @@ import (
 )
 
 // behind finds what is wrong with a machine that is ready: it runs an older image than its configuration names, a DHCP lease is not
-// confirmed, another machine has its address, the certificate of its kubelet is not signed, or the image of a pod cannot be
-// pulled.
+// confirmed, another machine has its address, a setting is not in effect, the certificate of its kubelet is not signed, or the
+// image of a pod cannot be pulled.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
 
@@ -34,6 +34,8 @@ func behind(f *Facts) *Finding {
 			finding.Because = append(finding.Because, instance[network.SpecConditionSpec](network.NamespaceName, c.ID))
 		}
 	}
+
+	finding.Because = append(finding.Because, settings(f)...)
 
 	if nodename, ok := find[k8s.NodenameSpec](f, k8s.NodenameID); ok && nodename.Kept != "" {
 		finding.Because = append(finding.Because, instance[k8s.NodenameSpec](k8s.NamespaceName, k8s.NodenameID))

@@ -195,6 +195,11 @@ func TestScenarios(t *testing.T) {
 	for _, tc := range []struct{ scenario, root string }{
 		{"healthy", ""},
 		{"address-conflict", "eth0/10.5.0.2 is in use by another machine: the machine with hardware address 02:00:00:00:00:09 has the address too"},
+		{
+			"network-setting",
+			"setting machine.network.interfaces[0].routes is not in effect: link eth0: a route needs a destination or a gateway",
+		},
+		{"setting", "setting kernel-arguments is not in effect: ip=none: unknown"},
 		{"dhcp-silent", "operator/dhcp4/eth0 is in effect and could not be confirmed: kept, though expired at 2026-11-21T10:30:00Z"},
 		{"maintenance", "the machine is in maintenance: it has no configuration"},
 		{"default-route", "there is no default route"},

@@ -154,6 +154,10 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	id := s.ID
 	finding := &Finding{Evidence: []string{name(s.Type, s.Namespace, id) + ": state " + c.State.String()}}
 
+	if at, ok := strings.CutPrefix(id, network.ConditionSetting+"/"); ok && c.State != network.SpecApplied {
+		return notInEffect(at, c.Cause, finding.Evidence[0])
+	}
+
 	switch c.State {
 	case network.SpecApplied:
 		return nil

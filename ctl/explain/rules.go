@@ -6,6 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
@@ -23,6 +24,7 @@ var rules = map[Kind]rule{
 var typeRules = map[string]rule{
 	typeOf[network.StatusSpec]():            known(networkRule),
 	typeOf[network.SpecConditionSpec]():     known(specRule),
+	typeOf[runtime.SettingConditionSpec]():  known(settingRule),
 	typeOf[network.AddressSpecSpec]():       conditionOf(network.ConditionAddress),
 	typeOf[network.RouteSpecSpec]():         conditionOf(network.ConditionRoute),
 	typeOf[network.LinkSpecSpec]():          conditionOf(network.ConditionLink),

@@ -29,6 +29,8 @@ const (
 	ConditionChain    = "chain"
 	ConditionEthernet = "ethernet"
 	ConditionAlias    = "alias"
+	// ConditionSetting is for a setting of the configuration, by its path, that is left out or followed with changes; it exists only then.
+	ConditionSetting = "setting"
 	// ConditionConflict is for an address that another machine has too; it exists only then.
 	ConditionConflict = "conflict"
 )

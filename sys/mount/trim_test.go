@@ -26,11 +26,11 @@ func TestTrim(t *testing.T) {
 
 	defer mount.Unmount(dir)
 
-	if size, err := mount.Trim(dir); !errors.Is(err, mount.ErrNoTrim) {
+	if size, err := mount.Trim(t.Context(), dir); !errors.Is(err, mount.ErrNoTrim) {
 		t.Errorf("got %d, %v, want %v", size, err, mount.ErrNoTrim)
 	}
 
-	if _, err := mount.Trim(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := mount.Trim(t.Context(), filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: got %v", err)
 	}
 }

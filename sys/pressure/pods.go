@@ -8,17 +8,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
-// Class is the quality of service that Kubernetes gives a pod. A lower one is ended first.
+// Class is the quality of service that Kubernetes gives a pod, or one of two kinds of groups of the machine itself. A lower one is ended
+// first.
 type Class int
 
-// The classes.
+// The classes. PodRuntime is what pods need (the kubelet, containerd, etcd), System everything else; neither has pods.
 const (
 	BestEffort Class = iota
 	Burstable
 	Guaranteed
+	PodRuntime
+	System
 )
 
 // Pod is the cgroup of a pod.
@@ -30,6 +34,30 @@ type Pod struct {
 	Static bool
 	// Used is the memory in bytes that is free when the pod has ended.
 	Used uint64
+	// Memory are the values of the files of the cgroup, in bytes.
+	Memory Memory
+}
+
+// Memory is the memory of a cgroup, or of several, in bytes. A value is nil where a cgroup does not have the file, or has no limit.
+type Memory struct{ Current, Peak, Max *uint64 }
+
+// memoryOf reads the files of a cgroup. Those that cannot be read have no value: the kernel may not have one, or the cgroup has ended.
+func memoryOf(folder string) Memory {
+	read := func(name string) *uint64 {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return nil
+		}
+
+		n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 63)
+		if err != nil { // "max"
+			return nil
+		}
+
+		return &n
+	}
+
+	return Memory{Current: read("memory.current"), Peak: read("memory.peak"), Max: read("memory.max")}
 }
 
 var classFolders = map[Class]string{BestEffort: "kubepods/besteffort", Burstable: "kubepods/burstable", Guaranteed: "kubepods"}
@@ -60,7 +88,7 @@ func Pods(cgroups string) ([]Pod, error) {
 			// The kubelet names a static pod by a hash of its manifest, and the API server names pods by UUIDs, which have dashes.
 			pods = append(pods, Pod{
 				Path: path, Class: class, Static: !strings.ContainsAny(uid, "-_"),
-				Used: field(string(stat), "anon") + field(string(stat), "shmem"),
+				Used: field(string(stat), "anon") + field(string(stat), "shmem"), Memory: memoryOf(filepath.Join(cgroups, path)),
 			})
 		}
 	}

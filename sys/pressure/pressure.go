@@ -15,10 +15,21 @@ import (
 
 // Sample is the state of the memory at one time.
 type Sample struct {
-	// Stalled is for how long, since the boot, all processes that had work waited for memory.
-	Stalled time.Duration
+	// Pressure is that of the whole machine.
+	Pressure Pressure
 	// Available is the memory in bytes that processes can get without swapping, of Total.
 	Available, Total uint64
+}
+
+// Pressure is for how long processes that had work waited for memory: some of them, or all at the same time.
+type Pressure struct{ Some, Full Stall }
+
+// Stall is one line of a file with a pressure.
+type Stall struct {
+	// The shares of the last 10, 60 and 300 seconds, in percent.
+	Avg10, Avg60, Avg300 float64
+	// Total is the time since the boot.
+	Total time.Duration
 }
 
 // Read reads a sample from the proc file system.
@@ -33,12 +44,12 @@ func Read(proc string) (Sample, error) {
 		return Sample{}, fmt.Errorf("memory pressure: %w", err)
 	}
 
-	stalled, err := parseStalled(string(stalls))
+	pressure, err := parse(string(stalls))
 	if err != nil {
 		return Sample{}, fmt.Errorf("memory pressure: %w", err)
 	}
 
-	s := Sample{Stalled: stalled, Available: field(string(info), "MemAvailable:") << 10, Total: field(string(info), "MemTotal:") << 10}
+	s := Sample{Pressure: pressure, Available: field(string(info), "MemAvailable:") << 10, Total: field(string(info), "MemTotal:") << 10}
 	if s.Total == 0 {
 		return Sample{}, fmt.Errorf("memory pressure: no MemTotal in meminfo")
 	}
@@ -46,21 +57,56 @@ func Read(proc string) (Sample, error) {
 	return s, nil
 }
 
-// parseStalled returns the total of the line "full avg10=0.00 avg60=0.00 avg300=0.00 total=0", which is in microseconds.
-func parseStalled(text string) (time.Duration, error) {
+// parse parses a file with a pressure: a line "some" and a line "full", such as "full avg10=0.00 avg60=0.00 avg300=0.00 total=0".
+func parse(text string) (p Pressure, err error) {
+	found := false
+
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "full ") {
+		kind, rest, _ := strings.Cut(line, " ")
+
+		switch kind {
+		case "some":
+			p.Some, err = parseStall(rest)
+		case "full":
+			p.Full, err = parseStall(rest)
+			found = true
+		}
+
+		if err != nil {
+			return Pressure{}, fmt.Errorf("%q: %w", line, err)
+		}
+	}
+
+	if !found {
+		return Pressure{}, fmt.Errorf("no line full in %q", text)
+	}
+
+	return p, nil
+}
+
+// parseStall parses the values of a line. The total, which a line must have, is in microseconds.
+func parseStall(text string) (s Stall, err error) {
+	values := map[string]string{}
+
+	for value := range strings.FieldsSeq(text) {
+		name, number, _ := strings.Cut(value, "=")
+		values[name] = number
+	}
+
+	for name, share := range map[string]*float64{"avg10": &s.Avg10, "avg60": &s.Avg60, "avg300": &s.Avg300} {
+		if values[name] == "" {
 			continue
 		}
 
-		_, total, _ := strings.Cut(line, " total=")
-
-		microseconds, err := strconv.ParseUint(strings.TrimSpace(total), 10, 53)
-
-		return time.Duration(microseconds) * time.Microsecond, err
+		if *share, err = strconv.ParseFloat(values[name], 64); err != nil {
+			return Stall{}, err
+		}
 	}
 
-	return 0, fmt.Errorf("no line full in %q", text)
+	microseconds, err := strconv.ParseUint(values["total"], 10, 53)
+	s.Total = time.Duration(microseconds) * time.Microsecond
+
+	return s, err
 }
 
 // field returns the number after a name at the beginning of a line, or 0.

@@ -16,7 +16,7 @@ import (
 type KernelModuleConfig struct {
 	document.Named `yaml:",inline"`
 	// Parameters of the module, such as name=value.
-	Parameters []string `yaml:"parameters,omitempty" like:"machine.kernel.modules.parameters"`
+	Parameters []string `yaml:"parameters,omitempty" like:"machine.kernel.modules"`
 }
 
 var kernelModule = document.Of[KernelModuleConfig]("KernelModuleConfig", `apiVersion: v1alpha1
@@ -97,9 +97,9 @@ func (c *WatchdogTimerConfig) Validate(r *document.Report) {
 // OOMConfig says what is ended when memory is short. Without expressions, a pod is ended when nothing can run for want of memory.
 type OOMConfig struct {
 	document.Header `yaml:",inline"`
-	// A CEL expression over the memory and its pressure, which is true when something must be ended.
+	// A CEL expression over the memory and its pressure. It is true when a pod must be ended.
 	TriggerExpression value.Expression `yaml:"triggerExpression,omitempty"`
-	// A CEL expression over a cgroup. The one with the largest value is ended.
+	// A CEL expression over the cgroup of a pod. The pod with the largest value above 0 is ended.
 	CgroupRankingExpression value.Expression `yaml:"cgroupRankingExpression,omitempty"`
 	// Whether pods are ended by their class first, and by the ranking only within a class.
 	StrictCgroupClassOrdering *bool `yaml:"strictCgroupClassOrdering,omitempty"`
