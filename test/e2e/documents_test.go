@@ -66,8 +66,16 @@ func TestDocuments(t *testing.T) {
 	t.Run("a static pod", func(t *testing.T) { staticPod(t, l, u) })
 	t.Run("the firewall", func(t *testing.T) { firewall(t, l, u) })
 
-	if t.Run("an image of a private registry", func(t *testing.T) { privateImage(t, l, u) }) {
-		// Their pods have this image.
+	pulled := false
+
+	t.Run("an image of a private registry", func(t *testing.T) {
+		privateImage(t, l, u)
+
+		pulled = true
+	})
+
+	// The pods of these tests have that image.
+	if pulled {
 		t.Run("a pod calls the API of the machine", func(t *testing.T) { podAccess(t, l, u) })
 		t.Run("a cloud provider", func(t *testing.T) { cloudProvider(t, l, u) })
 	}

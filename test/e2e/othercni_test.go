@@ -54,7 +54,7 @@ spec:
               exec /agnhost pause
           volumeMounts: [{name: bin, mountPath: /host/bin}, {name: configuration, mountPath: /host/net.d}]
       volumes:
-        - {name: bin, hostPath: {path: /opt/cni/bin, type: Directory}}
+        - {name: bin, hostPath: {path: /opt/cni/bin, type: DirectoryOrCreate}}
         - {name: configuration, hostPath: {path: /etc/cni/net.d, type: DirectoryOrCreate}}
 `
 }

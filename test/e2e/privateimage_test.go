@@ -25,7 +25,10 @@ const (
 // authority of its own. Each step that is wrong is named, until a pod runs the image. The proxy is at an address of the worker.
 func privateImage(t *testing.T, l *cluster.UserLab, u *user) {
 	machines := l.Open()
-	proxy := netip.AddrPortFrom(machines.Node(1).Addr, proxyPort)
+	worker := machines.Node(1)
+	proxy := netip.AddrPortFrom(worker.Addr, proxyPort)
+
+	listenIn(t, worker, proxy).Close() // without root the test is skipped here
 
 	r := registrytest.Start(t, registrytest.Access{Password: true})
 	r.Push(t, "e2e/tools", registrytest.Programs(t, l.Program, hosttest.Built(t, cloudManager)))
@@ -55,7 +58,7 @@ func privateImage(t *testing.T, l *cluster.UserLab, u *user) {
 
 	fails("at-the-proxy", `the proxy does not let it through`) // nothing listens there
 
-	connections := r.Proxy(t, listenIn(t, machines.Node(1), proxy), http.StatusOK)
+	connections := r.Proxy(t, listenIn(t, worker, proxy), http.StatusOK)
 
 	fails("at-the-certificate", `the registry's certificate is from an authority that the machine does not trust`)
 
