@@ -56,7 +56,7 @@ func privateImage(t *testing.T, l *cluster.UserLab, u *user) {
 		remove(t, l, pod)
 	}
 
-	fails("at-the-proxy", `the proxy does not let it through`) // nothing listens there
+	fails("without-the-proxy", `the proxy does not answer`)
 
 	connections := r.Proxy(t, listenIn(t, worker, proxy), http.StatusOK)
 
