@@ -35,10 +35,11 @@ type proxy struct {
 	to     string
 	status int
 
-	mu    sync.Mutex
-	made  int
-	open  []net.Conn
-	tasks sync.WaitGroup
+	mu     sync.Mutex
+	made   int
+	open   []net.Conn
+	closed bool
+	tasks  sync.WaitGroup
 }
 
 // ServeHTTP implements http.Handler.
@@ -79,6 +80,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
+	if p.closed { // the server does not wait for hijacked connections
+		front.Close()
+		back.Close()
+
+		return
+	}
+
 	p.made++
 	p.open = append(p.open, front, back)
 
@@ -93,6 +101,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // close ends all connections.
 func (p *proxy) close() {
 	p.mu.Lock()
+	p.closed = true
 
 	for _, c := range p.open {
 		c.Close()
