@@ -11,10 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestWorkers tests a cluster of containers.
+// TestWorkers tests a cluster of containers with configurations as clients at 1.13 generate them; TestDocuments has those of 1.14,
+// the other tests those of 1.12.
 func TestWorkers(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are faults of the network")
-	workers(t, "e2e-workers", 10*time.Minute, "cluster", "create", "container")
+	workers(t, "e2e-workers", 10*time.Minute, "cluster", "create", "container", "--talos-version", "v1.13")
 }
 
 // TestVirtualWorkers tests a cluster of virtual machines.
