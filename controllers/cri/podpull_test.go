@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/cri/settings"
 	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/test/registrytest"
 )
 
 // raw is a codec of encoded messages.
@@ -52,7 +53,7 @@ func TestPodPull(t *testing.T) {
 
 	needBuilt(t, builtContainerd)
 
-	r := startRegistry(t, access{password: true, certificate: true})
+	r := startRegistry(t, registrytest.Access{Password: true, Certificate: true})
 
 	for _, tt := range []struct{ name, documents, fails string }{
 		{"all of it", r.authDocument(rightLogin) + r.tlsDocument(true), ""},

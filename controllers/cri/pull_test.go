@@ -23,6 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/controllers/cri/settings"
 	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/test/registrytest"
 )
 
 // machine is a machine's folder of hosts and its credentials.
@@ -91,31 +92,31 @@ func (m machine) download(ctx context.Context, t *testing.T, resolver remotes.Re
 }
 
 func (r *privateRegistry) authDocument(fields string) string {
-	return "---\napiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: " + r.host() + "\n" + fields + "\n"
+	return "---\napiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: " + r.Host + "\n" + fields + "\n"
 }
 
 func (r *privateRegistry) tlsDocument(certificate bool) string {
-	text := "---\napiVersion: v1alpha1\nkind: RegistryTLSConfig\nname: " + r.host() + "\nca: |\n" + indent(r.ca.PEM.Crt)
+	text := "---\napiVersion: v1alpha1\nkind: RegistryTLSConfig\nname: " + r.Host + "\nca: |\n" + indent(r.CA.PEM.Crt)
 	if certificate {
-		text += "clientIdentity:\n  cert: |\n" + indent(r.client.Crt) + "  key: |\n" + indent(r.client.Key)
+		text += "clientIdentity:\n  cert: |\n" + indent(r.Client.Crt) + "  key: |\n" + indent(r.Client.Key)
 	}
 
 	return text
 }
 
 func (r *privateRegistry) rootsDocument() string {
-	return "---\napiVersion: v1alpha1\nkind: TrustedRootsConfig\nname: company\ncertificates: |\n" + indent(r.ca.PEM.Crt)
+	return "---\napiVersion: v1alpha1\nkind: TrustedRootsConfig\nname: company\ncertificates: |\n" + indent(r.CA.PEM.Crt)
 }
 
 // named returns the documents of a registry for its other name.
 func (r *privateRegistry) named(document string) string {
-	return strings.ReplaceAll(document, r.host(), "registry.test:"+r.port)
+	return strings.ReplaceAll(document, r.Host, "registry.test:"+r.Port)
 }
 
 // mirrorDocument has the images of a host pulled from the registry: containerd does not verify the certificates of registries that are called
 // localhost.
 func (r *privateRegistry) mirrorDocument() string {
-	return "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: registry.test\nendpoints: [{url: 'https://" + r.host() + "'}]\nskipFallback: true\n"
+	return "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: registry.test\nendpoints: [{url: 'https://" + r.Host + "'}]\nskipFallback: true\n"
 }
 
 func indent(text []byte) string {
@@ -123,21 +124,21 @@ func indent(text []byte) string {
 }
 
 const (
-	rightLogin = "username: " + registryUser + "\npassword: " + registryPassword
-	wrongLogin = "username: " + registryUser + "\npassword: wrong"
+	rightLogin = "username: " + registrytest.User + "\npassword: " + registrytest.Password
+	wrongLogin = "username: " + registrytest.User + "\npassword: wrong"
 )
 
 // TestPull pulls from a real registry that requires a password and a certificate. Each wrong step is named. The image cache is asked first, and
 // does not have the image: its answer hides no other.
 func TestPull(t *testing.T) {
-	r := startRegistry(t, access{password: true, certificate: true})
+	r := startRegistry(t, registrytest.Access{Password: true, Certificate: true})
 	cache := httptest.NewServer(imagecache.New(t.TempDir()))
 	t.Cleanup(cache.Close)
 
-	encoded := "auth: " + base64.StdEncoding.EncodeToString([]byte(registryUser+":"+registryPassword))
-	legacy := "machine:\n  type: worker\n  registries:\n    config:\n      " + r.host() + ":\n        auth: {username: " + registryUser + ", password: " + registryPassword +
-		"}\n        tls: {ca: " + base64.StdEncoding.EncodeToString(r.ca.PEM.Crt) + ", clientIdentity: {crt: " + base64.StdEncoding.EncodeToString(r.client.Crt) +
-		", key: " + base64.StdEncoding.EncodeToString(r.client.Key) + "}}\n"
+	encoded := "auth: " + base64.StdEncoding.EncodeToString([]byte(registrytest.User+":"+registrytest.Password))
+	legacy := "machine:\n  type: worker\n  registries:\n    config:\n      " + r.Host + ":\n        auth: {username: " + registrytest.User + ", password: " + registrytest.Password +
+		"}\n        tls: {ca: " + base64.StdEncoding.EncodeToString(r.CA.PEM.Crt) + ", clientIdentity: {crt: " + base64.StdEncoding.EncodeToString(r.Client.Crt) +
+		", key: " + base64.StdEncoding.EncodeToString(r.Client.Key) + "}}\n"
 
 	for _, tt := range []struct{ name, documents, image, fails string }{
 		{name: "documents", documents: r.authDocument(rightLogin) + r.tlsDocument(true)},
@@ -180,8 +181,8 @@ func (r *privateRegistry) check(t *testing.T, digest string, err error, fails st
 
 // TestPullThroughTrust pulls from a registry without a login.
 func TestPullThroughTrust(t *testing.T) {
-	r := startRegistry(t, access{})
-	insecure := "---\napiVersion: v1alpha1\nkind: RegistryTLSConfig\nname: " + r.host() + "\ninsecureSkipVerify: true\n"
+	r := startRegistry(t, registrytest.Access{})
+	insecure := "---\napiVersion: v1alpha1\nkind: RegistryTLSConfig\nname: " + r.Host + "\ninsecureSkipVerify: true\n"
 
 	for _, tt := range []struct{ name, documents, fails string }{
 		{name: "trusted roots", documents: r.rootsDocument()},
@@ -197,21 +198,21 @@ func TestPullThroughTrust(t *testing.T) {
 
 // TestPullWithToken pulls with an identity token, which a server of tokens exchanges.
 func TestPullWithToken(t *testing.T) {
-	r := startRegistry(t, access{token: true})
+	r := startRegistry(t, registrytest.Access{Token: true})
 
-	for token, fails := range map[string]string{refreshToken: "", "stolen": "authentication failed: it refuses the credentials of RegistryAuthConfig (401"} {
-		digest, err := newMachine(t, r.tlsDocument(false)+r.authDocument("identityToken: "+token), "").pull(t, r.host()+"/test/image:1")
+	for token, fails := range map[string]string{registrytest.RefreshToken: "", "stolen": "authentication failed: it refuses the credentials of RegistryAuthConfig (401"} {
+		digest, err := newMachine(t, r.tlsDocument(false)+r.authDocument("identityToken: "+token), "").pull(t, r.Host+"/test/image:1")
 		r.check(t, digest, err, fails)
 	}
 }
 
 // TestPullFromMirror checks the order of mirrors, their paths, and that the registry itself is asked only if it may be.
 func TestPullFromMirror(t *testing.T) {
-	origin, mirror := startRegistry(t, access{}), startRegistry(t, access{password: true})
+	origin, mirror := startRegistry(t, registrytest.Access{}), startRegistry(t, registrytest.Access{Password: true})
 	down := freePort(t)
 	access := origin.tlsDocument(false) + mirror.tlsDocument(false)
 	of := func(rest string) string {
-		return "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: " + origin.host() + "\nendpoints:\n" + rest
+		return "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: " + origin.Host + "\nendpoints:\n" + rest
 	}
 	at := func(host, path, rest string) string { return "  - {url: 'https://" + host + path + "'" + rest + "}\n" }
 
@@ -224,24 +225,24 @@ func TestPullFromMirror(t *testing.T) {
 	}{
 		{
 			name: "a path of its own beside one without", from: mirror, alone: true,
-			documents: of(at(down, "", "") + at(mirror.host(), elsewhere, ", overridePath: true")),
+			documents: of(at(down, "", "") + at(mirror.Host, registrytest.Elsewhere, ", overridePath: true")),
 		},
-		{name: "a path before /v2", documents: of(at(mirror.host(), elsewhere, "") + "skipFallback: true\n"), fails: "does not have the image (404", alone: true},
+		{name: "a path before /v2", documents: of(at(mirror.Host, registrytest.Elsewhere, "") + "skipFallback: true\n"), fails: "does not have the image (404", alone: true},
 		{name: "the registry itself after its mirrors", documents: of(at(down, "", "")), from: origin},
 		{name: "no fallback", documents: of(at(down, "", "") + "skipFallback: true\n"), fails: "connection refused", alone: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := origin.asked()
+			before := origin.Asked()
 			login := mirror.authDocument(rightLogin)
 
-			digest, err := newMachine(t, access+login+tt.documents, "").pull(t, origin.host()+"/test/image:1")
+			digest, err := newMachine(t, access+login+tt.documents, "").pull(t, origin.Host+"/test/image:1")
 			if tt.from == nil {
 				tt.from = mirror
 			}
 
 			tt.from.check(t, digest, err, tt.fails)
 
-			if asked := origin.asked() - before; tt.alone && asked > 0 {
+			if asked := origin.Asked() - before; tt.alone && asked > 0 {
 				t.Errorf("the registry itself had %d requests", asked)
 			}
 		})
@@ -250,13 +251,13 @@ func TestPullFromMirror(t *testing.T) {
 
 // TestPullThroughProxy pulls from a registry that only the proxy can reach.
 func TestPullThroughProxy(t *testing.T) {
-	r := startRegistry(t, access{password: true, certificate: true})
+	r := startRegistry(t, registrytest.Access{Password: true, Certificate: true})
 	documents := r.named(r.authDocument(rightLogin) + r.tlsDocument(true))
 
 	down := freePort(t)
-	proxy, connections := startProxy(t, r.host(), http.StatusOK)
-	closed, _ := startProxy(t, r.host(), http.StatusProxyAuthRequired)
-	strict, _ := startProxy(t, r.host(), http.StatusForbidden)
+	proxy, connections := r.startProxy(t, http.StatusOK)
+	closed, _ := r.startProxy(t, http.StatusProxyAuthRequired)
+	strict, _ := r.startProxy(t, http.StatusForbidden)
 
 	for _, tt := range []struct{ name, proxy, fails string }{
 		{name: "the proxy", proxy: proxy},
@@ -269,7 +270,7 @@ func TestPullThroughProxy(t *testing.T) {
 			t.Setenv("NO_PROXY", "")
 			t.Setenv("no_proxy", "")
 
-			digest, err := newMachine(t, documents, "").pull(t, "registry.test:"+r.port+"/test/image:1")
+			digest, err := newMachine(t, documents, "").pull(t, "registry.test:"+r.Port+"/test/image:1")
 			r.check(t, digest, err, tt.fails)
 		})
 	}

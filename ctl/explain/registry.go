@@ -19,7 +19,12 @@ type pullFault struct {
 // pullFaults are in the order in which the steps of a pull fail: a later one is reached only if those before it do not.
 var pullFaults = []pullFault{
 	{
-		[]string{"proxyconnect", "the proxy does not answer", "the proxy refuses the connection", "Proxy Authentication Required",
+		[]string{"proxyconnect tcp", "the proxy does not answer"},
+		"the proxy does not answer",
+		"start the proxy, correct it in the machine configuration (EnvironmentConfig, or machine.env), or except the registry there: no_proxy",
+	},
+	{
+		[]string{"the proxy refuses the connection", "Proxy Authentication Required",
 			// net/http reports only the text of a proxy's status, and that of a registry with its number.
 			`": Forbidden`, `": Bad Gateway`, `": Service Unavailable`, `": Gateway Timeout`},
 		"the proxy does not let it through",

@@ -38,6 +38,10 @@ func TestPullFaults(t *testing.T) {
 		},
 		{
 			"the proxy", cache + "r.example: the proxy does not answer: see EnvironmentConfig: proxyconnect tcp: dial tcp 192.0.2.1:3128: connect: connection refused",
+			"the proxy does not answer", "EnvironmentConfig",
+		},
+		{
+			"a proxy that refuses", cache + "r.example: the proxy refuses the connection: see EnvironmentConfig: proxyconnect: 403 Forbidden",
 			"the proxy does not let it through", "EnvironmentConfig",
 		},
 		{"another reason", "r.example/a:1: not found", "", "correct the image"},
@@ -71,7 +75,7 @@ func TestPullFaultOfPod(t *testing.T) {
 	)
 
 	for name, tt := range map[string]struct{ message, log, says string }{
-		"in the log":            {"r.example/a/b:1: not found", line, "the proxy does not let it through"},
+		"in the log":            {"r.example/a/b:1: not found", line, "the proxy does not answer"},
 		"of another image":      {"r.example/a/b:1: not found", strings.Replace(line, "a/b", "a/c", 1), ""},
 		"the message names one": {"unexpected status: 403 Forbidden", line, "the registry refuses the login"},
 	} {

@@ -65,7 +65,23 @@ func TestDocuments(t *testing.T) {
 	t.Run("a manifest", func(t *testing.T) { inlineManifest(t, l, u) })
 	t.Run("a static pod", func(t *testing.T) { staticPod(t, l, u) })
 	t.Run("the firewall", func(t *testing.T) { firewall(t, l, u) })
+
+	pulled := false
+
+	t.Run("an image of a private registry", func(t *testing.T) {
+		privateImage(t, l, u)
+
+		pulled = true
+	})
+
+	// The pods of these tests have that image.
+	if pulled {
+		t.Run("a pod calls the API of the machine", func(t *testing.T) { podAccess(t, l, u) })
+		t.Run("a cloud provider", func(t *testing.T) { cloudProvider(t, l, u) })
+	}
+
 	t.Run("environment variables", func(t *testing.T) { environment(t, l, u) }) // it restarts containerd and the kubelet
+	t.Run("another CNI", func(t *testing.T) { otherCNI(t, l, u) })
 }
 
 // newContract checks that what older contracts have in the v1alpha1 document is in documents, and that a worker joined with them.

@@ -30,8 +30,8 @@ func firewall(t *testing.T, l *cluster.UserLab, u *user) {
 	}
 
 	// A port without a listener refuses the connection, which is an answer too.
-	if got := scan(all); len(got) != len(all) {
-		t.Errorf("without rules %d ports answer, want all %d", len(got), len(all))
+	if left := silent(all, scan); len(left) > 0 {
+		t.Errorf("without rules %d of %d ports do not answer, the first is %d", len(left), len(all), left[0])
 	}
 
 	u.comesNotToShow(t, `NfTablesChain`, "get nftableschains")
@@ -93,4 +93,20 @@ func firewall(t *testing.T, l *cluster.UserLab, u *user) {
 		return diff, diff == ""
 	})
 	u.comesNotToShow(t, `NfTablesChain`, "get nftableschains")
+}
+
+// silent returns the ports that do not answer. A busy computer loses packets, so it tries them several times.
+func silent(ports []uint16, scan func([]uint16) []uint16) []uint16 {
+	left := slices.Clone(ports)
+
+	for tries := 0; tries < 4 && len(left) > 0; tries++ {
+		answers := scan(left)
+		left = slices.DeleteFunc(left, func(port uint16) bool {
+			_, found := slices.BinarySearch(answers, port)
+
+			return found
+		})
+	}
+
+	return left
 }

@@ -72,6 +72,23 @@ func lookup(t *testing.T, from *lab.Node, server, name string) ([]string, error)
 	return addresses, nil
 }
 
+// listenIn listens on a TCP port in the network of a container. The connections are those of the test.
+func listenIn(t *testing.T, n *lab.Node, at netip.AddrPort) net.Listener {
+	t.Helper()
+
+	var listener net.Listener
+
+	if err := netns.Do(networkOf(t, n), func() (err error) {
+		listener, err = net.Listen("tcp4", at.String())
+
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	return listener
+}
+
 const (
 	// scanBatch is how many ports are tried at the same time, each with a socket.
 	scanBatch = 8192
