@@ -25,7 +25,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		}
 	}
 
-	for _, s := range specs.leaving {
+	for _, s := range parentsFirst(specs.leaving) {
 		if l, ok := now.Link(s.spec.Name); ok {
 			p.planRemoval(&out, s, l)
 		}
@@ -43,15 +43,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		peers  = map[string]bool{} // ends of pairs that are created with the other end
 	)
 
-	// A link's own name has precedence over alternative names.
-	alternative := func(name string) bool { l, ok := now.Link(name); return ok && l.Name != name }
-	// The first slave of a bond gives its hardware address to the bond.
-	order := ranked(specs.wanted, func(a, b network.LinkSpecSpec) int {
-		return cmp.Or(compareBool(alternative(a.Name), alternative(b.Name)), cmp.Compare(a.BondSlave.MasterName, b.BondSlave.MasterName),
-			cmp.Compare(a.BondSlave.SlaveIndex, b.BondSlave.SlaveIndex), cmp.Compare(a.Name, b.Name))
-	})
-
-	for _, s := range order {
+	for _, s := range inOrder(specs.wanted, now) {
 		spec := s.spec
 
 		if len(spec.Name) > netlink.MaxName {

@@ -27,6 +27,8 @@ type specController[S layered] struct {
 	touches netlink.Groups
 	planner planner[S]
 	tries   tries
+	// passes is how often a reconcile plans at most; 0 is once.
+	passes int
 }
 
 // planner plans for one kind of specs.
@@ -66,30 +68,73 @@ func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime
 		p.listen()
 	}
 
-	now, err := c.kernel.Snapshot()
+	p, err := c.converge(ctx, rt, &specs, log)
 	if err != nil {
 		return 0, err
 	}
 
-	p := c.planner.plan(specs, now)
-	failed, again := c.carryOut(&p, now.Generation, log)
+	return p.again, c.report(ctx, rt, specs, p.conditions)
+}
+
+// converge plans and carries out until there is nothing to do, or until the last pass: then the kernel's events cause the next reconcile. It
+// returns the last plan. Without more passes each step that depends on another would wait for an event of the kernel: a VLAN for its bond,
+// its VRF and the state up for the VLAN.
+func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime, specs *held[S], log *slog.Logger) (p plan, err error) {
+	var release func(changed bool)
+
+	ever := false
+
+	defer func() {
+		if release != nil {
+			release(ever)
+		}
+	}()
+
+	for pass := 1; ; pass++ {
+		now, err := c.kernel.Snapshot()
+		if err != nil {
+			return p, err
+		}
+
+		p = c.planner.plan(*specs, now)
+		if len(p.steps) > 0 && release == nil {
+			release = c.kernel.Hold()
+		}
+
+		failed, changed := c.carryOut(&p, now.Generation, log)
+		ever = ever || changed
+
+		if err := c.letGo(ctx, rt, specs, failed, p.staying); err != nil || !changed || pass >= c.passes {
+			return p, err
+		}
+	}
+}
+
+// letGo releases the leaving specs whose objects the kernel does not have any more.
+func (c *specController[S]) letGo(ctx context.Context, rt controller.Runtime, specs *held[S], failed, staying map[string]bool) error {
+	var left []item[S]
 
 	for _, s := range specs.leaving {
-		if failed[s.id] || p.staying[s.id] {
+		if failed[s.id] || staying[s.id] {
+			left = append(left, s)
+
 			continue
 		}
 
 		if err := release[S](ctx, rt, c.name, s.id); err != nil {
-			return 0, err
+			return err
 		}
 	}
 
-	return again, c.report(ctx, rt, specs, p.conditions)
+	specs.leaving = left
+
+	return nil
 }
 
-// carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other.
-func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, again time.Duration) {
-	failed, again = map[string]bool{}, p.again
+// carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other. It reports which specs have failed, and whether
+// a step has succeeded.
+func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, changed bool) {
+	failed = map[string]bool{}
 	wanted := map[string]bool{}
 
 	for _, s := range p.steps {
@@ -110,14 +155,16 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 			}
 
 			if err == nil {
+				changed = true
+
 				log.Info("network changed", "spec", s.id, "change", s.what)
 			} else {
 				log.Debug("network not changed", "spec", s.id, "change", s.what, "error", err)
 			}
 		}
 
-		if pause > 0 && (again == 0 || pause < again) {
-			again = pause
+		if pause > 0 && (p.again == 0 || pause < p.again) {
+			p.again = pause
 		}
 
 		if err != nil && !failed[s.id] {
@@ -128,7 +175,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 
 	c.tries.forget(wanted, time.Now())
 
-	return failed, again
+	return failed, changed
 }
 
 func stateOf(err error) network.SpecState {

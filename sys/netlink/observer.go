@@ -30,7 +30,8 @@ type Snapshot struct {
 // again when it is requested; of routes only the changes, where the kernel says what they are. Changes of the kernel are made through it
 // too, so that the next snapshot has them.
 //
-// In a flood of changes watchers are called less often: reads take at most a twentieth of the time.
+// In a flood of changes watchers are called less often: reads take at most a twentieth of the time. The first of them, up to a quarter of a
+// second, are free: a burst, such as the links of a new configuration, is followed at once.
 type Observer struct {
 	kernel Kernel
 
@@ -51,6 +52,8 @@ type Observer struct {
 	stop     context.CancelFunc // of the watch
 	timer    *time.Timer        // of a delayed wake-up
 	rest     time.Time          // until when wake-ups are delayed
+	paid     time.Time          // when all reads so far are a twentieth of the time
+	holds    int                // how many hold wake-ups back
 }
 
 type watcher struct {
@@ -64,6 +67,8 @@ type watcher struct {
 const (
 	restFactor = 20
 	longest    = time.Second
+	// credit is how much earlier than paid the watchers are called.
+	credit = 5 * time.Second
 	// After changes of single routes the pause grows with the number of routes, which are copied.
 	restForRoute  = 2 * time.Microsecond
 	longestRoutes = 25 * time.Millisecond
@@ -133,9 +138,7 @@ func (o *Observer) current() (*Snapshot, error) {
 		return nil, err
 	}
 
-	o.mu.Lock()
-	o.rest = time.Now().Add(min(time.Since(started)*restFactor, longest))
-	o.mu.Unlock()
+	o.pay(time.Since(started))
 
 	if next.Generation == 0 || !next.same(&o.snapshot) {
 		next.Generation++
@@ -143,6 +146,24 @@ func (o *Observer) current() (*Snapshot, error) {
 	}
 
 	return &o.snapshot, nil
+}
+
+// pay determines until when wake-ups are delayed after a read that took some time.
+func (o *Observer) pay(took time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	now := time.Now()
+	if o.paid.Before(now) {
+		o.paid = now
+	}
+
+	o.paid = o.paid.Add(took * restFactor)
+	if limit := now.Add(credit + longest); o.paid.After(limit) {
+		o.paid = limit
+	}
+
+	o.rest = o.paid.Add(-credit)
 }
 
 func (s *Snapshot) read(k Kernel, what Groups) (err error) {
@@ -330,7 +351,12 @@ func (o *Observer) wake(ctx context.Context) {
 		return
 	}
 
-	if rest := time.Until(o.rest); rest > 0 {
+	rest := time.Until(o.rest)
+	if o.holds > 0 {
+		rest = longest
+	}
+
+	if rest > 0 {
 		o.timer = time.AfterFunc(rest, func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -375,6 +401,30 @@ func (o *Observer) Change(what Groups, do func(Kernel) error) error {
 	defer o.mark(what)
 
 	return do(o.kernel)
+}
+
+// Hold is for a caller that makes several changes: until release, or for a second, watchers are not called, because each would read the
+// kernel again after each change. If release is told that the kernel has changed, they are called at once.
+func (o *Observer) Hold() (release func(changed bool)) {
+	o.mu.Lock()
+	o.holds++
+	o.mu.Unlock()
+
+	return func(changed bool) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+
+		o.holds--
+
+		switch {
+		case o.holds > 0 || o.timer == nil || !o.timer.Stop():
+		case changed:
+			o.timer = nil
+			o.callWatchers()
+		default:
+			o.timer.Reset(time.Until(o.rest))
+		}
+	}
 }
 
 // Announce wakes all watchers, for a change that the kernel does not report.

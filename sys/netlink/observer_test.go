@@ -5,6 +5,7 @@ package netlink_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"sync/atomic"
 	"testing"
@@ -172,6 +173,109 @@ func TestObserverInFlood(t *testing.T) {
 		if busy > time.Second {
 			t.Errorf("ten seconds of events took %s, want a tenth at most", busy)
 		}
+	})
+}
+
+// Some changes after a quiet time are followed at once, although each read takes long.
+func TestObserverInBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k slow
+
+		o := netlink.NewObserver(&k)
+		wake := make(chan struct{}, 1)
+
+		go func() {
+			_ = o.Watch(t.Context(), func() {
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			})
+		}()
+
+		started := time.Now()
+
+		const changes = 15
+
+		for n := 1; n <= changes; n++ {
+			k.Plug(netlink.Link{Name: "l"})
+
+			for seen := 0; seen < n; {
+				<-wake
+
+				s, err := o.Snapshot()
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				seen = len(s.Links)
+			}
+		}
+
+		if took := time.Since(started); took > time.Second {
+			t.Errorf("%d changes were seen after %s, want a second at most", changes, took)
+		}
+	})
+}
+
+// While changes are held together, watchers are not called; then once.
+func TestObserverHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			k     netlinktest.Kernel
+			woken atomic.Int32
+			names int
+		)
+
+		o := netlink.NewObserver(&k)
+
+		go func() { _ = o.Watch(t.Context(), func() { woken.Add(1) }) }()
+
+		synctest.Wait()
+
+		change := func() {
+			t.Helper()
+
+			names++
+
+			err := o.Change(netlink.WatchLinks, func(k netlink.Kernel) error {
+				return k.CreateLink(netlink.NewLink{Name: fmt.Sprintf("d%d", names), Kind: "dummy"})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			synctest.Wait()
+		}
+
+		calls := func(want int32) {
+			t.Helper()
+			synctest.Wait()
+
+			if got := woken.Swap(0); got != want {
+				t.Errorf("got %d calls, want %d", got, want)
+			}
+		}
+
+		woken.Store(0)
+
+		release := o.Hold()
+		for range 10 {
+			change()
+		}
+
+		calls(0)
+		release(true)
+		calls(1)
+
+		release = o.Hold()
+		change()
+		calls(0)
+		time.Sleep(time.Second) // they do not wait longer
+		calls(1)
+		change()
+		release(false)
+		calls(1)
 	})
 }
 
