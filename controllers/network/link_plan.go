@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// plan returns the next changes of links. A change that depends on a link that does not exist yet is planned later, after the event of
-// that link.
+// plan returns the next changes of links. A change that depends on a link that does not exist yet is planned in the next pass, or after the
+// event of that link.
 func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapshot) plan {
 	out := newPlan()
 
