@@ -47,7 +47,9 @@ func TestBondInOneReconcile(t *testing.T) {
 		kernel: netlink.NewObserver(&k), touches: netlink.WatchAll, planner: newLinkPlanner(), tries: tries{}, passes: linkPasses,
 	}
 
-	p, err := c.converge(t.Context(), nil, &specs, slog.New(slog.DiscardHandler))
+	all := func() (held[network.LinkSpecSpec], error) { return specs, nil }
+
+	_, p, err := c.converge(t.Context(), nil, all, slog.New(slog.DiscardHandler))
 	if err != nil || len(p.conditions) != 0 {
 		t.Errorf("got %v, conditions %v, want none", err, p.conditions)
 	}

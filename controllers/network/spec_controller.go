@@ -59,16 +59,7 @@ func (c *specController[S]) Run(ctx context.Context, rt controller.Runtime, log 
 }
 
 func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
-	specs, err := hold[S](ctx, rt, c.name)
-	if err != nil {
-		return 0, err
-	}
-
-	if p, ok := c.planner.(selective); ok {
-		p.listen()
-	}
-
-	p, err := c.converge(ctx, rt, &specs, log)
+	specs, p, err := c.converge(ctx, rt, func() (held[S], error) { return hold[S](ctx, rt, c.name) }, log)
 	if err != nil {
 		return 0, err
 	}
@@ -77,58 +68,64 @@ func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime
 }
 
 // converge plans and carries out until there is nothing to do, or until the last pass: then the kernel's events cause the next reconcile. It
-// returns the last plan. Without more passes each step that depends on another would wait for an event of the kernel: a VLAN for its bond,
-// its VRF and the state up for the VLAN.
-func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime, specs *held[S], log *slog.Logger) (p plan, err error) {
-	var release func(changed bool)
+// returns the last specs and their plan. With one pass each step that depends on another would wait for an event of the kernel: a VLAN for
+// its bond, its VRF and the state up for the VLAN.
+func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime, wanted func() (held[S], error), log *slog.Logger) (specs held[S], p plan, err error) {
+	var letGo func(changed bool)
 
 	ever := false
 
 	defer func() {
-		if release != nil {
-			release(ever)
+		if letGo != nil {
+			letGo(ever)
 		}
 	}()
 
 	for pass := 1; ; pass++ {
-		now, err := c.kernel.Snapshot()
-		if err != nil {
-			return p, err
+		var now *netlink.Snapshot
+
+		// Another pass has the specs of then: what was removed meanwhile must not be created again.
+		if specs, now, err = c.look(wanted); err != nil {
+			return specs, p, err
 		}
 
-		p = c.planner.plan(*specs, now)
-		if len(p.steps) > 0 && release == nil {
-			release = c.kernel.Hold()
+		p = c.planner.plan(specs, now)
+		if len(p.steps) > 0 && letGo == nil {
+			letGo = c.kernel.Hold()
 		}
 
 		failed, changed := c.carryOut(&p, now.Generation, log)
 		ever = ever || changed
 
-		if err := c.letGo(ctx, rt, specs, failed, p.staying); err != nil || !changed || pass >= c.passes {
-			return p, err
+		for _, s := range specs.leaving {
+			if failed[s.id] || p.staying[s.id] {
+				continue
+			}
+
+			if err := release[S](ctx, rt, c.name, s.id); err != nil {
+				return specs, p, err
+			}
+		}
+
+		if !changed || pass >= c.passes {
+			return specs, p, nil
 		}
 	}
 }
 
-// letGo releases the leaving specs whose objects the kernel does not have any more.
-func (c *specController[S]) letGo(ctx context.Context, rt controller.Runtime, specs *held[S], failed, staying map[string]bool) error {
-	var left []item[S]
-
-	for _, s := range specs.leaving {
-		if failed[s.id] || staying[s.id] {
-			left = append(left, s)
-
-			continue
-		}
-
-		if err := release[S](ctx, rt, c.name, s.id); err != nil {
-			return err
-		}
+// look returns the specs and the kernel's state.
+func (c *specController[S]) look(wanted func() (held[S], error)) (specs held[S], now *netlink.Snapshot, err error) {
+	if specs, err = wanted(); err != nil {
+		return specs, nil, err
 	}
 
-	specs.leaving = left
+	if p, ok := c.planner.(selective); ok {
+		p.listen()
+	}
 
-	return nil
+	now, err = c.kernel.Snapshot()
+
+	return specs, now, err
 }
 
 // carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other. It reports which specs have failed, and whether
