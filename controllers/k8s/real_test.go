@@ -108,6 +108,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+	reloads(t, c, kubeconfigs.LocalhostAdminKubeconfig)
 	followEdits(t, c, client)
 	strangers(t, c, bundle, programs)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 // renderConfigsController writes the configuration files of the static pods.
@@ -29,7 +30,7 @@ func renderConfigsController(root string) controller.Controller {
 			return err
 		}
 
-		return writeFolders(root, folders, func(id, version string) error {
+		return writeFolders(root, folders, folder.Digest, func(id, version string) error {
 			return typed.Set(ctx, rt, "", id, k8s.ConfigStatusSpec{Ready: true, Version: version})
 		})
 	})

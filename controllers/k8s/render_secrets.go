@@ -38,7 +38,7 @@ func renderSecretsController(root string) controller.Controller {
 			return err
 		}
 
-		return writeFolders(root, folders, func(id, version string) error {
+		return writeFolders(root, folders, pods.SecretsVersion, func(id, version string) error {
 			return typed.Set(ctx, rt, "", id, k8s.SecretsStatusSpec{Ready: true, Version: version})
 		})
 	})
@@ -46,16 +46,16 @@ func renderSecretsController(root string) controller.Controller {
 
 // writeFolders writes the folders of the components, and publishes the version of each under its component's id. The version of all
 // comes last.
-func writeFolders(root string, folders []folder.Folder, publish func(id, version string) error) error {
+func writeFolders(root string, folders []folder.Folder, version func([]folder.Folder) string, publish func(id, version string) error) error {
 	for _, f := range folders {
 		if err := folder.Write(root, f); err != nil {
 			return err
 		}
 
-		if err := publish(path.Base(f.Path), folder.Digest([]folder.Folder{f})); err != nil {
+		if err := publish(path.Base(f.Path), version([]folder.Folder{f})); err != nil {
 			return err
 		}
 	}
 
-	return publish(k8s.StaticPodsID, folder.Digest(folders))
+	return publish(k8s.StaticPodsID, version(folders))
 }

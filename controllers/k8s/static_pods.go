@@ -114,7 +114,7 @@ func apiServerWasReady(
 }
 
 // setPod renders one pod from the final settings of its component, if they exist and enable it. The pod changes only with the files of that
-// component, so that a new certificate of one component does not restart the others.
+// component, and only with those that it reads at its start.
 func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch Fetch, id string, build func(S, pods.Versions) render.Object) error {
 	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
 	if err != nil || settings == nil {

@@ -5,6 +5,7 @@
 package k8s_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,7 +195,7 @@ func TestHostname(t *testing.T) {
 		return err == nil && slices.Contains(cert.DNSNames, "other")
 	})
 
-	controllertest.Wait(c.Node, k8sres.APIServerID, func(s k8sres.SecretsStatusSpec) bool { return s.Version != served.Version })
+	onDisk(t, c, "other")
 
 	if got := controllertest.Wait[k8sres.SecretsStatusSpec](c.Node, k8sres.SchedulerID, nil); got != scheduled {
 		t.Errorf("the scheduler's keys, which have no hostname in them: got version %s, want %s", got.Version, scheduled.Version)
@@ -212,6 +213,11 @@ func TestHostname(t *testing.T) {
 
 	if got := controllertest.Version[secretsres.KubernetesDynamicCertsSpec](c.Node, secretsres.KubernetesDynamicID); got != dynamic {
 		t.Errorf("the same name again: got version %d, want %d", got, dynamic)
+	}
+
+	// The API server reads its certificate again by itself.
+	if got := controllertest.Wait[k8sres.SecretsStatusSpec](c.Node, k8sres.APIServerID, nil); got != served {
+		t.Errorf("a new certificate: got version %s of what the API server reads once, want %s", got.Version, served.Version)
 	}
 }
 
@@ -245,6 +251,24 @@ func named(t *testing.T, name string) func(secretsres.KubernetesDynamicCertsSpec
 
 		return err == nil && slices.Contains(cert.DNSNames, name)
 	}
+}
+
+// onDisk waits until the API server's certificate on disk has a name.
+func onDisk(t *testing.T, c *cluster, name string) {
+	t.Helper()
+	eventually(t, "the API server's certificate is on disk", func() error {
+		text, err := os.ReadFile(filepath.Join(c.root, "/system/secrets/kubernetes/kube-apiserver/apiserver.crt"))
+		if err != nil {
+			return err
+		}
+
+		cert, err := pki.ParseCertificate(text)
+		if err == nil && !slices.Contains(cert.DNSNames, name) {
+			return fmt.Errorf("got names %q", cert.DNSNames)
+		}
+
+		return err
+	})
 }
 
 // waitService waits until the supervisor has a service, with a fingerprint if one is given.

@@ -32,7 +32,7 @@ type aliases struct {
 
 // Run implements controller.Controller.
 func (c *aliases) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) {
+	return follow(ctx, rt, c.kernel.WatchOnly(netlink.WatchLinks, nil), func(ctx context.Context) (time.Duration, error) {
 		specs, err := typed.List[network.LinkAliasSpecSpec](ctx, rt, "")
 		if err != nil {
 			return 0, err

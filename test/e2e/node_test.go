@@ -26,8 +26,6 @@ func TestNode(t *testing.T) {
 	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 
 	if cluster.Asked(cluster.Landing) {
-		c.Run("makes and removes a bond with VLANs and a VRF", func(t *testing.T) { bond(t, c) })
-		c.Run("sets its network card up", func(t *testing.T) { ethernet(t, c) })
 		c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
 		c.Run("survives a power cut at work and another while it boots", func(t *testing.T) {
 			powerCycle(t, c)
@@ -41,6 +39,8 @@ func TestNode(t *testing.T) {
 			powerCycle(t, c)
 			boot = itself(t, c, boot)
 		})
+		c.Run("makes and removes a bond with VLANs and a VRF", func(t *testing.T) { bond(t, c) })
+		c.Run("sets its network card up", func(t *testing.T) { ethernet(t, c) })
 	}
 
 	if cluster.Asked(cluster.All) {

@@ -4,7 +4,8 @@
 // and the Pod itself. It is pure: resource specs in, strings and objects out.
 //
 // A pod has the versions of its settings, secrets and configuration files as annotations. The kubelet derives the identity of a static pod
-// from its text, so a pod is replaced when one of these versions changes, and only then.
+// from its text, so a pod is replaced when one of these versions changes, and only then. The version of the secrets leaves out the files that
+// the component reads again by itself: a new address of the machine changes the API server's certificate, and must not restart it.
 package pods
 
 import "github.com/seed-59268b81/talos/layout"

@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,8 +21,10 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files")
@@ -111,15 +116,15 @@ func golden(t *testing.T, name string, object any) {
 		t.Fatal(err)
 	}
 
-	path := filepath.Join("testdata", name)
+	file := filepath.Join("testdata", name)
 
 	if *rewrite {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,5 +210,55 @@ func TestAPIServerArgs(t *testing.T) {
 func TestSecretsIncomplete(t *testing.T) {
 	if _, err := pods.SecretFolders(pods.Secrets{}); err == nil || !strings.Contains(err.Error(), "cluster.serviceAccount") {
 		t.Errorf("no keys at all: got error %v, want one that names the first missing", err)
+	}
+}
+
+// TestSecretsVersion checks that only files that a component reads at its start change the version. Each file of a component is here, so that a
+// new one is looked at.
+func TestSecretsVersion(t *testing.T) {
+	once := map[string][]string{
+		pods.APIServer:         {"ca.crt", "encryptionconfig.yaml", "etcd-client-ca.crt", "service-account.key", "service-account.pub"},
+		pods.ControllerManager: {"accepted-ca.crt", "kubeconfig", "service-account.key"},
+		pods.Scheduler:         {"kubeconfig"},
+	}
+
+	key, _, err := pki.NewKeyPair(pki.Ed25519)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pair := secrets.CertAndKey{Crt: []byte("crt"), Key: []byte("key")}
+
+	folders, err := pods.SecretFolders(pods.Secrets{
+		Root:    secrets.KubernetesRootSpec{ServiceAccount: secrets.Key{Key: key}, IssuingCA: pair, AggregatorCA: pair},
+		Dynamic: secrets.KubernetesDynamicCertsSpec{APIServer: pair},
+		Etcd:    secrets.EtcdCertsSpec{EtcdAPIServer: pair},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range folders {
+		component, before := path.Base(f.Path), pods.SecretsVersion([]folder.Folder{f})
+
+		var got []string
+
+		for _, name := range slices.Sorted(maps.Keys(f.Files)) {
+			changed := f
+			changed.Files = maps.Clone(f.Files)
+			changed.Files[name] = folder.Private([]byte("changed"))
+
+			if pods.SecretsVersion([]folder.Folder{changed}) != before {
+				got = append(got, name)
+			}
+		}
+
+		if diff := cmp.Diff(once[component], got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", component, diff)
+		}
+	}
+
+	if len(folders) != len(once) {
+		t.Errorf("got %d folders, want %d", len(folders), len(once))
 	}
 }

@@ -5,6 +5,8 @@ package pods
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 
 	"github.com/seed-59268b81/talos/layout"
@@ -66,6 +68,36 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 			"kubeconfig": folder.Private([]byte(s.Kubeconfigs.SchedulerKubeconfig)),
 		}},
 	}, checkComplete(s)
+}
+
+// reloaded are the files that a component reads again by itself when they change, so that it needs no new pod. A file that also has a use for
+// which the component reads it once is not here: the API server's ca.crt also verifies kubelets, the controller manager's accepted-ca.crt is
+// written to each namespace, and a kubeconfig has its certificate inside.
+var reloaded = map[string][]string{
+	APIServer: {
+		// The packages k8s.io/apiserver/pkg/server/dynamiccertificates and k8s.io/client-go/transport (cert_rotation.go).
+		"apiserver.crt", "apiserver.key", "aggregator-ca.crt", "front-proxy-client.crt", "front-proxy-client.key",
+		"apiserver-kubelet-client.crt", "apiserver-kubelet-client.key",
+		// TLSInfo of go.etcd.io/etcd/client/pkg/v3/transport reads the certificate for each handshake, and the authority once.
+		"etcd-client.crt", "etcd-client.key",
+	},
+	ControllerManager: {
+		// The package k8s.io/kubernetes/pkg/controller/certificates/signer (ca_provider.go) reads the authority that it signs with.
+		"ca.crt", "ca.key", "aggregator-ca.crt",
+	},
+}
+
+// SecretsVersion returns the version of the files that components read only at their start.
+func SecretsVersion(folders []folder.Folder) string {
+	once := make([]folder.Folder, 0, len(folders))
+
+	for _, f := range folders {
+		files := maps.Clone(f.Files)
+		maps.DeleteFunc(files, func(name string, _ folder.File) bool { return slices.Contains(reloaded[path.Base(f.Path)], name) })
+		once = append(once, folder.Folder{Path: f.Path, UID: f.UID, Files: files})
+	}
+
+	return folder.Digest(once)
 }
 
 // checkComplete returns an error when a key is missing: the component would start without it, and fail without naming the cause.
