@@ -25,8 +25,10 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		}
 	}
 
+	p.links = noteLinks(p.links, specs, now, func(s network.LinkSpecSpec) string { return s.Name })
+
 	for _, s := range parentsFirst(specs.leaving) {
-		if l, ok := now.Link(s.spec.Name); ok {
+		if l, ok := p.links.link(now, s.id); ok {
 			p.planRemoval(&out, s, l)
 		}
 	}

@@ -25,6 +25,7 @@ const linkPasses = 5
 type linkPlanner struct {
 	platform platform.Platform
 	changed  map[uint32]changedLink
+	links    knownLinks
 }
 
 // changedLink is what was set on a link, by its index.

@@ -73,11 +73,12 @@ func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime
 func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime, wanted func() (held[S], error), log *slog.Logger) (specs held[S], p plan, err error) {
 	var letGo func(changed bool)
 
-	ever := false
+	// What undoes a change is answered after its event, as tries limit it, and not in the next pass.
+	done := map[string]bool{}
 
 	defer func() {
 		if letGo != nil {
-			letGo(ever)
+			letGo(len(done) > 0)
 		}
 	}()
 
@@ -94,8 +95,8 @@ func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime,
 			letGo = c.kernel.Hold()
 		}
 
-		failed, changed := c.carryOut(&p, now.Generation, log)
-		ever = ever || changed
+		before := len(done)
+		failed := c.carryOut(&p, now.Generation, done, log)
 
 		for _, s := range specs.leaving {
 			if failed[s.id] || p.staying[s.id] {
@@ -107,7 +108,7 @@ func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime,
 			}
 		}
 
-		if !changed || pass >= c.passes {
+		if len(done) == before || pass >= c.passes {
 			return specs, p, nil
 		}
 	}
@@ -128,14 +129,18 @@ func (c *specController[S]) look(wanted func() (held[S], error)) (specs held[S],
 	return specs, now, err
 }
 
-// carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other. It reports which specs have failed, and whether
-// a step has succeeded.
-func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, changed bool) {
+// carryOut executes the steps of a plan that are not done, and adds those that succeed. A failed step becomes a condition, and blocks no
+// other. It returns which specs have failed.
+func (c *specController[S]) carryOut(p *plan, generation uint64, done map[string]bool, log *slog.Logger) (failed map[string]bool) {
 	failed = map[string]bool{}
 	wanted := map[string]bool{}
 
 	for _, s := range p.steps {
 		wanted[s.what] = true
+
+		if done[s.what] {
+			continue
+		}
 
 		generation := generation
 		if s.disturbs {
@@ -152,7 +157,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 			}
 
 			if err == nil {
-				changed = true
+				done[s.what] = true
 
 				log.Info("network changed", "spec", s.id, "change", s.what)
 			} else {
@@ -172,7 +177,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 
 	c.tries.forget(wanted, time.Now())
 
-	return failed, changed
+	return failed
 }
 
 func stateOf(err error) network.SpecState {

@@ -3,15 +3,12 @@
 package network
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -29,23 +26,9 @@ const plain = "version: v1alpha1\nmachine: {type: worker}\n"
 func onKernel(t *testing.T, change ...func(*Deps)) *machine {
 	t.Helper()
 
-	deps, closeDeps, err := Open(platform.Platform{Mode: platform.Container})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = closeDeps() })
-
+	deps, _, _ := openVeth(t, platform.Platform{Mode: platform.Container}, "eth0", "gw")
 	for _, c := range change {
 		c(deps)
-	}
-
-	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "gw"}); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			t.Skip("this kernel has no veth")
-		}
-
-		t.Fatal(err)
 	}
 
 	links, err := deps.Kernel.Links()
@@ -193,7 +176,9 @@ func TestRealBridgeAddress(t *testing.T) {
 			await(m, "", port, func(s network.LinkStatusSpec) bool { return s.MasterIndex != 0 == strings.Contains(ports, port) })
 		}
 
-		await(m, "", "br0", func(s network.LinkStatusSpec) bool { return s.Index == index && s.HardwareAddr.String() == "fe:ff:ff:00:00:07" })
+		await(m, "", "br0", func(s network.LinkStatusSpec) bool {
+			return s.Index == index && s.HardwareAddr.String() == "fe:ff:ff:00:00:07"
+		})
 	}
 }
 

@@ -54,6 +54,8 @@ type Observer struct {
 	rest     time.Time          // until when wake-ups are delayed
 	paid     time.Time          // when all reads so far are a twentieth of the time
 	holds    int                // how many hold wake-ups back
+	owed     bool               // one of them has changed the kernel
+	early    time.Time          // when the watchers were last called because of that, or will be
 }
 
 type watcher struct {
@@ -69,6 +71,8 @@ const (
 	longest    = time.Second
 	// credit is how much earlier than paid the watchers are called.
 	credit = 5 * time.Second
+	// between is at least the time between calls that do not wait for the rest, because this system itself made several changes.
+	between = 250 * time.Millisecond
 	// After changes of single routes the pause grows with the number of routes, which are copied.
 	restForRoute  = 2 * time.Microsecond
 	longestRoutes = 25 * time.Millisecond
@@ -224,14 +228,9 @@ func (s *Snapshot) LinkNames() map[uint32]string {
 	return names
 }
 
-// Watch calls changed at the start and after changes, until the context ends. changed must not block. All callers share one watch of the
-// kernel.
-func (o *Observer) Watch(ctx context.Context, changed func()) error {
-	return o.WatchOnly(WatchAll, nil)(ctx, changed)
-}
-
-// WatchOnly returns a Watch for changes of these groups; 0 is all. If single routes have changed, interested decides; nil is always interested. It
-// must not block.
+// WatchOnly returns a watch for changes of these groups; 0 is all. A watch calls changed at the start and after changes, until the context
+// ends; changed must not block. If single routes have changed, interested decides; nil is always interested. It must not block. All callers
+// share one watch of the kernel.
 func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) func(context.Context, func()) error {
 	if what == 0 {
 		what = WatchAll
@@ -243,7 +242,6 @@ func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) f
 }
 
 func (o *Observer) attend(ctx context.Context, w *watcher) error {
-
 	o.mu.Lock()
 	o.watchers[w] = struct{}{}
 
@@ -404,7 +402,8 @@ func (o *Observer) Change(what Groups, do func(Kernel) error) error {
 }
 
 // Hold is for a caller that makes several changes: until release, or for a second, watchers are not called, because each would read the
-// kernel again after each change. If release is told that the kernel has changed, they are called at once.
+// kernel again after each change; a call that is already delayed is not held. If release is told that the kernel has changed, they are called
+// without the pause of a flood, at most four times a second.
 func (o *Observer) Hold() (release func(changed bool)) {
 	o.mu.Lock()
 	o.holds++
@@ -415,15 +414,39 @@ func (o *Observer) Hold() (release func(changed bool)) {
 		defer o.mu.Unlock()
 
 		o.holds--
+		o.owed = o.owed || changed
 
-		switch {
-		case o.holds > 0 || o.timer == nil || !o.timer.Stop():
-		case changed:
-			o.timer = nil
-			o.callWatchers()
-		default:
-			o.timer.Reset(time.Until(o.rest))
+		if o.holds == 0 {
+			o.callHeld()
 		}
+	}
+}
+
+// callHeld calls the watchers, or plans that for earlier than before, after the last hold has ended. The lock is held.
+func (o *Observer) callHeld() {
+	now, at, owed := time.Now(), o.rest, o.owed
+	o.owed = false
+
+	if o.timer == nil || o.early.After(now) { // there is nothing to tell, or an early call is planned
+		return
+	}
+
+	soon := o.early.Add(between)
+	if soon.Before(now) {
+		soon = now
+	}
+
+	if owed && soon.Before(at) {
+		at, o.early = soon, soon
+	}
+
+	switch {
+	case !o.timer.Stop(): // they are being called
+	case at.After(now):
+		o.timer.Reset(at.Sub(now))
+	default:
+		o.timer = nil
+		o.callWatchers()
 	}
 }
 

@@ -28,7 +28,7 @@ func TestObserverReadsOnce(t *testing.T) {
 		var woken atomic.Int32
 
 		for range 6 {
-			go func() { _ = o.Watch(t.Context(), func() { woken.Add(1) }) }()
+			go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() { woken.Add(1) }) }()
 		}
 
 		synctest.Wait()
@@ -87,7 +87,7 @@ func TestObserverSeesItsOwnChanges(t *testing.T) {
 		eth0 := k.Plug(netlink.Link{Name: "eth0", AltNames: []string{"enp0s3"}}).Index
 		o := netlink.NewObserver(&k)
 
-		go func() { _ = o.Watch(t.Context(), func() {}) }()
+		go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() {}) }()
 
 		synctest.Wait()
 
@@ -129,7 +129,7 @@ func TestObserverInFlood(t *testing.T) {
 		wake := make(chan struct{}, 1)
 
 		go func() {
-			_ = o.Watch(t.Context(), func() {
+			_ = o.WatchOnly(0, nil)(t.Context(), func() {
 				select {
 				case wake <- struct{}{}:
 				default:
@@ -185,7 +185,7 @@ func TestObserverInBurst(t *testing.T) {
 		wake := make(chan struct{}, 1)
 
 		go func() {
-			_ = o.Watch(t.Context(), func() {
+			_ = o.WatchOnly(0, nil)(t.Context(), func() {
 				select {
 				case wake <- struct{}{}:
 				default:
@@ -229,7 +229,7 @@ func TestObserverHold(t *testing.T) {
 
 		o := netlink.NewObserver(&k)
 
-		go func() { _ = o.Watch(t.Context(), func() { woken.Add(1) }) }()
+		go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() { woken.Add(1) }) }()
 
 		synctest.Wait()
 
@@ -279,6 +279,108 @@ func TestObserverHold(t *testing.T) {
 	})
 }
 
+// In a flood of own changes watchers are called at most four times a second, and the last change is not lost.
+func TestObserverInFloodOfHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			k      slow
+			called atomic.Int32
+			seen   atomic.Int32
+		)
+
+		o := netlink.NewObserver(&k)
+		wake := make(chan struct{}, 1)
+
+		go func() {
+			_ = o.WatchOnly(0, nil)(t.Context(), func() {
+				called.Add(1)
+
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			})
+		}()
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-wake:
+					s, err := o.Snapshot()
+					if err != nil {
+						t.Error(err)
+
+						return
+					}
+
+					seen.Store(int32(len(s.Links)))
+				}
+			}
+		}()
+
+		const changes, seconds = 1000, 10
+
+		for range changes {
+			release := o.Hold()
+
+			k.Plug(netlink.Link{Name: "l"})
+			synctest.Wait()
+			release(true)
+			time.Sleep(seconds * time.Second / changes)
+		}
+
+		// The first calls, a quarter of a second of reads, are free.
+		if got := called.Load(); got > 30+(4+2)*seconds {
+			t.Errorf("got %d calls in %d seconds", got, seconds)
+		}
+
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+
+		if got := seen.Load(); got != changes {
+			t.Errorf("got %d links, want %d", got, changes)
+		}
+	})
+}
+
+// Of two that hold, the first has changed the kernel and the last has not: watchers are called at once.
+func TestObserverTwoHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			k     netlinktest.Kernel
+			woken atomic.Int32
+		)
+
+		o := netlink.NewObserver(&k)
+
+		go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() { woken.Add(1) }) }()
+
+		synctest.Wait()
+		woken.Store(0)
+
+		first, second := o.Hold(), o.Hold()
+
+		k.Plug(netlink.Link{Name: "l"})
+		synctest.Wait()
+		first(true)
+
+		if got := woken.Load(); got != 0 {
+			t.Errorf("got %d calls while the second holds, want 0", got)
+		}
+
+		second(false)
+
+		if got := woken.Load(); got != 1 {
+			t.Errorf("got %d calls, want 1", got)
+		}
+	})
+}
+
 var errLost = errors.New("the socket is lost")
 
 type deaf struct{ netlinktest.Kernel }
@@ -292,7 +394,7 @@ func TestObserverFails(t *testing.T) {
 	o := netlink.NewObserver(&k)
 
 	for range 2 {
-		if err := o.Watch(t.Context(), func() {}); !errors.Is(err, errLost) {
+		if err := o.WatchOnly(0, nil)(t.Context(), func() {}); !errors.Is(err, errLost) {
 			t.Errorf("got %v, want %v", err, errLost)
 		}
 	}
@@ -324,7 +426,7 @@ func TestObserverOfTheRealKernel(t *testing.T) {
 	ended := make(chan error, 1)
 
 	go func() {
-		ended <- o.Watch(ctx, func() {
+		ended <- o.WatchOnly(0, nil)(ctx, func() {
 			select {
 			case wake <- struct{}{}:
 			default:
