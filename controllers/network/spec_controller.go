@@ -74,7 +74,7 @@ func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime,
 	var letGo func(changed bool)
 
 	// What undoes a change is answered after its event, as tries limit it, and not in the next pass.
-	done := map[string]bool{}
+	done := map[stepOf]bool{}
 
 	defer func() {
 		if letGo != nil {
@@ -95,8 +95,10 @@ func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime,
 			letGo = c.kernel.Hold()
 		}
 
-		before := len(done)
-		failed := c.carryOut(&p, now.Generation, done, log)
+		failed, succeeded := c.carryOut(&p, now.Generation, done, log)
+		for _, s := range succeeded {
+			done[s] = true
+		}
 
 		for _, s := range specs.leaving {
 			if failed[s.id] || p.staying[s.id] {
@@ -108,7 +110,7 @@ func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime,
 			}
 		}
 
-		if len(done) == before || pass >= c.passes {
+		if len(succeeded) == 0 || pass >= c.passes {
 			return specs, p, nil
 		}
 	}
@@ -129,16 +131,19 @@ func (c *specController[S]) look(wanted func() (held[S], error)) (specs held[S],
 	return specs, now, err
 }
 
-// carryOut executes the steps of a plan that are not done, and adds those that succeed. A failed step becomes a condition, and blocks no
-// other. It returns which specs have failed.
-func (c *specController[S]) carryOut(p *plan, generation uint64, done map[string]bool, log *slog.Logger) (failed map[string]bool) {
+// stepOf identifies a step in a reconcile: the id of its spec, and what it does.
+type stepOf struct{ id, what string }
+
+// carryOut executes the steps of a plan that were not done in an earlier pass. A failed step becomes a condition, and blocks no other. It
+// returns which specs have failed, and which steps have succeeded.
+func (c *specController[S]) carryOut(p *plan, generation uint64, done map[stepOf]bool, log *slog.Logger) (failed map[string]bool, succeeded []stepOf) {
 	failed = map[string]bool{}
 	wanted := map[string]bool{}
 
 	for _, s := range p.steps {
 		wanted[s.what] = true
 
-		if done[s.what] {
+		if done[stepOf{s.id, s.what}] {
 			continue
 		}
 
@@ -157,7 +162,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, done map[string
 			}
 
 			if err == nil {
-				done[s.what] = true
+				succeeded = append(succeeded, stepOf{s.id, s.what})
 
 				log.Info("network changed", "spec", s.id, "change", s.what)
 			} else {
@@ -177,7 +182,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, done map[string
 
 	c.tries.forget(wanted, time.Now())
 
-	return failed
+	return failed, succeeded
 }
 
 func stateOf(err error) network.SpecState {
