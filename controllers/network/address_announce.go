@@ -41,7 +41,7 @@ func addressAnnounceController(d *Deps, kernel *netlink.Observer) controller.Con
 
 // Run implements controller.Controller.
 func (c *addressAnnounce) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.Watch), func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
+	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.WatchOnly(netlink.WatchLinks|netlink.WatchAddresses, nil)), func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
 }
 
 func (c *addressAnnounce) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {

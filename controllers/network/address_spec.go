@@ -26,9 +26,10 @@ func addressSpecController(kernel *netlink.Observer) controller.Controller {
 	}
 }
 
-// addressPlanner has the times since when addresses wait to be removed.
+// addressPlanner has the times since when addresses wait to be removed, and the links of addresses.
 type addressPlanner struct {
 	leavingSince map[string]time.Time
+	links        knownLinks
 	routes       atomic.Bool // whether routes matter
 }
 
@@ -51,8 +52,10 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 	wanted := p.planWanted(&out, specs.wanted, now)
 	leaving := map[string]time.Time{}
 
+	p.links = noteLinks(p.links, specs, now, func(s network.AddressSpecSpec) string { return s.LinkName })
+
 	for _, s := range specs.leaving {
-		link, ok := now.Link(s.spec.LinkName)
+		link, ok := p.links.link(now, s.id)
 		if !ok {
 			continue // it was removed with its link
 		}

@@ -7,11 +7,8 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/sys/acd"
 	"github.com/seed-59268b81/talos/sys/netlink"
@@ -25,30 +22,9 @@ func TestAnnouncement(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
+	deps, own, peer := openVeth(t, platform.Platform{}, "eth0", "other")
+	up := true
 
-	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "other"}); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			t.Skip("this kernel has no veth")
-		}
-
-		t.Fatal(err)
-	}
-
-	links, err := deps.Kernel.Links()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	named := func(name string) netlink.Link {
-		return links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == name })]
-	}
-
-	own, peer, up := named("eth0"), named("other"), true
 	if err := deps.Kernel.SetLink(own.Index, netlink.LinkChange{Up: &up}); err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestRefusedByItsMaster(t *testing.T) {
 		}
 
 		p := c.planner.plan(wanted, now)
-		c.carryOut(&p, now.Generation, slog.New(slog.DiscardHandler))
+		c.carryOut(&p, now.Generation, nil, slog.New(slog.DiscardHandler))
 
 		if l, _ := now.Link("eth0"); !l.Up() {
 			t.Fatal("the card is down")

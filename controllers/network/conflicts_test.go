@@ -7,14 +7,11 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -145,26 +142,7 @@ func TestRealAddressConflict(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "other"}); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			t.Skip("this kernel has no veth")
-		}
-
-		t.Fatal(err)
-	}
-
-	links, err := deps.Kernel.Links()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	peer := links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == "other" })]
+	deps, _, peer := openVeth(t, platform.Platform{}, "eth0", "other")
 	second := nstest.NewNetwork(t)
 	second.Take(peer.Index)
 	second.Do(func() {

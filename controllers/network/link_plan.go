@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// plan returns the next changes of links. A change that depends on a link that does not exist yet is planned later, after the event of
-// that link.
+// plan returns the next changes of links. A change that depends on a link that does not exist yet is planned in the next pass, or after the
+// event of that link.
 func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapshot) plan {
 	out := newPlan()
 
@@ -25,8 +25,10 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		}
 	}
 
-	for _, s := range specs.leaving {
-		if l, ok := now.Link(s.spec.Name); ok {
+	p.links = noteLinks(p.links, specs, now, func(s network.LinkSpecSpec) string { return s.Name })
+
+	for _, s := range parentsFirst(specs.leaving) {
+		if l, ok := p.links.link(now, s.id); ok {
 			p.planRemoval(&out, s, l)
 		}
 	}
@@ -43,15 +45,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		peers  = map[string]bool{} // ends of pairs that are created with the other end
 	)
 
-	// A link's own name has precedence over alternative names.
-	alternative := func(name string) bool { l, ok := now.Link(name); return ok && l.Name != name }
-	// The first slave of a bond gives its hardware address to the bond.
-	order := ranked(specs.wanted, func(a, b network.LinkSpecSpec) int {
-		return cmp.Or(compareBool(alternative(a.Name), alternative(b.Name)), cmp.Compare(a.BondSlave.MasterName, b.BondSlave.MasterName),
-			cmp.Compare(a.BondSlave.SlaveIndex, b.BondSlave.SlaveIndex), cmp.Compare(a.Name, b.Name))
-	})
-
-	for _, s := range order {
+	for _, s := range inOrder(specs.wanted, now) {
 		spec := s.spec
 
 		if len(spec.Name) > netlink.MaxName {

@@ -96,8 +96,8 @@ func TestPlanLinks(t *testing.T) {
 		{
 			name: "made", wanted: []network.LinkSpecSpec{vlan, slave, bond, bridge, port},
 			want: []string{
-				"create bond link bond0", "create bridge link br0", "link eth1: up", "link eth0: MTU 9000", "link eth0: up",
-				"link bond0: up", "create vlan link bond0.7", "link br0: up", "link eth1: master br0", "link eth0: master bond0",
+				"link eth0: MTU 9000", "link eth0: up", "create bond link bond0", "create bridge link br0", "link eth1: up",
+				"link eth0: master bond0", "link bond0: up", "create vlan link bond0.7", "link br0: up", "link eth1: master br0",
 				"link bond0.7: up",
 			},
 		},
@@ -119,7 +119,7 @@ func TestPlanLinks(t *testing.T) {
 		},
 		{
 			name: "removed", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
-			want: []string{"remove vlan link bond0.7", "remove bond link bond0", "link eth1: no master", "remove bridge link br0"},
+			want: []string{"remove bond link bond0", "link eth1: no master", "remove bridge link br0", "remove vlan link bond0.7"},
 		},
 	} {
 		if diff := cmp.Diff(tt.want, settle(t, &k, planner, tt.wanted, tt.leaving)); diff != "" {

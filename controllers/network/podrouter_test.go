@@ -5,13 +5,10 @@
 package network
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/kernel"
@@ -46,27 +43,9 @@ func TestOwnLinkBelieves(t *testing.T) {
 
 	setDefaults(t)
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "router"}); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			t.Skip("this kernel has no veth")
-		}
-
-		t.Fatal(err)
-	}
-
-	links, err := deps.Kernel.Links()
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	deps, _, router := openVeth(t, platform.Platform{}, "eth0", "router")
 	other := nstest.NewNetwork(t)
-	other.Take(links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == "router" })].Index)
+	other.Take(router.Index)
 	other.Do(func() { route6(t, "router") })
 
 	m := &machine{t: t, patience: patience, state: memory.New()}
@@ -96,34 +75,12 @@ func TestPodIsNoRouter(t *testing.T) {
 
 	setDefaults(t)
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "cali0", Kind: "veth", VethPeer: "pod"}); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			t.Skip("this kernel has no veth")
-		}
-
-		t.Fatal(err)
-	}
-
-	links, err := deps.Kernel.Links()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	index := func(name string) uint32 {
-		return links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == name })].Index
-	}
-
+	deps, own, pod := openVeth(t, platform.Platform{}, "cali0", "pod")
 	other := nstest.NewNetwork(t)
-	other.Take(index("pod"))
+	other.Take(pod.Index)
 	other.Do(func() { route6(t, "pod") })
 
-	up, host := true, index("cali0")
+	up, host := true, own.Index
 	if err := deps.Kernel.SetLink(host, netlink.LinkChange{Up: &up}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,8 @@ type specController[S layered] struct {
 	touches netlink.Groups
 	planner planner[S]
 	tries   tries
+	// passes is how often a reconcile plans at most; 0 is once.
+	passes int
 }
 
 // planner plans for one kind of specs.
@@ -57,43 +59,93 @@ func (c *specController[S]) Run(ctx context.Context, rt controller.Runtime, log 
 }
 
 func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
-	specs, err := hold[S](ctx, rt, c.name)
+	specs, p, err := c.converge(ctx, rt, func() (held[S], error) { return hold[S](ctx, rt, c.name) }, log)
 	if err != nil {
 		return 0, err
+	}
+
+	return p.again, c.report(ctx, rt, specs, p.conditions)
+}
+
+// converge plans and carries out until there is nothing to do, or until the last pass: then the kernel's events cause the next reconcile. It
+// returns the last specs and their plan. With one pass each step that depends on another would wait for an event of the kernel: a VLAN for
+// its bond, its VRF and the state up for the VLAN.
+func (c *specController[S]) converge(ctx context.Context, rt controller.Runtime, wanted func() (held[S], error), log *slog.Logger) (specs held[S], p plan, err error) {
+	var letGo func(changed bool)
+
+	// What undoes a change is answered after its event, as tries limit it, and not in the next pass.
+	done := map[stepOf]bool{}
+
+	defer func() {
+		if letGo != nil {
+			letGo(len(done) > 0)
+		}
+	}()
+
+	for pass := 1; ; pass++ {
+		var now *netlink.Snapshot
+
+		// Another pass has the specs of then: what was removed meanwhile must not be created again.
+		if specs, now, err = c.look(wanted); err != nil {
+			return specs, p, err
+		}
+
+		p = c.planner.plan(specs, now)
+		if len(p.steps) > 0 && letGo == nil {
+			letGo = c.kernel.Hold()
+		}
+
+		failed, succeeded := c.carryOut(&p, now.Generation, done, log)
+		for _, s := range succeeded {
+			done[s] = true
+		}
+
+		for _, s := range specs.leaving {
+			if failed[s.id] || p.staying[s.id] {
+				continue
+			}
+
+			if err := release[S](ctx, rt, c.name, s.id); err != nil {
+				return specs, p, err
+			}
+		}
+
+		if len(succeeded) == 0 || pass >= c.passes {
+			return specs, p, nil
+		}
+	}
+}
+
+// look returns the specs and the kernel's state.
+func (c *specController[S]) look(wanted func() (held[S], error)) (specs held[S], now *netlink.Snapshot, err error) {
+	if specs, err = wanted(); err != nil {
+		return specs, nil, err
 	}
 
 	if p, ok := c.planner.(selective); ok {
 		p.listen()
 	}
 
-	now, err := c.kernel.Snapshot()
-	if err != nil {
-		return 0, err
-	}
+	now, err = c.kernel.Snapshot()
 
-	p := c.planner.plan(specs, now)
-	failed, again := c.carryOut(&p, now.Generation, log)
-
-	for _, s := range specs.leaving {
-		if failed[s.id] || p.staying[s.id] {
-			continue
-		}
-
-		if err := release[S](ctx, rt, c.name, s.id); err != nil {
-			return 0, err
-		}
-	}
-
-	return again, c.report(ctx, rt, specs, p.conditions)
+	return specs, now, err
 }
 
-// carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other.
-func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, again time.Duration) {
-	failed, again = map[string]bool{}, p.again
+// stepOf identifies a step in a reconcile: the id of its spec, and what it does.
+type stepOf struct{ id, what string }
+
+// carryOut executes the steps of a plan that were not done in an earlier pass. A failed step becomes a condition, and blocks no other. It
+// returns which specs have failed, and which steps have succeeded.
+func (c *specController[S]) carryOut(p *plan, generation uint64, done map[stepOf]bool, log *slog.Logger) (failed map[string]bool, succeeded []stepOf) {
+	failed = map[string]bool{}
 	wanted := map[string]bool{}
 
 	for _, s := range p.steps {
 		wanted[s.what] = true
+
+		if done[stepOf{s.id, s.what}] {
+			continue
+		}
 
 		generation := generation
 		if s.disturbs {
@@ -110,14 +162,16 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 			}
 
 			if err == nil {
+				succeeded = append(succeeded, stepOf{s.id, s.what})
+
 				log.Info("network changed", "spec", s.id, "change", s.what)
 			} else {
 				log.Debug("network not changed", "spec", s.id, "change", s.what, "error", err)
 			}
 		}
 
-		if pause > 0 && (again == 0 || pause < again) {
-			again = pause
+		if pause > 0 && (p.again == 0 || pause < p.again) {
+			p.again = pause
 		}
 
 		if err != nil && !failed[s.id] {
@@ -128,7 +182,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 
 	c.tries.forget(wanted, time.Now())
 
-	return failed, again
+	return failed, succeeded
 }
 
 func stateOf(err error) network.SpecState {

@@ -96,7 +96,7 @@ func (c *vips) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger)
 
 	campaigning := ctx
 
-	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.Watch), func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, campaigning, rt, log) })
+	return follow(ctx, rt, onlyIf(&c.busy, c.kernel.WatchOnly(netlink.WatchLinks|netlink.WatchAddresses, nil)), func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, campaigning, rt, log) })
 }
 
 func (c *vips) reconcile(ctx, campaigning context.Context, rt controller.Runtime, log *slog.Logger) error {

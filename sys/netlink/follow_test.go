@@ -38,7 +38,7 @@ func TestFollowRoutes(t *testing.T) {
 	ended := make(chan error, 1)
 
 	go func() {
-		ended <- o.Watch(t.Context(), func() {
+		ended <- o.WatchOnly(0, nil)(t.Context(), func() {
 			select {
 			case watching <- struct{}{}:
 			default:

@@ -30,7 +30,8 @@ type Snapshot struct {
 // again when it is requested; of routes only the changes, where the kernel says what they are. Changes of the kernel are made through it
 // too, so that the next snapshot has them.
 //
-// In a flood of changes watchers are called less often: reads take at most a twentieth of the time.
+// In a flood of changes watchers are called less often: reads take at most a twentieth of the time. The first of them, up to a quarter of a
+// second, are free: a burst, such as the links of a new configuration, is followed at once.
 type Observer struct {
 	kernel Kernel
 
@@ -51,6 +52,10 @@ type Observer struct {
 	stop     context.CancelFunc // of the watch
 	timer    *time.Timer        // of a delayed wake-up
 	rest     time.Time          // until when wake-ups are delayed
+	paid     time.Time          // when all reads so far are a twentieth of the time
+	holds    int                // how many hold wake-ups back
+	owed     bool               // one of them has changed the kernel
+	early    time.Time          // when the watchers were last called because of that, or will be
 }
 
 type watcher struct {
@@ -64,6 +69,10 @@ type watcher struct {
 const (
 	restFactor = 20
 	longest    = time.Second
+	// credit is how much earlier than paid the watchers are called.
+	credit = 5 * time.Second
+	// between is at least the time between calls that do not wait for the rest, because this system itself made several changes.
+	between = 250 * time.Millisecond
 	// After changes of single routes the pause grows with the number of routes, which are copied.
 	restForRoute  = 2 * time.Microsecond
 	longestRoutes = 25 * time.Millisecond
@@ -133,9 +142,7 @@ func (o *Observer) current() (*Snapshot, error) {
 		return nil, err
 	}
 
-	o.mu.Lock()
-	o.rest = time.Now().Add(min(time.Since(started)*restFactor, longest))
-	o.mu.Unlock()
+	o.pay(time.Since(started))
 
 	if next.Generation == 0 || !next.same(&o.snapshot) {
 		next.Generation++
@@ -143,6 +150,24 @@ func (o *Observer) current() (*Snapshot, error) {
 	}
 
 	return &o.snapshot, nil
+}
+
+// pay determines until when wake-ups are delayed after a read that took some time.
+func (o *Observer) pay(took time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	now := time.Now()
+	if o.paid.Before(now) {
+		o.paid = now
+	}
+
+	o.paid = o.paid.Add(took * restFactor)
+	if limit := now.Add(credit + longest); o.paid.After(limit) {
+		o.paid = limit
+	}
+
+	o.rest = o.paid.Add(-credit)
 }
 
 func (s *Snapshot) read(k Kernel, what Groups) (err error) {
@@ -203,14 +228,9 @@ func (s *Snapshot) LinkNames() map[uint32]string {
 	return names
 }
 
-// Watch calls changed at the start and after changes, until the context ends. changed must not block. All callers share one watch of the
-// kernel.
-func (o *Observer) Watch(ctx context.Context, changed func()) error {
-	return o.WatchOnly(WatchAll, nil)(ctx, changed)
-}
-
-// WatchOnly returns a Watch for changes of these groups; 0 is all. If single routes have changed, interested decides; nil is always interested. It
-// must not block.
+// WatchOnly returns a watch for changes of these groups; 0 is all. A watch calls changed at the start and after changes, until the context
+// ends; changed must not block. If single routes have changed, interested decides; nil is always interested. It must not block. All callers
+// share one watch of the kernel.
 func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) func(context.Context, func()) error {
 	if what == 0 {
 		what = WatchAll
@@ -222,7 +242,6 @@ func (o *Observer) WatchOnly(what Groups, interested func([]RouteChange) bool) f
 }
 
 func (o *Observer) attend(ctx context.Context, w *watcher) error {
-
 	o.mu.Lock()
 	o.watchers[w] = struct{}{}
 
@@ -330,7 +349,12 @@ func (o *Observer) wake(ctx context.Context) {
 		return
 	}
 
-	if rest := time.Until(o.rest); rest > 0 {
+	rest := time.Until(o.rest)
+	if o.holds > 0 {
+		rest = longest
+	}
+
+	if rest > 0 {
 		o.timer = time.AfterFunc(rest, func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()

@@ -27,7 +27,7 @@ func TestObserverReadsOnce(t *testing.T) {
 		var woken atomic.Int32
 
 		for range 6 {
-			go func() { _ = o.Watch(t.Context(), func() { woken.Add(1) }) }()
+			go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() { woken.Add(1) }) }()
 		}
 
 		synctest.Wait()
@@ -86,7 +86,7 @@ func TestObserverSeesItsOwnChanges(t *testing.T) {
 		eth0 := k.Plug(netlink.Link{Name: "eth0", AltNames: []string{"enp0s3"}}).Index
 		o := netlink.NewObserver(&k)
 
-		go func() { _ = o.Watch(t.Context(), func() {}) }()
+		go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() {}) }()
 
 		synctest.Wait()
 
@@ -128,7 +128,7 @@ func TestObserverInFlood(t *testing.T) {
 		wake := make(chan struct{}, 1)
 
 		go func() {
-			_ = o.Watch(t.Context(), func() {
+			_ = o.WatchOnly(0, nil)(t.Context(), func() {
 				select {
 				case wake <- struct{}{}:
 				default:
@@ -175,6 +175,48 @@ func TestObserverInFlood(t *testing.T) {
 	})
 }
 
+// Some changes after a quiet time are followed at once, although each read takes long.
+func TestObserverInBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k slow
+
+		o := netlink.NewObserver(&k)
+		wake := make(chan struct{}, 1)
+
+		go func() {
+			_ = o.WatchOnly(0, nil)(t.Context(), func() {
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			})
+		}()
+
+		started := time.Now()
+
+		const changes = 15
+
+		for n := 1; n <= changes; n++ {
+			k.Plug(netlink.Link{Name: "l"})
+
+			for seen := 0; seen < n; {
+				<-wake
+
+				s, err := o.Snapshot()
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				seen = len(s.Links)
+			}
+		}
+
+		if took := time.Since(started); took > time.Second {
+			t.Errorf("%d changes were seen after %s, want a second at most", changes, took)
+		}
+	})
+}
+
 var errLost = errors.New("the socket is lost")
 
 type deaf struct{ netlinktest.Kernel }
@@ -188,7 +230,7 @@ func TestObserverFails(t *testing.T) {
 	o := netlink.NewObserver(&k)
 
 	for range 2 {
-		if err := o.Watch(t.Context(), func() {}); !errors.Is(err, errLost) {
+		if err := o.WatchOnly(0, nil)(t.Context(), func() {}); !errors.Is(err, errLost) {
 			t.Errorf("got %v, want %v", err, errLost)
 		}
 	}
@@ -220,7 +262,7 @@ func TestObserverOfTheRealKernel(t *testing.T) {
 	ended := make(chan error, 1)
 
 	go func() {
-		ended <- o.Watch(ctx, func() {
+		ended <- o.WatchOnly(0, nil)(ctx, func() {
 			select {
 			case wake <- struct{}{}:
 			default:

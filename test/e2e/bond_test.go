@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,25 @@ func bondLinks() string {
 	return strings.Join(documents, "---\n")
 }
 
+// otherLinks returns a bond with a primary link, dummies for it and beside it, and a WireGuard link.
+func otherLinks() string {
+	documents := []string{
+		document("DHCPv4Config", "name: eth0"),
+		document("BondConfig", "name: bond-primary\nlinks: [dummy-a, dummy-b]\nbondMode: active-backup\nmiimon: 100\nprimary: dummy-b"),
+		document("DummyLinkConfig", "name: dummy-c\naddresses: [{address: 192.0.2.101/32}]"),
+		document("WireguardConfig", `name: wg-e2e
+privateKey: "0NSW1TVZAPhYcCQk3fcQQTqsgZfE8tOvPWEA3xbMmVI="
+listenPort: 51820
+peers: [{publicKey: "a1AmpJpNUXb9JCfX+WLBPkkpQNYqFgOC4gEnrt8jKjM=", endpoint: "192.0.2.77:51820", allowedIPs: [198.51.100.0/24]}]`),
+	}
+
+	for _, slave := range []string{"dummy-a", "dummy-b"} {
+		documents = append(documents, document("DummyLinkConfig", "name: "+slave))
+	}
+
+	return strings.Join(documents, "---\n")
+}
+
 // link is a link of a machine.
 type link struct {
 	Index            uint32     `yaml:"index"`
@@ -67,6 +87,7 @@ type link struct {
 	VLAN             vlanMember `yaml:"vlan"`
 	Bond             bondMaster `yaml:"bondMaster"`
 	VRF              vrfMaster  `yaml:"vrfMaster"`
+	WireGuard        wireGuard  `yaml:"wireguard"`
 }
 
 type vlanMember struct {
@@ -76,17 +97,25 @@ type vlanMember struct {
 type bondMaster struct {
 	Mode     string `yaml:"mode"`
 	LACPRate string `yaml:"lacpRate"`
+	Primary  uint32 `yaml:"primary"`
 }
 
 type vrfMaster struct {
 	Table string `yaml:"table"`
 }
 
+type wireGuard struct {
+	ListenPort int `yaml:"listenPort"`
+	Peers      []struct {
+		Endpoint string `yaml:"endpoint"`
+	} `yaml:"peers"`
+}
+
 // bonded returns what the links still lack.
 func bonded(links map[string]link) error {
 	bond, vrf := links["bond-near"], links["vrf-blue"]
 
-	if want := (bondMaster{"802.3ad", "fast"}); bond.Bond != want || vrf.VRF.Table != "123" {
+	if want := (bondMaster{Mode: "802.3ad", LACPRate: "fast"}); bond.Bond != want || vrf.VRF.Table != "123" {
 		return fmt.Errorf("the bond is %+v, the VRF %+v", bond, vrf)
 	}
 
@@ -119,12 +148,29 @@ func bonded(links map[string]link) error {
 	return errors.Join(errs...)
 }
 
+// othersMade returns what the links of otherLinks still lack.
+func othersMade(links map[string]link) error {
+	bond, wg := links["bond-primary"], links["wg-e2e"]
+	a, b, c := links["dummy-a"], links["dummy-b"], links["dummy-c"]
+
+	switch {
+	case bond.OperationalState != "up" || bond.Bond.Mode != "active-backup" || b.Index == 0 || bond.Bond.Primary != b.Index:
+		return fmt.Errorf("the bond is %+v, want it up with link %d as primary", bond, b.Index)
+	case a.MasterIndex != bond.Index || b.MasterIndex != bond.Index || c.Kind != "dummy" || c.MasterIndex != 0:
+		return fmt.Errorf("the dummies are %+v, %+v and %+v, want two of them in the bond %d", a, b, c, bond.Index)
+	case wg.Kind != "wireguard" || wg.WireGuard.ListenPort != 51820 || len(wg.WireGuard.Peers) != 1 || wg.WireGuard.Peers[0].Endpoint != "192.0.2.77:51820":
+		return fmt.Errorf("the WireGuard link is %+v", wg)
+	default:
+		return nil
+	}
+}
+
 // unbonded returns which of the links are still there.
 func unbonded(links map[string]link) error {
 	var left []string
 
 	for name := range links {
-		if strings.HasPrefix(name, "near-") || strings.HasPrefix(name, "far-") || strings.HasPrefix(name, "bond-") || strings.HasPrefix(name, "vlan-") || name == "vrf-blue" {
+		if kind, _, ok := strings.Cut(name, "-"); ok && slices.Contains([]string{"near", "far", "bond", "vlan", "vrf", "dummy", "wg"}, kind) {
 			left = append(left, name)
 		}
 	}
@@ -142,9 +188,12 @@ func bond(t *testing.T, c *cluster.Cluster) {
 		name    string
 		text    []byte
 		reached func(map[string]link) error
+		then    func(*cluster.Cluster)
 	}{
-		{"a bond with twenty VLANs and a VRF is up", patched(t, c, bondLinks()), bonded},
-		{"they are gone", c.Generated.ControlPlane, unbonded},
+		{"a bond with twenty VLANs and a VRF is up", patched(t, c, bondLinks()), bonded, negotiated},
+		{"they are gone", c.Generated.ControlPlane, unbonded, nil},
+		{"a bond with a primary link, dummies and a WireGuard link are up", patched(t, c, otherLinks()), othersMade, nil},
+		{"they are gone too", c.Generated.ControlPlane, unbonded, nil},
 	} {
 		took, err := linksFollow(t, c, func() { c.Apply(step.text) }, step.reached)
 		if err != nil {
@@ -152,7 +201,25 @@ func bond(t *testing.T, c *cluster.Cluster) {
 		}
 
 		c.Measured("  "+step.name, took)
+
+		if step.then != nil {
+			step.then(c)
+		}
 	}
+}
+
+// negotiated waits until LACP has made one of the two links of the bond: before that it carries no packets.
+func negotiated(c *cluster.Cluster) {
+	took := c.Until("LACP has found the partner of both links", time.Minute, func(context.Context) error {
+		text := c.Talosctl("read", "/proc/net/bonding/bond-near")
+		if !strings.Contains(text, "Number of ports: 2\n") || strings.Contains(text, "Partner Mac Address: 00:00:00:00:00:00\n") {
+			return fmt.Errorf("the bond is\n%s", text)
+		}
+
+		return nil
+	})
+
+	c.Measured("  the bond carries packets after that", took)
 }
 
 // linksFollow watches the links of the machine, makes a change, and returns how long after it they were as they should. The watch is a

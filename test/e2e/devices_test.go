@@ -37,13 +37,21 @@ func devices(t *testing.T, c *cluster.Cluster) {
 		c.Fail("/dev/disk/by-partlabel has no link to EPHEMERAL: %s", links)
 	}
 
-	c.Apply(patched(t, c, udevRule))
-	c.Until("udevd follows a rule of the configuration", time.Minute, func(context.Context) error {
-		if !strings.Contains(c.Talosctl("list", "/dev"), "talos-e2e") {
-			return errors.New("/dev/talos-e2e is not there")
-		}
+	for _, step := range []struct {
+		goal string
+		text []byte
+		want bool
+	}{
+		{"udevd follows a rule of the configuration", patched(t, c, udevRule), true},
+		{"udevd does not follow the rule any more", c.Generated.ControlPlane, false},
+	} {
+		c.Apply(step.text)
+		c.Until(step.goal, time.Minute, func(context.Context) error {
+			if got := strings.Contains(c.Talosctl("list", "/dev"), "talos-e2e"); got != step.want {
+				return fmt.Errorf("/dev/talos-e2e is there: %t", got)
+			}
 
-		return nil
-	})
-	c.Apply(c.Generated.ControlPlane)
+			return nil
+		})
+	}
 }
