@@ -31,7 +31,7 @@ func bondWithVLANs(t *testing.T) (links []network.LinkSpecSpec) {
 	f := given(t, "", "")
 	f.configure(t, documents(strings.Join(text, "\n---\n")))
 
-	return slices.DeleteFunc(linkLayers(f, slog.New(slog.DiscardHandler)), func(s network.LinkSpecSpec) bool { return !s.Logical })
+	return slices.DeleteFunc(linkLayers(f, remarks{}), func(s network.LinkSpecSpec) bool { return !s.Logical })
 }
 
 // TestBondInOneReconcile makes all links without an event of the kernel, and with few reads of it.
