@@ -98,7 +98,9 @@ func (m *Machine) On(context.Context) error {
 }
 
 func (m *Machine) booted(b *boot, why string) {
-	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots, s.Paused = machine.On, why, b.process.pid, s.Boots+1, false })
+	m.tracker.Update(func(s *machine.Status) {
+		s.Power, s.Why, s.PID, s.Boots, s.Paused = machine.On, why, b.process.pid, s.Boots+1, false
+	})
 }
 
 // boot starts process 1 in namespaces and cgroups of its own.

@@ -16,7 +16,9 @@ import (
 func (m *Machine) Pause(ctx context.Context) error { return m.processors(ctx, "pause", "stop", true) }
 
 // Resume ends a pause.
-func (m *Machine) Resume(ctx context.Context) error { return m.processors(ctx, "resume", "cont", false) }
+func (m *Machine) Resume(ctx context.Context) error {
+	return m.processors(ctx, "resume", "cont", false)
+}
 
 func (m *Machine) processors(ctx context.Context, op, command string, paused bool) error {
 	if err := m.tell(ctx, op, command); err != nil {
