@@ -1,6 +1,7 @@
 # Talos: `make up` builds everything and starts a cluster on this machine.
 
 GO      ?= go
+CONTROLPLANES ?= 1
 WORKERS ?= 0
 NAME    ?= default
 # IN=containers starts containers in place of virtual machines.
@@ -36,8 +37,8 @@ host-tools: ## install the programs that the build, the lab and the tests need
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
 
-up: build ## build, then start the cluster NAME (default: default) with WORKERS=n workers; IN=containers is fast without KVM
-	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
+up: build ## build, then start the cluster NAME (default: default) with CONTROLPLANES=n and WORKERS=n machines; IN=containers is fast without KVM
+	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --controlplanes $(CONTROLPLANES) --workers $(WORKERS) $(LABFLAGS)
 
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)

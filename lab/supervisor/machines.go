@@ -30,7 +30,13 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 		errs []error
 	)
 
-	for _, m := range s.nodes {
+	for i := range s.lab.Nodes {
+		if s.lab.Nodes[i].Off {
+			continue
+		}
+
+		m := s.nodes[s.lab.Nodes[i].Name]
+
 		all.Go(func() {
 			if err := m.On(ctx); err != nil {
 				mu.Lock()
