@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/etcd"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/resources/clusterstate"
+	clusterstateres "github.com/seed-59268b81/talos/resources/clusterstate"
 )
 
 // Held is a lock of the cluster that this node holds.
@@ -38,8 +38,8 @@ type Held struct {
 func Claim(ctx context.Context, client *clientv3.Client, name, holder string) (*Held, error) {
 	lock, err := etcd.Acquire(ctx, client, locks+url.PathEscape(name), etcd.WithHolder(holder), etcd.WithLease(Lease),
 		etcd.ShownAs(Prefix, func(since time.Time) resource.Resource {
-			r := resource.New[clusterstate.LockSpec]("", name)
-			*r.TypedSpec() = clusterstate.LockSpec{Holder: holder, Since: since}
+			r := resource.New[clusterstateres.LockSpec]("", name)
+			*r.TypedSpec() = clusterstateres.LockSpec{Holder: holder, Since: since}
 
 			return r
 		}))

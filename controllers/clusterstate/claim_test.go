@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/clusterstate"
 	"github.com/seed-59268b81/talos/cosi/etcd"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	shared "github.com/seed-59268b81/talos/resources/clusterstate"
+	clusterstateres "github.com/seed-59268b81/talos/resources/clusterstate"
 )
 
 // TestClaim: one node at a time holds a lock, and the lock is a resource while it is held.
@@ -32,7 +32,7 @@ func TestClaim(t *testing.T) {
 	ok(t, other.Release(t.Context()))
 
 	until(t, "the locks", func() (string, error) {
-		locks, err := typed.List[shared.LockSpec](t.Context(), st, "")
+		locks, err := typed.List[clusterstateres.LockSpec](t.Context(), st, "")
 
 		var got []string
 		for _, l := range locks {
@@ -56,7 +56,7 @@ func TestClaim(t *testing.T) {
 	<-held.Lost()
 
 	until(t, "the locks after the release", func() (string, error) {
-		locks, err := typed.List[shared.LockSpec](t.Context(), st, "")
+		locks, err := typed.List[clusterstateres.LockSpec](t.Context(), st, "")
 
 		return strings.Repeat("lock ", len(locks)), err
 	}, "")

@@ -13,12 +13,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
-	"github.com/seed-59268b81/talos/resources/clusterstate"
+	clusterstateres "github.com/seed-59268b81/talos/resources/clusterstate"
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
 func TestMain(m *testing.M) {
-	if err := clusterstate.Register(); err != nil {
+	if err := clusterstateres.Register(); err != nil {
 		panic(err)
 	}
 

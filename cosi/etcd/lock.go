@@ -131,7 +131,9 @@ func (l *Lock) Place() int64 { return l.place }
 // Held is a condition of a transaction that is true while the lock is held:
 //
 //	client.Txn(ctx).If(lock.Held()).Then(clientv3.OpPut(key, value)).Commit()
-func (l *Lock) Held() clientv3.Cmp { return clientv3.Compare(clientv3.CreateRevision(l.key), "=", l.place) }
+func (l *Lock) Held() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(l.key), "=", l.place)
+}
 
 // Release releases the lock. When it fails, the lock expires. No goroutine remains in either case.
 func (l *Lock) Release(ctx context.Context) error {
