@@ -135,7 +135,7 @@ func New(o Options, log *slog.Logger) *Session {
 	}
 
 	s.cipher, s.keyErr = seal.New(o.Key)
-	s.table.read = func(m extension.Member) *record { return read(s.cipher, m) }
+	s.table.read = func(m extension.Member, hash uint64) *record { return read(s.cipher, m, hash) }
 
 	return s
 }
