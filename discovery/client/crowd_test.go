@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/registry"
 	"github.com/seed-59268b81/talos/discovery/server"
@@ -115,10 +115,10 @@ func (c *crowd) join(id string) *crowdMember {
 }
 
 func (c *crowd) publish(m *crowdMember, system string) {
-	m.session.Publish(&Local{Revision: 1, Affiliate: &discoveryclientpb.Affiliate{
+	m.session.Publish(&Local{Revision: 1, Affiliate: &clientapi.Affiliate{
 		NodeId: m.id, Hostname: m.id, Nodename: m.id, MachineType: "worker", OperatingSystem: system,
 		Addresses: [][]byte{{10, 0, 0, 1}, {10, 0, 0, 2}},
-		Kubespan:  &discoveryclientpb.KubeSpan{PublicKey: "+o3LHPC1ZPJ9vzcJ0zPsj7xLWFZnnRhDTwvfbrGTcHE=", Address: make([]byte, 16)},
+		Kubespan:  &clientapi.KubeSpan{PublicKey: "+o3LHPC1ZPJ9vzcJ0zPsj7xLWFZnnRhDTwvfbrGTcHE=", Address: make([]byte, 16)},
 	}})
 }
 

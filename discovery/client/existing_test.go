@@ -11,40 +11,40 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 )
 
 // existing is a service as existing ones are: each watcher has a queue of 32 changes and is cut off when it overflows, each refresh is a
 // change, and there is neither metadata nor a field of ours.
 type existing struct {
-	discoveryserver.UnimplementedClusterServer
+	serverapi.UnimplementedClusterServer
 
 	redirect string
 
 	mu       sync.Mutex
-	members  map[string]*discoveryserver.Affiliate
-	watchers map[chan *discoveryserver.WatchResponse]bool
+	members  map[string]*serverapi.Affiliate
+	watchers map[chan *serverapi.WatchResponse]bool
 	hellos   int
 }
 
 func newExisting() *existing {
-	return &existing{members: map[string]*discoveryserver.Affiliate{}, watchers: map[chan *discoveryserver.WatchResponse]bool{}}
+	return &existing{members: map[string]*serverapi.Affiliate{}, watchers: map[chan *serverapi.WatchResponse]bool{}}
 }
 
-func (e *existing) Hello(context.Context, *discoveryserver.HelloRequest) (*discoveryserver.HelloResponse, error) {
+func (e *existing) Hello(context.Context, *serverapi.HelloRequest) (*serverapi.HelloResponse, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
 	e.hellos++
 
 	if e.redirect != "" {
-		return &discoveryserver.HelloResponse{Redirect: &discoveryserver.RedirectMessage{Endpoint: e.redirect}}, nil
+		return &serverapi.HelloResponse{Redirect: &serverapi.RedirectMessage{Endpoint: e.redirect}}, nil
 	}
 
-	return &discoveryserver.HelloResponse{ClientIp: []byte{203, 0, 113, 7}}, nil
+	return &serverapi.HelloResponse{ClientIp: []byte{203, 0, 113, 7}}, nil
 }
 
-func (e *existing) tell(m *discoveryserver.WatchResponse) {
+func (e *existing) tell(m *serverapi.WatchResponse) {
 	for w := range e.watchers {
 		select {
 		case w <- m:
@@ -55,11 +55,11 @@ func (e *existing) tell(m *discoveryserver.WatchResponse) {
 	}
 }
 
-func (e *existing) AffiliateUpdate(_ context.Context, in *discoveryserver.AffiliateUpdateRequest) (*discoveryserver.AffiliateUpdateResponse, error) {
+func (e *existing) AffiliateUpdate(_ context.Context, in *serverapi.AffiliateUpdateRequest) (*serverapi.AffiliateUpdateResponse, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	a := &discoveryserver.Affiliate{Id: in.GetAffiliateId(), Data: in.GetAffiliateData(), Endpoints: in.GetAffiliateEndpoints()}
+	a := &serverapi.Affiliate{Id: in.GetAffiliateId(), Data: in.GetAffiliateData(), Endpoints: in.GetAffiliateEndpoints()}
 
 	if known := e.members[a.GetId()]; known != nil {
 		if len(a.GetData()) == 0 {
@@ -70,15 +70,15 @@ func (e *existing) AffiliateUpdate(_ context.Context, in *discoveryserver.Affili
 	}
 
 	e.members[a.GetId()] = a
-	e.tell(&discoveryserver.WatchResponse{Affiliates: []*discoveryserver.Affiliate{a}})
+	e.tell(&serverapi.WatchResponse{Affiliates: []*serverapi.Affiliate{a}})
 
-	return &discoveryserver.AffiliateUpdateResponse{}, nil
+	return &serverapi.AffiliateUpdateResponse{}, nil
 }
 
-func (e *existing) AffiliateDelete(_ context.Context, in *discoveryserver.AffiliateDeleteRequest) (*discoveryserver.AffiliateDeleteResponse, error) {
+func (e *existing) AffiliateDelete(_ context.Context, in *serverapi.AffiliateDeleteRequest) (*serverapi.AffiliateDeleteResponse, error) {
 	e.remove(in.GetAffiliateId())
 
-	return &discoveryserver.AffiliateDeleteResponse{}, nil
+	return &serverapi.AffiliateDeleteResponse{}, nil
 }
 
 func (e *existing) remove(id string) {
@@ -86,7 +86,7 @@ func (e *existing) remove(id string) {
 	defer e.mu.Unlock()
 
 	delete(e.members, id)
-	e.tell(&discoveryserver.WatchResponse{Affiliates: []*discoveryserver.Affiliate{{Id: id}}, Deleted: true})
+	e.tell(&serverapi.WatchResponse{Affiliates: []*serverapi.Affiliate{{Id: id}}, Deleted: true})
 }
 
 // cut ends all watches, as when they were too slow.
@@ -100,9 +100,9 @@ func (e *existing) cut() {
 	}
 }
 
-func (e *existing) Watch(_ *discoveryserver.WatchRequest, stream grpc.ServerStreamingServer[discoveryserver.WatchResponse]) error {
-	w := make(chan *discoveryserver.WatchResponse, 32)
-	all := &discoveryserver.WatchResponse{}
+func (e *existing) Watch(_ *serverapi.WatchRequest, stream grpc.ServerStreamingServer[serverapi.WatchResponse]) error {
+	w := make(chan *serverapi.WatchResponse, 32)
+	all := &serverapi.WatchResponse{}
 
 	e.mu.Lock()
 
@@ -145,7 +145,7 @@ func (e *existing) Watch(_ *discoveryserver.WatchRequest, stream grpc.ServerStre
 func TestExistingService(t *testing.T) {
 	service := newExisting()
 	n := newNetwork(t)
-	n.start(t, "old:1", func(g *grpc.Server) { discoveryserver.RegisterClusterServer(g, service) })
+	n.start(t, "old:1", func(g *grpc.Server) { serverapi.RegisterClusterServer(g, service) })
 
 	a, b := n.session(t, "old:1", "a"), n.session(t, "old:1", "b")
 
@@ -170,7 +170,7 @@ func TestExistingService(t *testing.T) {
 	await(t, a, "an error", func(v *View) bool { return v.Err != nil })
 	await(t, a, "b again", func(v *View) bool { return v.Complete && len(v.Affiliates) == 1 })
 
-	// A removal while nobody watches is noticed.
+	// A removal while no one watches is noticed.
 	b.Publish(nil)
 	await(t, a, "b to go", func(v *View) bool { return v.Complete && len(v.Affiliates) == 0 })
 }
@@ -182,7 +182,7 @@ func TestRedirects(t *testing.T) {
 	first.redirect, loop.redirect = "second:1", "loop:1"
 
 	for address, service := range map[string]*existing{"first:1": first, "second:1": second, "loop:1": loop} {
-		n.start(t, address, func(g *grpc.Server) { discoveryserver.RegisterClusterServer(g, service) })
+		n.start(t, address, func(g *grpc.Server) { serverapi.RegisterClusterServer(g, service) })
 	}
 
 	a := n.session(t, "first:1", "a")

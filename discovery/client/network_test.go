@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/server"
 	"github.com/seed-59268b81/talos/test/leak"
 )
@@ -151,7 +151,7 @@ func run(t testing.TB, s *Session) *Session {
 }
 
 func local(name string, endpoints ...string) *Local {
-	l := &Local{Affiliate: &discoveryclientpb.Affiliate{NodeId: name, Hostname: name}, Revision: 7}
+	l := &Local{Affiliate: &clientapi.Affiliate{NodeId: name, Hostname: name}, Revision: 7}
 	for _, e := range endpoints {
 		l.Endpoints = append(l.Endpoints, netip.MustParseAddrPort(e))
 	}

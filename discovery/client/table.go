@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/seal"
 )
@@ -42,7 +42,7 @@ func read(c *seal.Cipher, m extension.Member, hash uint64) *record {
 		return r
 	}
 
-	affiliate := &discoveryclientpb.Affiliate{}
+	affiliate := &clientapi.Affiliate{}
 	if err := proto.Unmarshal(plain, affiliate); err != nil {
 		r.err = fmt.Errorf("decode affiliate: %w", err)
 
@@ -66,7 +66,7 @@ func read(c *seal.Cipher, m extension.Member, hash uint64) *record {
 }
 
 // revisionOf returns the revision in the affiliate, 0 without one.
-func revisionOf(a *discoveryclientpb.Affiliate) uint64 {
+func revisionOf(a *clientapi.Affiliate) uint64 {
 	var revision uint64
 
 	for raw := a.ProtoReflect().GetUnknown(); len(raw) > 0; {
