@@ -68,7 +68,7 @@ func (s *Shared) replace(store *etcd.Store, why refusal) {
 	}
 }
 
-// answering is a store whose reads from etcd end. (It is no state.Notifier, whose calls would not end with the store.)
+// answering is a store whose reads from etcd end. It hides the store's Notify, whose calls would not end with the store.
 type answering struct{ state.State }
 
 // readTimeout is how long a read waits for an etcd that hangs.
