@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
-	clusterconfig "github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
@@ -67,12 +66,10 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		return nil, refused("apply", err)
 	}
 
-	if cfg, err := clusterconfig.Decode(change.Text); err == nil {
-		applied.Warnings = append(applied.Warnings, withoutDHCP(endsDHCP(view.Of(cfg)))...)
-	}
+	warnings := slices.Concat(applied.Warnings, withoutDHCP(endsDHCP(view.Of(applied.Config))))
 
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
-		Warnings: applied.Warnings, Mode: mode, ModeDetails: applied.Details,
+		Warnings: warnings, Mode: mode, ModeDetails: applied.Details,
 	}}}, nil
 }
 
