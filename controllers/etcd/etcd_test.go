@@ -143,10 +143,16 @@ func TestCheckBootstrap(t *testing.T) {
 		"the clock is not set": {change: func(f *Facts) { f.TimeUsable = false }, want: ErrTimeNotSynced},
 		"no disk yet":          {change: func(f *Facts) { f.DiskReady = false }, want: ErrDiskNotReady},
 		"a member already":     {change: func(f *Facts) { f.HasData = true }, want: ErrHasData},
-		"asked already":        {change: func(f *Facts) { f.Asked = true }, want: ErrAlreadyAsked},
-		"asked and done":       {change: func(f *Facts) { f.Asked, f.HasData = true, true }, want: ErrHasData},
-		"no snapshot":          {request: etcdRecover, want: ErrNoSnapshot},
-		"from a snapshot":      {change: func(f *Facts) { f.HasSnapshot = true }, request: etcdRecover},
+		"another has a cluster": {
+			change: func(f *Facts) { f.Others = "cluster 1, with the members cp-1" }, want: ErrClusterExists,
+		},
+		"another has a cluster, from a snapshot": {
+			change: func(f *Facts) { f.Others, f.HasSnapshot = "cluster 1", true }, request: etcdRecover, want: ErrClusterExists,
+		},
+		"asked already":   {change: func(f *Facts) { f.Asked = true }, want: ErrAlreadyAsked},
+		"asked and done":  {change: func(f *Facts) { f.Asked, f.HasData = true, true }, want: ErrHasData},
+		"no snapshot":     {request: etcdRecover, want: ErrNoSnapshot},
+		"from a snapshot": {change: func(f *Facts) { f.HasSnapshot = true }, request: etcdRecover},
 		"a snapshot, with data": {
 			change: func(f *Facts) { f.HasSnapshot, f.HasData = true, true }, request: etcdRecover, want: ErrHasData,
 		},

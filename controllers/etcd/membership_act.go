@@ -81,6 +81,10 @@ func (c *membershipController) act(
 	ctx context.Context, rt controller.Runtime, log *slog.Logger, s sight, p plan, connect func(urls ...string) (*clientv3.Client, error),
 ) (time.Duration, error) {
 	switch {
+	case p.action == dropRequest{}:
+		log.WarnContext(ctx, "etcd: the request to start a cluster is dropped", "error", p.err)
+
+		return movingPoll, forgetRequest(c.root)
 	case !p.lock:
 		c.lock.release(ctx)
 
