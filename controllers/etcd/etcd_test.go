@@ -31,6 +31,7 @@ func addresses(texts ...string) []netip.Addr {
 func TestSpec(t *testing.T) {
 	for name, test := range map[string]struct {
 		config              etcd.ConfigSpec
+		ipv6                bool
 		addresses           []netip.Addr
 		advertised, listens []string
 		client              []string
@@ -39,14 +40,18 @@ func TestSpec(t *testing.T) {
 		"one address": {
 			addresses: addresses("172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
 		},
+		"the kernel has IPv6, and no address is one yet": {
+			ipv6: true, addresses: addresses("172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
+		},
 		"IPv4 before IPv6, one only": {
-			addresses: addresses("fd00::2", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
+			ipv6: true, addresses: addresses("fd00::2", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
 		},
 		"never a pod's": {
 			config:    etcd.ConfigSpec{AdvertiseExcludeSubnets: []string{"10.244.0.0/16"}},
 			addresses: addresses("10.244.0.1", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
 		},
 		"all of the named subnets": {
+			ipv6:      true,
 			config:    etcd.ConfigSpec{AdvertiseValidSubnets: []string{"192.168.0.0/16", "fd00::/64"}},
 			addresses: addresses("172.20.0.2", "fd00::2", "192.168.1.2"), advertised: []string{"192.168.1.2", "fd00::2"}, listens: []string{"::"}, client: []string{"::"},
 		},
@@ -64,7 +69,7 @@ func TestSpec(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := etcdSpec(test.config, "cp1", test.addresses)
+			got, err := etcdSpec(test.config, "cp1", test.addresses, test.ipv6)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Fatalf("got error %v, want %q", err, test.err)

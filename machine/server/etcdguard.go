@@ -8,10 +8,14 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
+	etcdctl "github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -33,6 +37,75 @@ func (s *Server) guard(ctx context.Context, action quorum.Action) error {
 	}
 
 	return quorumError(quorum.Check(cluster.Members, action, self))
+}
+
+// mayGo is guard for a machine that goes down and comes back. It announces that to the others: of machines that are asked at once, no more
+// go than etcd can spare.
+func (s *Server) mayGo(ctx context.Context, action quorum.Action) error {
+	self, err := s.etcdSelf(ctx)
+	if err != nil || self == 0 {
+		return err
+	}
+
+	cluster, err := s.etcdCluster(ctx)
+	if err != nil {
+		return err
+	}
+
+	if err := quorum.Check(cluster.Members, action, self); err != nil {
+		return quorumError(err)
+	}
+
+	// A member that is not healthy is counted on by nobody, nor is the only one.
+	if m, _ := cluster.Find(self); !m.Healthy || m.Learner || len(cluster.Voters()) == 1 {
+		return nil
+	}
+
+	_, err = etcdCall(ctx, s, string(action), etcdTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
+		return nil, s.underMembersLock(ctx, c, string(action)+" of "+hostname(cluster, self), func(cluster quorum.Cluster) error {
+			if err := quorum.Check(cluster.Members, action, self); err != nil {
+				return quorumError(err)
+			}
+
+			return etcdclient.Announce(ctx, c, self)
+		})
+	})
+
+	return err
+}
+
+func hostname(cluster quorum.Cluster, id uint64) string {
+	m, _ := cluster.Find(id)
+
+	return m.String()
+}
+
+// lockTimeout is how long a change of the members waits for another one.
+const lockTimeout = 10 * time.Second
+
+// underMembersLock calls fn with the members as they are under their lock: no other machine joins, leaves or goes down meanwhile. Machines
+// that are about to go down are not healthy.
+func (s *Server) underMembersLock(ctx context.Context, c *clientv3.Client, holder string, fn func(quorum.Cluster) error) (err error) {
+	claiming, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+
+	held, err := clusterstate.Claim(claiming, c, etcdctl.MembersLock, holder)
+	if err != nil {
+		return status.Errorf(codes.Unavailable, "etcd's members are changing: %v", err)
+	}
+
+	defer func() { err = errors.Join(err, held.Release(ctx)) }()
+
+	cluster, err := s.etcdCluster(ctx)
+	if err == nil {
+		cluster, err = etcdclient.WithoutAbsent(ctx, c, cluster)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	return fn(cluster)
 }
 
 // quorumError returns the error of a check, with its code.

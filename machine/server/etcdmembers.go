@@ -6,17 +6,13 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/controllers/clusterstate"
-	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 )
 
@@ -46,9 +42,6 @@ func (s *Server) EtcdMemberList(ctx context.Context, req *machine.EtcdMemberList
 	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{list}}, nil
 }
 
-// lockTimeout is how long a change of the members waits for another one.
-const lockTimeout = 10 * time.Second
-
 // EtcdRemoveMemberByID implements machine.MachineService. A member with a vote is removed under the lock of the members: never while
 // another machine joins or leaves.
 func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemoveMemberByIDRequest) (*machine.EtcdRemoveMemberByIDResponse, error) {
@@ -74,38 +67,21 @@ func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemo
 			return nil, err
 		}
 
-		return nil, s.removeVoter(ctx, c, id)
+		return nil, s.underMembersLock(ctx, c, what, func(cluster quorum.Cluster) error {
+			if err := quorum.Check(cluster.Members, quorum.Remove, id); err != nil {
+				return quorumError(err)
+			}
+
+			_, err := c.MemberRemove(ctx, id)
+
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
 
 	return &machine.EtcdRemoveMemberByIDResponse{Messages: []*machine.EtcdRemoveMemberByID{{}}}, nil
-}
-
-// removeVoter removes a member under the lock of the members.
-func (s *Server) removeVoter(ctx context.Context, c *clientv3.Client, id uint64) (err error) {
-	claiming, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-
-	held, err := clusterstate.Claim(claiming, c, etcd.MembersLock, "talosctl etcd remove-member")
-	if err != nil {
-		return status.Errorf(codes.Unavailable, "the members change: %v", err)
-	}
-
-	defer func() { err = errors.Join(err, held.Release(ctx)) }()
-
-	// They may have changed while this call waited.
-	cluster, err := s.etcdCluster(ctx)
-	if err == nil {
-		err = quorumError(quorum.Check(cluster.Members, quorum.Remove, id))
-	}
-
-	if err == nil {
-		_, err = c.MemberRemove(ctx, id)
-	}
-
-	return err
 }
 
 // EtcdForfeitLeadership implements machine.MachineService. The answer names no member if this one was not the leader.

@@ -62,7 +62,7 @@ func caller(ctx context.Context) string {
 // requestPower writes the request, which the power controller carries out. Unless it is forced, etcd must not lose its quorum.
 func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec runtime.PowerRequestSpec) (string, error) {
 	if !spec.Force {
-		if err := s.guard(ctx, action); err != nil {
+		if err := s.mayGo(ctx, action); err != nil {
 			return "", err
 		}
 	}
