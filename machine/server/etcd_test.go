@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -31,6 +32,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/pki"
+	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -66,8 +68,11 @@ func freeURL(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
-// runEtcd runs one member with the machine's certificates.
-func runEtcd(t *testing.T, ca *pki.CA) {
+// member is one etcd, with the machine's certificates.
+type member struct{ name, client, peer string }
+
+// start runs it. The flags say which cluster it starts or joins.
+func (m *member) start(t *testing.T, ca *pki.CA, flags ...string) {
 	t.Helper()
 
 	dir := t.TempDir()
@@ -87,28 +92,39 @@ func runEtcd(t *testing.T, ca *pki.CA) {
 	}
 
 	in := func(name string) string { return filepath.Join(dir, name) }
-	client, peer := freeURL(t), freeURL(t)
 
-	cmd := exec.Command(hosttest.Built(t, "etcd"), "--name", "node", "--data-dir", in("data"),
-		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
-		"--initial-advertise-peer-urls", peer, "--initial-cluster", "node="+peer, "--unsafe-no-fsync", "--log-level", "error",
+	cmd := exec.Command(hosttest.Built(t, "etcd"), append([]string{
+		"--name", m.name, "--data-dir", in("data"),
+		"--listen-client-urls", m.client, "--advertise-client-urls", m.client, "--listen-peer-urls", m.peer,
+		"--initial-advertise-peer-urls", m.peer, "--unsafe-no-fsync", "--log-level", "error",
 		"--cert-file", in("server.crt"), "--key-file", in("server.key"), "--trusted-ca-file", in("ca.crt"), "--client-cert-auth",
-		"--peer-cert-file", in("server.crt"), "--peer-key-file", in("server.key"), "--peer-trusted-ca-file", in("ca.crt"))
+		"--peer-cert-file", in("server.crt"), "--peer-key-file", in("server.key"), "--peer-trusted-ca-file", in("ca.crt"),
+	}, flags...)...)
 	cmd.Stderr = t.Output()
 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 
-	standing := etcdEndpoint
-	etcdEndpoint = client
-
 	t.Cleanup(func() {
-		etcdEndpoint = standing
-
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
+}
+
+// runEtcd runs this machine's member, the first of a cluster.
+func runEtcd(t *testing.T, ca *pki.CA) *member {
+	t.Helper()
+
+	standing := etcdEndpoint
+	t.Cleanup(func() { etcdEndpoint = standing })
+
+	m := &member{"node", freeURL(t), freeURL(t)}
+	etcdEndpoint = m.client
+
+	m.start(t, ca, "--initial-cluster", "node="+m.peer)
+
+	return m
 }
 
 func TestEtcd(t *testing.T) {
@@ -145,6 +161,8 @@ func TestEtcd(t *testing.T) {
 			t.Errorf("members, local %t: got %v", local, members)
 		}
 	}
+
+	set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", self.GetMemberId())})
 
 	t.Run("alarms", func(t *testing.T) { testEtcdAlarms(t, b, ctx, self.GetMemberId()) })
 	t.Run("snapshot", func(t *testing.T) { testEtcdSnapshot(t, b, ctx) })

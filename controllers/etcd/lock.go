@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
+)
+
+// Lock is held while the members of etcd change.
+type Lock interface {
+	// Lost is closed when another machine may have the lock.
+	Lost() <-chan struct{}
+	Release(ctx context.Context) error
+}
+
+// MembersLock is the name of the lock of the cluster under which the members of etcd change.
+const MembersLock = "etcd-members"
+
+// claimMembers takes the lock under which members change, or fails when ctx ends before.
+func claimMembers(ctx context.Context, client *clientv3.Client, holder string) (Lock, error) {
+	held, err := clusterstate.Claim(ctx, client, MembersLock, holder)
+	if err != nil {
+		return nil, err
+	}
+
+	return held, nil
+}
