@@ -83,7 +83,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
 		network.Controllers(links),
 		timectl.Controllers(m.Platform),
-		cluster.Controllers(),
+		cluster.Controllers(cluster.System),
 		secrets.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch}),
 		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),
