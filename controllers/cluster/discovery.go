@@ -23,7 +23,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/discovery/client"
-	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -158,11 +157,9 @@ func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.C
 
 	f.own = identity.NodeID
 
-	pool, err := pki.Pool(secrets.JoinCerts(root.AcceptedCAs))
-	if err != nil {
-		return f, false, fmt.Errorf("machine.ca: %w", err)
-	}
-
+	// Without a valid authority no carrier is trusted, which their sources show.
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(secrets.JoinCerts(root.AcceptedCAs))
 	roots.Store(pool)
 
 	local, err := typed.Find[cluster.AffiliateSpec](ctx, r, "", f.own)
@@ -480,6 +477,8 @@ func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now
 	}
 
 	m := c.memory
+	m.others = nil
+
 	for _, a := range c.roster.newest() {
 		m.others = append(m.others, a)
 	}

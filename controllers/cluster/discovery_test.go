@@ -40,6 +40,7 @@ import (
 type world struct {
 	mu       sync.Mutex
 	down     map[string]bool
+	carriers bool                                // whether control planes carry a service
 	said     map[string]map[string]*client.Local // by endpoint and affiliate
 	lies     map[string]map[string]client.Affiliate
 	sessions map[*fakeSession]bool
@@ -85,6 +86,10 @@ func (s *fakeSession) View() *client.View {
 	return s.view
 }
 
+func (w *world) isDown(endpoint string) bool {
+	return w.down[endpoint] || !w.carriers && strings.HasSuffix(endpoint, ":50002")
+}
+
 // do changes the world, and then tells all sessions.
 func (w *world) do(change func()) {
 	w.mu.Lock()
@@ -96,7 +101,7 @@ func (w *world) do(change func()) {
 		at := s.options.Endpoint
 
 		switch {
-		case w.down[at]:
+		case w.isDown(at):
 		case s.local == nil:
 			delete(w.said[at], s.options.AffiliateID)
 		default:
@@ -127,7 +132,7 @@ func (w *world) seenBy(s *fakeSession) *client.View {
 	at := s.options.Endpoint
 
 	switch {
-	case w.down[at]:
+	case w.isDown(at):
 		return &client.View{State: client.StateConnecting, Err: errors.New("no route to host")}
 	case !s.watch:
 		return &client.View{State: client.StatePublishing}
@@ -180,6 +185,8 @@ func machine(t *testing.T, w *world, id, dir string) (n *controllertest.Node, st
 	t.Helper()
 
 	inner := &stoppable{TB: t}
+	t.Cleanup(inner.stop)
+
 	n = controllertest.Start(inner, stateVolume(dir), discoveryServiceController(Deps{Root: dir, Open: w.open}),
 		affiliateMergeController(), memberController(), etcdClaimController(), endpointController())
 
@@ -246,11 +253,9 @@ func TestMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 
-		a, stopA := machine(t, w, "a", t.TempDir())
-		defer stopA()
+		a, _ := machine(t, w, "a", t.TempDir())
 
-		b, stopB := machine(t, w, "b", t.TempDir())
-		defer stopB()
+		b, _ := machine(t, w, "b", t.TempDir())
 
 		wantMembers(t, a, "node-a", "node-b")
 		wantMembers(t, b, "node-a", "node-b")
@@ -275,8 +280,7 @@ func TestMembers(t *testing.T) {
 		controllertest.Wait(a, "second", func(s cluster.DiscoverySourceSpec) bool { return s.Watched && s.Members == 1 })
 		controllertest.Wait(a, "first", func(s cluster.DiscoverySourceSpec) bool { return s.Error != "" })
 
-		c, stopC := machine(t, w, "c", t.TempDir())
-		defer stopC()
+		c, _ := machine(t, w, "c", t.TempDir())
 
 		wantMembers(t, c, "node-a", "node-b", "node-c")
 		wantMembers(t, a, "node-a", "node-b", "node-c")
@@ -286,6 +290,7 @@ func TestMembers(t *testing.T) {
 		wantMembers(t, a, "node-a", "node-b", "node-c")
 
 		w.do(func() { clear(w.down) })
+		time.Sleep(2 * trusted)
 		controllertest.Wait(a, "first", func(s cluster.DiscoverySourceSpec) bool { return s.Watched })
 		wantMembers(t, a, "node-a", "node-b", "node-c")
 		a.Quiet(30 * time.Second)
@@ -311,7 +316,7 @@ func TestMembersAfterBoot(t *testing.T) {
 		stopB()
 		stopC()
 
-		w.do(func() { w.down[first], w.down[second], w.down["172.20.0.98:50002"] = true, true, true })
+		w.do(func() { w.down[first], w.down[second] = true, true })
 
 		path := filepath.Join(dir, membersFile)
 
@@ -326,6 +331,7 @@ func TestMembersAfterBoot(t *testing.T) {
 
 		// The same announcement has the same revision, and the file is not written again.
 		w.do(func() { clear(w.down) })
+		time.Sleep(2 * trusted)
 		a.Quiet(30 * time.Second)
 
 		if got := w.said[second]["a"].Revision; got != revision {
@@ -346,10 +352,33 @@ func TestMembersAfterBoot(t *testing.T) {
 
 		w.do(func() { w.down[first], w.down[second] = true, true })
 
-		a, stopA = machine(t, w, "a", dir)
-		defer stopA()
+		a, _ = machine(t, w, "a", dir)
 
 		wantMembers(t, a, "node-a", "node-b")
+	})
+}
+
+// TestCarriers: with no service outside, machines find each other through the control planes.
+func TestCarriers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.carriers, w.down[first], w.down[second] = true, true, true
+
+		a, _ := machine(t, w, "a", t.TempDir())
+		wantMembers(t, a, "node-a")
+
+		b, _ := machine(t, w, "b", t.TempDir())
+		controllertest.Set(b, k8s.EndpointControlPlane, k8s.EndpointSpec{Addresses: own("a").Addresses})
+
+		wantMembers(t, a, "node-a", "node-b")
+		wantMembers(t, b, "node-a", "node-b")
+		a.Quiet(30 * time.Second)
+
+		for _, at := range []string{"172.20.0.97:50002", "172.20.0.98:50002"} {
+			if got := w.knows(at); got != "a b" {
+				t.Errorf("%s: got %q, want both machines", at, got)
+			}
+		}
 	})
 }
 
@@ -358,11 +387,9 @@ func TestLies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 
-		a, stopA := machine(t, w, "a", t.TempDir())
-		defer stopA()
+		a, _ := machine(t, w, "a", t.TempDir())
 
-		b, stopB := machine(t, w, "b", t.TempDir())
-		defer stopB()
+		b, _ := machine(t, w, "b", t.TempDir())
 
 		wantMembers(t, a, "node-a", "node-b")
 
@@ -410,11 +437,9 @@ func TestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 
-		a, stopA := machine(t, w, "a", t.TempDir())
-		defer stopA()
+		a, _ := machine(t, w, "a", t.TempDir())
 
-		b, stopB := machine(t, w, "b", t.TempDir())
-		defer stopB()
+		b, _ := machine(t, w, "b", t.TempDir())
 
 		wantMembers(t, b, "node-a", "node-b")
 
@@ -447,17 +472,17 @@ func TestEtcdClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 
-		a, stopA := machine(t, w, "a", t.TempDir())
-		defer stopA()
+		a, _ := machine(t, w, "a", t.TempDir())
 
-		b, stopB := machine(t, w, "b", t.TempDir())
-		defer stopB()
+		b, _ := machine(t, w, "b", t.TempDir())
 
 		claiming := own("b")
 		claiming.Etcd = cluster.EtcdAsked
 		controllertest.Set(b, "b", claiming)
 
-		controllertest.Wait(a, "b", func(c cluster.EtcdClaimSpec) bool { return c.Claim == cluster.EtcdAsked && !c.Local && c.Hostname == "node-b" })
+		controllertest.Wait(a, "b", func(c cluster.EtcdClaimSpec) bool {
+			return c.Claim == cluster.EtcdAsked && !c.Local && c.Hostname == "node-b"
+		})
 		controllertest.Wait(b, "b", func(c cluster.EtcdClaimSpec) bool { return c.Local })
 
 		claiming.Etcd = cluster.EtcdData
