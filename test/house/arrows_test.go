@@ -43,7 +43,10 @@ var arrows = map[string][]string{
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
-	"controllers": {"api", apiContract, "config", "cosi", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
+	// Clients of a discovery service, and the service.
+	"discovery": {"api", apiContract, "cosi", "durable"},
+
+	"controllers": {"api", apiContract, "config", "cosi", "discovery", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
 
 	// One client of Kubernetes, for a node and for a laptop.
 	"kube": {"durable", "pki"},
