@@ -359,7 +359,13 @@ func (c *discovery) listen(f facts, log *slog.Logger, now time.Time) (again time
 	}
 
 	view := watched.View()
-	if view == c.view || view.State != client.StateWatching {
+
+	switch {
+	case view == c.view:
+		return again
+	case view.State != client.StateWatching || !view.Complete:
+		c.roster.interrupt()
+
 		return again
 	}
 

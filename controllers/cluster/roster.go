@@ -87,7 +87,11 @@ func (r *roster) hear(h heard, now time.Time) {
 	}
 }
 
+// interrupt says that the connection to the watched source has ended, or that it has not told all that it knows.
+func (r *roster) interrupt() { r.since = time.Time{} }
+
 // settle forgets what was said before and is outdated. It returns when it is to be called again; the zero time means after the next change.
+// Nothing tells that a source is no longer young, so that it is asked from time to time.
 func (r *roster) settle(now time.Time) (again time.Time) {
 	maps.DeleteFunc(r.kept, func(id string, was cluster.AffiliateSpec) bool {
 		is, ok := r.present[id]
@@ -95,8 +99,11 @@ func (r *roster) settle(now time.Time) (again time.Time) {
 		return ok && is.Revision >= was.Revision
 	})
 
-	if r.since.IsZero() || r.young || len(r.kept) == 0 {
+	switch {
+	case r.since.IsZero() || len(r.kept) == 0:
 		return time.Time{}
+	case r.young:
+		return now.Add(late)
 	}
 
 	if end := r.since.Add(late); now.Before(end) {

@@ -104,7 +104,7 @@ func (c *discovery) open(ctx context.Context, who identity, log *slog.Logger) *s
 		}
 	}
 
-	s := &session{Session: c.deps.Open(options, log.With("source", who.name)), who: who}
+	s := &session{Session: c.deps.Open(options, log), who: who}
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.done = guard.Go(func() error {
 		defer c.notify()
