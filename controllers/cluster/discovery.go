@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -142,16 +143,21 @@ type facts struct {
 	sources  []source
 }
 
-func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.CertPool]) (f facts, ready bool, err error) {
+// readFacts reports whether discovery is on. While an input is missing it returns controller.ErrSkip.
+func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.CertPool]) (f facts, on bool, err error) {
 	var (
 		identity cluster.IdentitySpec
 		root     secrets.OSRootSpec
 	)
 
-	ready, err = typed.All(
+	ready, err := typed.All(
 		typed.Read(ctx, r, cluster.ConfigID, &f.settings), typed.Read(ctx, r, cluster.LocalIdentityID, &identity), typed.Read(ctx, r, secrets.OSRootID, &root),
 	)
-	if err != nil || !ready || !f.settings.DiscoveryEnabled {
+	if err == nil && !ready {
+		err = controller.ErrSkip
+	}
+
+	if err != nil || !f.settings.DiscoveryEnabled {
 		return f, false, err
 	}
 
@@ -203,8 +209,12 @@ func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.C
 
 // round returns when to run again; zero means after the next change. Sessions end with the context running.
 func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, log *slog.Logger) (again time.Time, err error) {
-	f, ready, err := readFacts(ctx, rt, &c.roots)
-	if err != nil {
+	f, on, err := readFacts(ctx, rt, &c.roots)
+
+	switch {
+	case errors.Is(err, controller.ErrSkip):
+		return again, nil
+	case err != nil:
 		return again, err
 	}
 
@@ -216,7 +226,7 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 		}
 	}
 
-	if !ready {
+	if !on {
 		c.leave()
 	} else {
 		if err := c.load(ctx, rt, f, log); err != nil || !c.loaded {
@@ -232,7 +242,7 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 		earlier(c.listen(f, log, now))
 	}
 
-	if before := len(c.roster.kept); ready {
+	if before := len(c.roster.kept); on {
 		earlier(c.roster.settle(now))
 
 		c.outdated = c.outdated || before != len(c.roster.kept)
