@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/seal"
 )
@@ -43,7 +43,7 @@ const DefaultTTL = 30 * time.Minute
 
 // Local is what this machine publishes. It must not be changed after it was published.
 type Local struct {
-	Affiliate *discoveryclientpb.Affiliate
+	Affiliate *clientapi.Affiliate
 	Endpoints []netip.AddrPort
 	// Revision orders what this machine publishes to several sources. It travels in a field that other clients ignore.
 	Revision uint64
@@ -54,7 +54,7 @@ type Local struct {
 // Affiliate is what another machine has published.
 type Affiliate struct {
 	ID        string
-	Affiliate *discoveryclientpb.Affiliate
+	Affiliate *clientapi.Affiliate
 	Endpoints []netip.AddrPort
 	// Revision is 0 if the other machine sends none.
 	Revision uint64
@@ -135,7 +135,7 @@ func New(o Options, log *slog.Logger) *Session {
 	}
 
 	s.cipher, s.keyErr = seal.New(o.Key)
-	s.table.read = func(m extension.Member) *record { return read(s.cipher, m) }
+	s.table.read = func(m extension.Member, hash uint64) *record { return read(s.cipher, m, hash) }
 
 	return s
 }

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/discovery/extension"
 )
@@ -89,7 +89,7 @@ func (s *Session) connection(ctx context.Context, endpoint string) (published bo
 	}
 	defer conn.Close()
 
-	api := discoveryserver.NewClusterClient(conn)
+	api := serverapi.NewClusterClient(conn)
 
 	if err := s.hello(ctx, api); err != nil {
 		return false, err
@@ -177,13 +177,13 @@ func lost(ctx context.Context, conn *grpc.ClientConn) error {
 }
 
 // hello makes the first call.
-func (s *Session) hello(ctx context.Context, api discoveryserver.ClusterClient) error {
+func (s *Session) hello(ctx context.Context, api serverapi.ClusterClient) error {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
 
 	var md metadata.MD
 
-	in := &discoveryserver.HelloRequest{ClusterId: s.options.ClusterID, ClientVersion: s.options.ClientVersion}
+	in := &serverapi.HelloRequest{ClusterId: s.options.ClusterID, ClientVersion: s.options.ClientVersion}
 
 	answer, err := api.Hello(ctx, in, grpc.Header(&md))
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Session) hello(ctx context.Context, api discoveryserver.ClusterClient) 
 // publisher publishes over one connection.
 type publisher struct {
 	session *Session
-	api     discoveryserver.ClusterClient
+	api     serverapi.ClusterClient
 
 	// sent is what the source has, if done.
 	done bool
@@ -283,14 +283,14 @@ func (p *publisher) send(ctx context.Context, local *sealed) error {
 	o := &p.session.options
 
 	if local == nil {
-		_, err := p.api.AffiliateDelete(ctx, &discoveryserver.AffiliateDeleteRequest{ClusterId: o.ClusterID, AffiliateId: o.AffiliateID})
+		_, err := p.api.AffiliateDelete(ctx, &serverapi.AffiliateDeleteRequest{ClusterId: o.ClusterID, AffiliateId: o.AffiliateID})
 
 		return err
 	}
 
 	ttl := durationpb.New(o.TTL)
 
-	if _, err := p.api.AffiliateUpdate(ctx, &discoveryserver.AffiliateUpdateRequest{
+	if _, err := p.api.AffiliateUpdate(ctx, &serverapi.AffiliateUpdateRequest{
 		ClusterId: o.ClusterID, AffiliateId: o.AffiliateID, AffiliateData: local.data, AffiliateEndpoints: local.endpoints, Ttl: ttl,
 	}); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (p *publisher) send(ctx context.Context, local *sealed) error {
 			}
 		}
 
-		if _, err := p.api.AffiliateUpdate(ctx, &discoveryserver.AffiliateUpdateRequest{
+		if _, err := p.api.AffiliateUpdate(ctx, &serverapi.AffiliateUpdateRequest{
 			ClusterId: o.ClusterID, AffiliateId: other.id, AffiliateEndpoints: other.endpoints, Ttl: ttl,
 		}); err != nil && status.Code(err) != codes.ResourceExhausted {
 			return err

@@ -13,18 +13,18 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
 )
 
 // follow watches the others until the stream ends, which is an error.
 func (s *Session) follow(ctx context.Context, conn *grpc.ClientConn) error {
-	stream, err := conn.NewStream(s.resume(ctx), &grpc.StreamDesc{ServerStreams: true}, discoveryserver.Cluster_Watch_FullMethodName)
+	stream, err := conn.NewStream(s.resume(ctx), &grpc.StreamDesc{ServerStreams: true}, serverapi.Cluster_Watch_FullMethodName)
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
 	}
 
-	if err := stream.SendMsg(&discoveryserver.WatchRequest{ClusterId: s.options.ClusterID}); err != nil && !errors.Is(err, io.EOF) {
+	if err := stream.SendMsg(&serverapi.WatchRequest{ClusterId: s.options.ClusterID}); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("watch: %w", err)
 	}
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/seal"
 )
@@ -49,7 +49,7 @@ func sealLocal(c *seal.Cipher, l *Local) (*sealed, error) {
 		return nil, nil
 	}
 
-	affiliate := &discoveryclientpb.Affiliate{}
+	affiliate := &clientapi.Affiliate{}
 	if l.Affiliate != nil {
 		affiliate = proto.CloneOf(l.Affiliate)
 	}

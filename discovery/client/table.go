@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/seal"
 )
@@ -26,9 +26,9 @@ type record struct {
 	err       error
 }
 
-// read decrypts and decodes a member.
-func read(c *seal.Cipher, m extension.Member) *record {
-	r := &record{id: m.ID, hash: extension.Hash(m.ID, m.Data, m.Endpoints), slot: extension.Slot(m.ID)}
+// read decrypts and decodes a member with this hash.
+func read(c *seal.Cipher, m extension.Member, hash uint64) *record {
+	r := &record{id: m.ID, hash: hash, slot: extension.Slot(m.ID)}
 
 	// Endpoints that were found before the member published itself.
 	if len(m.Data) == 0 {
@@ -42,7 +42,7 @@ func read(c *seal.Cipher, m extension.Member) *record {
 		return r
 	}
 
-	affiliate := &discoveryclientpb.Affiliate{}
+	affiliate := &clientapi.Affiliate{}
 	if err := proto.Unmarshal(plain, affiliate); err != nil {
 		r.err = fmt.Errorf("decode affiliate: %w", err)
 
@@ -66,7 +66,7 @@ func read(c *seal.Cipher, m extension.Member) *record {
 }
 
 // revisionOf returns the revision in the affiliate, 0 without one.
-func revisionOf(a *discoveryclientpb.Affiliate) uint64 {
+func revisionOf(a *clientapi.Affiliate) uint64 {
 	var revision uint64
 
 	for raw := a.ProtoReflect().GetUnknown(); len(raw) > 0; {
@@ -89,7 +89,9 @@ func revisionOf(a *discoveryclientpb.Affiliate) uint64 {
 // table holds the members of a source, and follows its messages. It is a function of messages and times: the clock and the
 // connection are the session's.
 type table struct {
-	read func(extension.Member) *record
+	read func(m extension.Member, hash uint64) *record
+	// dropped is told about each member that goes, if set.
+	dropped func(id string)
 
 	// records are sorted by id.
 	records []*record
@@ -208,6 +210,7 @@ func (t *table) reconcile(covered func(*record) bool, now time.Time) bool {
 
 		if !t.keepUntil.After(now) {
 			delete(t.missing, r.id)
+			t.drop(r.id)
 
 			return true
 		}
@@ -241,6 +244,12 @@ func (t *table) expire(now time.Time) (changed bool, next time.Time) {
 	return changed, next
 }
 
+func (t *table) drop(id string) {
+	if t.dropped != nil {
+		t.dropped(id)
+	}
+}
+
 func (t *table) find(id string) (int, bool) {
 	return slices.BinarySearchFunc(t.records, id, func(r *record, id string) int { return strings.Compare(r.id, id) })
 }
@@ -252,12 +261,14 @@ func (t *table) put(m extension.Member) bool {
 
 	delete(t.missing, m.ID)
 
+	hash := extension.Hash(m.ID, m.Data, m.Endpoints)
+
 	i, known := t.find(m.ID)
-	if known && t.records[i].hash == extension.Hash(m.ID, m.Data, m.Endpoints) {
+	if known && t.records[i].hash == hash {
 		return false
 	}
 
-	r := t.read(m)
+	r := t.read(m, hash)
 
 	if known {
 		t.records[i] = r
@@ -274,6 +285,7 @@ func (t *table) remove(id string) bool {
 	i, known := t.find(id)
 	if known {
 		t.records = slices.Delete(t.records, i, i+1)
+		t.drop(id)
 	}
 
 	return known

@@ -26,8 +26,7 @@ type Digest struct {
 
 // Hash returns the hash of a member: of its id and of what it has published, as the service stores it.
 func Hash[T ~string | ~[]byte](id string, data []byte, endpoints []T) uint64 {
-	h := sha256.New()
-	room := make([]byte, 0, 2048)
+	room := make([]byte, 0, 1024)
 
 	add := func(n int) { room = binary.BigEndian.AppendUint64(room, uint64(n)) }
 
@@ -42,11 +41,9 @@ func Hash[T ~string | ~[]byte](id string, data []byte, endpoints []T) uint64 {
 		room = append(room, e...)
 	}
 
-	h.Write(room)
+	sum := sha256.Sum256(room)
 
-	var sum [sha256.Size]byte
-
-	return binary.BigEndian.Uint64(h.Sum(sum[:0]))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // Slot returns the number of which a member's bucket is the remainder, see Bucket.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/test/leak"
 )
@@ -24,16 +24,16 @@ func TestResponse(t *testing.T) {
 	trailer := extension.Trailer{Sequence: 7, End: true, Buckets: 16, Covered: []uint32{0, 3}}
 	ours := extension.AppendTrailer(raw, trailer)
 
-	var got discoveryserver.WatchResponse
+	var got serverapi.WatchResponse
 	if err := proto.Unmarshal(ours, &got); err != nil {
 		t.Fatal(err)
 	}
 
 	got.ProtoReflect().SetUnknown(nil)
 
-	want := &discoveryserver.WatchResponse{
+	want := &serverapi.WatchResponse{
 		Deleted: true,
-		Affiliates: []*discoveryserver.Affiliate{
+		Affiliates: []*serverapi.Affiliate{
 			{Id: "a", Data: []byte("data"), Endpoints: [][]byte{[]byte("x"), []byte("y")}}, {Id: "b"},
 		},
 	}
@@ -123,7 +123,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 
-		var want discoveryserver.WatchResponse
+		var want serverapi.WatchResponse
 		if proto.Unmarshal(raw, &want) != nil {
 			return // text that is not UTF-8
 		}

@@ -85,7 +85,7 @@ func TestLog(t *testing.T) {
 	expire := func(c *Cluster, now time.Time) (bool, error) { return c.Expire(now), nil }
 
 	for name, steps := range map[string][]step{
-		"an identical refresh is no change, and moves the expiry": {
+		"an identical refresh only moves the expiry": {
 			{0, update("a", "1", time.Minute, "x"), true, nil, []string{"a=1(x)"}},
 			{30 * time.Second, update("a", "1", time.Minute, "x"), false, nil, nil},
 			{80 * time.Second, expire, false, nil, nil},

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	discoveryclientpb "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
@@ -78,7 +78,7 @@ func TestAffiliateVector(t *testing.T) {
 		t.Fatalf("opened as %x, %v, want %x", opened, err, plain)
 	}
 
-	var affiliate discoveryclientpb.Affiliate
+	var affiliate clientapi.Affiliate
 	if err := proto.Unmarshal(opened, &affiliate); err != nil || affiliate.GetNodeId() != "a" {
 		t.Errorf("the affiliate is %v, %v, want node a", &affiliate, err)
 	}

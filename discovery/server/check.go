@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 )
 
 // Limits of requests, which existing clients know.
@@ -44,7 +44,7 @@ func checkAffiliate(id string) error {
 	return nil
 }
 
-func checkUpdate(in *discoveryserver.AffiliateUpdateRequest) error {
+func checkUpdate(in *serverapi.AffiliateUpdateRequest) error {
 	if err := checkCluster(in.GetClusterId()); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/registry"
 )
 
@@ -36,7 +36,7 @@ type cluster struct {
 	total *atomic.Int64
 }
 
-func (c *cluster) update(now time.Time, in *discoveryserver.AffiliateUpdateRequest) error {
+func (c *cluster) update(now time.Time, in *serverapi.AffiliateUpdateRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -140,7 +140,7 @@ func (cs *clusters) find(id string) (c *cluster, done func()) {
 	return c, func() { cs.release(id, c) }
 }
 
-// release removes a cluster that has nothing and that nobody uses.
+// release removes a cluster that has nothing and that no call uses.
 func (cs *clusters) release(id string, c *cluster) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/registry"
@@ -44,7 +44,7 @@ type Options struct {
 
 // Server is a discovery service.
 type Server struct {
-	discoveryserver.UnimplementedClusterServer
+	serverapi.UnimplementedClusterServer
 
 	options Options
 	log     *slog.Logger
@@ -90,7 +90,7 @@ func ServerOptions() []grpc.ServerOption {
 }
 
 // Register adds the service to a gRPC server that was made with ServerOptions.
-func (s *Server) Register(g grpc.ServiceRegistrar) { discoveryserver.RegisterClusterServer(g, s) }
+func (s *Server) Register(g grpc.ServiceRegistrar) { serverapi.RegisterClusterServer(g, s) }
 
 // Run removes what has expired, until the context ends. Then all watches end.
 func (s *Server) Run(ctx context.Context) {
@@ -117,7 +117,7 @@ func (s *Server) Run(ctx context.Context) {
 func (s *Server) young(now time.Time) time.Duration { return s.started.Add(maxTTL).Sub(now) }
 
 // Hello implements the service.
-func (s *Server) Hello(ctx context.Context, in *discoveryserver.HelloRequest) (*discoveryserver.HelloResponse, error) {
+func (s *Server) Hello(ctx context.Context, in *serverapi.HelloRequest) (*serverapi.HelloResponse, error) {
 	if s.options.ClientVersion != nil {
 		s.options.ClientVersion(in.GetClientVersion())
 	}
@@ -135,10 +135,10 @@ func (s *Server) Hello(ctx context.Context, in *discoveryserver.HelloRequest) (*
 	}
 
 	if s.options.Redirect != "" {
-		return &discoveryserver.HelloResponse{Redirect: &discoveryserver.RedirectMessage{Endpoint: s.options.Redirect}}, nil
+		return &serverapi.HelloResponse{Redirect: &serverapi.RedirectMessage{Endpoint: s.options.Redirect}}, nil
 	}
 
-	out := &discoveryserver.HelloResponse{}
+	out := &serverapi.HelloResponse{}
 	if addr := s.options.Trust.caller(ctx); addr.IsValid() {
 		out.ClientIp, _ = addr.MarshalBinary() // it never fails
 	}
@@ -147,7 +147,7 @@ func (s *Server) Hello(ctx context.Context, in *discoveryserver.HelloRequest) (*
 }
 
 // AffiliateUpdate implements the service.
-func (s *Server) AffiliateUpdate(ctx context.Context, in *discoveryserver.AffiliateUpdateRequest) (*discoveryserver.AffiliateUpdateResponse, error) {
+func (s *Server) AffiliateUpdate(ctx context.Context, in *serverapi.AffiliateUpdateRequest) (*serverapi.AffiliateUpdateResponse, error) {
 	if err := checkUpdate(in); err != nil {
 		return nil, err
 	}
@@ -170,11 +170,11 @@ func (s *Server) AffiliateUpdate(ctx context.Context, in *discoveryserver.Affili
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
 	}
 
-	return &discoveryserver.AffiliateUpdateResponse{}, nil
+	return &serverapi.AffiliateUpdateResponse{}, nil
 }
 
 // AffiliateDelete implements the service.
-func (s *Server) AffiliateDelete(ctx context.Context, in *discoveryserver.AffiliateDeleteRequest) (*discoveryserver.AffiliateDeleteResponse, error) {
+func (s *Server) AffiliateDelete(ctx context.Context, in *serverapi.AffiliateDeleteRequest) (*serverapi.AffiliateDeleteResponse, error) {
 	if err := checkCluster(in.GetClusterId()); err != nil {
 		return nil, err
 	}
@@ -192,11 +192,11 @@ func (s *Server) AffiliateDelete(ctx context.Context, in *discoveryserver.Affili
 
 	c.delete(time.Now(), in.GetAffiliateId())
 
-	return &discoveryserver.AffiliateDeleteResponse{}, nil
+	return &serverapi.AffiliateDeleteResponse{}, nil
 }
 
 // List implements the service.
-func (s *Server) List(ctx context.Context, in *discoveryserver.ListRequest) (*discoveryserver.ListResponse, error) {
+func (s *Server) List(ctx context.Context, in *serverapi.ListRequest) (*serverapi.ListResponse, error) {
 	if err := checkCluster(in.GetClusterId()); err != nil {
 		return nil, err
 	}
@@ -205,10 +205,10 @@ func (s *Server) List(ctx context.Context, in *discoveryserver.ListRequest) (*di
 		return nil, err
 	}
 
-	out := &discoveryserver.ListResponse{}
+	out := &serverapi.ListResponse{}
 
 	for _, m := range s.Members(in.GetClusterId()) {
-		a := &discoveryserver.Affiliate{Id: m.ID, Data: m.Data}
+		a := &serverapi.Affiliate{Id: m.ID, Data: m.Data}
 		for _, e := range m.Endpoints {
 			a.Endpoints = append(a.Endpoints, []byte(e.Data))
 		}

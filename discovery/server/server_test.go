@@ -7,23 +7,18 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
-	"github.com/seed-59268b81/talos/discovery/extension"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/registry"
 	"github.com/seed-59268b81/talos/discovery/server"
 	"github.com/seed-59268b81/talos/test/leak"
@@ -32,7 +27,7 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 // serve runs a service and returns a function that connects to it, as an existing client does: with gRPC's own codec and limits.
-func serve(t testing.TB, s *server.Server, listener net.Listener) func() discoveryserver.ClusterClient {
+func serve(t testing.TB, s *server.Server, listener net.Listener) func() serverapi.ClusterClient {
 	t.Helper()
 
 	g := grpc.NewServer(server.ServerOptions()...)
@@ -47,7 +42,7 @@ func serve(t testing.TB, s *server.Server, listener net.Listener) func() discove
 
 	t.Cleanup(func() { g.Stop(); <-ended })
 
-	return func() discoveryserver.ClusterClient {
+	return func() serverapi.ClusterClient {
 		options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
 		if b, ok := listener.(*bufconn.Listener); ok {
 			options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return b.DialContext(ctx) }))
@@ -60,11 +55,11 @@ func serve(t testing.TB, s *server.Server, listener net.Listener) func() discove
 
 		t.Cleanup(func() { conn.Close() })
 
-		return discoveryserver.NewClusterClient(conn)
+		return serverapi.NewClusterClient(conn)
 	}
 }
 
-func inMemory(t testing.TB, o server.Options) (*server.Server, func() discoveryserver.ClusterClient) {
+func inMemory(t testing.TB, o server.Options) (*server.Server, func() serverapi.ClusterClient) {
 	t.Helper()
 
 	s := server.New(o, slog.New(slog.DiscardHandler))
@@ -72,8 +67,8 @@ func inMemory(t testing.TB, o server.Options) (*server.Server, func() discoverys
 	return s, serve(t, s, bufconn.Listen(1<<20))
 }
 
-func update(id, data string, ttl time.Duration, endpoints ...string) *discoveryserver.AffiliateUpdateRequest {
-	in := &discoveryserver.AffiliateUpdateRequest{ClusterId: "c", AffiliateId: id, Ttl: durationpb.New(ttl)}
+func update(id, data string, ttl time.Duration, endpoints ...string) *serverapi.AffiliateUpdateRequest {
+	in := &serverapi.AffiliateUpdateRequest{ClusterId: "c", AffiliateId: id, Ttl: durationpb.New(ttl)}
 	if data != "" {
 		in.AffiliateData = []byte(data)
 	}
@@ -85,7 +80,7 @@ func update(id, data string, ttl time.Duration, endpoints ...string) *discoverys
 	return in
 }
 
-func must(t testing.TB, api discoveryserver.ClusterClient, in *discoveryserver.AffiliateUpdateRequest) {
+func must(t testing.TB, api serverapi.ClusterClient, in *serverapi.AffiliateUpdateRequest) {
 	t.Helper()
 
 	if _, err := api.AffiliateUpdate(t.Context(), in); err != nil {
@@ -94,7 +89,7 @@ func must(t testing.TB, api discoveryserver.ClusterClient, in *discoveryserver.A
 }
 
 // text returns a message as the tests write it.
-func text(m *discoveryserver.WatchResponse) string {
+func text(m *serverapi.WatchResponse) string {
 	var all []string
 
 	for _, a := range m.GetAffiliates() {
@@ -113,7 +108,7 @@ func text(m *discoveryserver.WatchResponse) string {
 	return strings.Join(all, " ")
 }
 
-func receive(t testing.TB, w grpc.ServerStreamingClient[discoveryserver.WatchResponse], want string) {
+func receive(t testing.TB, w grpc.ServerStreamingClient[serverapi.WatchResponse], want string) {
 	t.Helper()
 
 	m, err := w.Recv()
@@ -128,12 +123,12 @@ func TestExistingClient(t *testing.T) {
 	api := connect()
 	ctx := t.Context()
 
-	hello, err := api.Hello(ctx, &discoveryserver.HelloRequest{ClusterId: "c", ClientVersion: "v1.2.3"})
+	hello, err := api.Hello(ctx, &serverapi.HelloRequest{ClusterId: "c", ClientVersion: "v1.2.3"})
 	if err != nil || hello.GetRedirect() != nil {
 		t.Fatalf("hello: %v, %v", hello, err)
 	}
 
-	w, err := api.Watch(ctx, &discoveryserver.WatchRequest{ClusterId: "c"})
+	w, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,27 +146,27 @@ func TestExistingClient(t *testing.T) {
 	must(t, api, update("b", "2", time.Minute))
 	receive(t, w, "b=2")
 
-	list, err := api.List(ctx, &discoveryserver.ListRequest{ClusterId: "c"})
-	if got := text(&discoveryserver.WatchResponse{Affiliates: list.GetAffiliates()}); err != nil || got != "a=1(x)(y) b=2" {
+	list, err := api.List(ctx, &serverapi.ListRequest{ClusterId: "c"})
+	if got := text(&serverapi.WatchResponse{Affiliates: list.GetAffiliates()}); err != nil || got != "a=1(x)(y) b=2" {
 		t.Errorf("list: %q, %v", got, err)
 	}
 
-	late, err := api.Watch(ctx, &discoveryserver.WatchRequest{ClusterId: "c"})
+	late, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	receive(t, late, "a=1(x)(y) b=2")
 
-	other, err := api.Watch(ctx, &discoveryserver.WatchRequest{ClusterId: "d"})
+	other, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: "d"})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	receive(t, other, "")
 
-	for _, id := range []string{"nobody", "a"} {
-		if _, err := api.AffiliateDelete(ctx, &discoveryserver.AffiliateDeleteRequest{ClusterId: "c", AffiliateId: id}); err != nil {
+	for _, id := range []string{"unknown", "a"} {
+		if _, err := api.AffiliateDelete(ctx, &serverapi.AffiliateDeleteRequest{ClusterId: "c", AffiliateId: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +180,7 @@ func TestCoalesced(t *testing.T) {
 	_, connect := inMemory(t, server.Options{})
 	api := connect()
 
-	w, err := api.Watch(t.Context(), &discoveryserver.WatchRequest{ClusterId: "c"})
+	w, err := api.Watch(t.Context(), &serverapi.WatchRequest{ClusterId: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +216,7 @@ func TestExpiry(t *testing.T) {
 	_, connect := inMemory(t, server.Options{})
 	api := connect()
 
-	w, err := api.Watch(t.Context(), &discoveryserver.WatchRequest{ClusterId: "c"})
+	w, err := api.Watch(t.Context(), &serverapi.WatchRequest{ClusterId: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +243,7 @@ func TestRefusals(t *testing.T) {
 	must(t, api, update("a", "1", time.Minute))
 	must(t, api, update("b", "1", time.Minute))
 
-	change := func(f func(in *discoveryserver.AffiliateUpdateRequest)) error {
+	change := func(f func(in *serverapi.AffiliateUpdateRequest)) error {
 		in := update("a", "1", time.Minute)
 		f(in)
 
@@ -258,19 +253,19 @@ func TestRefusals(t *testing.T) {
 	}
 
 	hello := func(id string) error {
-		_, err := api.Hello(ctx, &discoveryserver.HelloRequest{ClusterId: id})
+		_, err := api.Hello(ctx, &serverapi.HelloRequest{ClusterId: id})
 
 		return err
 	}
 
 	list := func(id string) error {
-		_, err := api.List(ctx, &discoveryserver.ListRequest{ClusterId: id})
+		_, err := api.List(ctx, &serverapi.ListRequest{ClusterId: id})
 
 		return err
 	}
 
 	watch := func(id string) error {
-		w, err := api.Watch(ctx, &discoveryserver.WatchRequest{ClusterId: id})
+		w, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: id})
 		if err == nil {
 			_, err = w.Recv()
 		}
@@ -279,12 +274,12 @@ func TestRefusals(t *testing.T) {
 	}
 
 	remove := func(cluster, id string) error {
-		_, err := api.AffiliateDelete(ctx, &discoveryserver.AffiliateDeleteRequest{ClusterId: cluster, AffiliateId: id})
+		_, err := api.AffiliateDelete(ctx, &serverapi.AffiliateDeleteRequest{ClusterId: cluster, AffiliateId: id})
 
 		return err
 	}
 
-	type request = discoveryserver.AffiliateUpdateRequest
+	type request = serverapi.AffiliateUpdateRequest
 
 	for i, c := range []struct {
 		err  error
@@ -324,201 +319,28 @@ func TestRefusals(t *testing.T) {
 func TestRedirect(t *testing.T) {
 	_, connect := inMemory(t, server.Options{Redirect: "other.example.com:443"})
 
-	got, err := connect().Hello(t.Context(), &discoveryserver.HelloRequest{ClusterId: "c"})
+	got, err := connect().Hello(t.Context(), &serverapi.HelloRequest{ClusterId: "c"})
 	if err != nil || got.GetRedirect().GetEndpoint() != "other.example.com:443" {
 		t.Errorf("hello: %v, %v", got, err)
 	}
 }
 
-// TestCaller checks which address the service sees, over a real connection.
-func TestCaller(t *testing.T) {
-	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-
-	for name, c := range map[string]struct {
-		trust server.Trust
-		md    metadata.MD
-		want  string
-	}{
-		"no proxies": {server.Trust{RealIP: true, ForwardedFor: true}, metadata.Pairs("x-real-ip", "203.0.113.1"), "127.0.0.1"},
-		"real IP":    {server.Trust{RealIP: true, ForwardedFor: true, Proxies: loopback}, metadata.Pairs("x-real-ip", "203.0.113.1", "x-forwarded-for", "203.0.113.2"), "203.0.113.1"},
-		"forwarded":  {server.Trust{RealIP: true, ForwardedFor: true, Proxies: loopback}, metadata.Pairs("x-forwarded-for", "2001:db8::1, 203.0.113.2"), "2001:db8::1"},
-		"off":        {server.Trust{Proxies: loopback}, metadata.Pairs("x-real-ip", "203.0.113.1", "x-forwarded-for", "203.0.113.2"), "127.0.0.1"},
-		"nonsense":   {server.Trust{RealIP: true, Proxies: loopback}, metadata.Pairs("x-real-ip", "me"), "127.0.0.1"},
-	} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		s := server.New(server.Options{Trust: c.trust}, slog.New(slog.DiscardHandler))
-		ctx := metadata.NewOutgoingContext(t.Context(), c.md)
-
-		hello, err := serve(t, s, listener)().Hello(ctx, &discoveryserver.HelloRequest{ClusterId: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if got, _ := netip.AddrFromSlice(hello.GetClientIp()); got.String() != c.want {
-			t.Errorf("%s: the service sees %s, want %s", name, got, c.want)
-		}
-	}
-}
-
-func TestRateLimit(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	s := server.New(server.Options{Rate: 0.001, Burst: 3, Trust: server.Trust{
-		RealIP: true, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-	}}, slog.New(slog.DiscardHandler))
-	api := serve(t, s, listener)()
-
-	call := func(from string) error {
-		ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "x-real-ip", from), time.Minute)
-		defer cancel()
-
-		_, err := api.Hello(ctx, &discoveryserver.HelloRequest{ClusterId: "c"})
-
-		return err
-	}
-
-	// The addresses of a /64 are one host.
-	for i := range 3 {
-		if err := call(fmt.Sprintf("2001:db8::%d", i)); err != nil {
-			t.Errorf("call %d: %v", i, err)
-		}
-	}
-
-	if err := call("2001:db8::99"); status.Code(err) != codes.ResourceExhausted || status.Convert(err).Message() != "rate limit exceeds request timeout" {
-		t.Errorf("the fourth call: %v", err)
-	}
-
-	if err := call("2001:db8:0:1::1"); err != nil {
-		t.Errorf("a call of another host: %v", err)
-	}
-}
-
-// ours watches as our clients do, and returns the mode, the messages of the beginning, and its end.
-func ours(t testing.TB, api discoveryserver.ClusterClient, resume string, d *extension.Digest) (string, []string, extension.Place) {
-	t.Helper()
-
-	ctx := metadata.AppendToOutgoingContext(t.Context(), extension.KeyResume, resume)
-	if d != nil {
-		ctx = metadata.AppendToOutgoingContext(ctx, extension.KeyDigest, string(d.Encode()))
-	}
-
-	w, err := api.Watch(ctx, &discoveryserver.WatchRequest{ClusterId: "c"}, grpc.ForceCodecV2(extension.Codec{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	header, err := w.Header()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	boot, err := extension.ParseBoot(strings.Join(header.Get(extension.KeyBoot), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var members []string
-
-	for {
-		var raw extension.Raw
-
-		if err := w.RecvMsg(&raw); err != nil {
-			t.Fatal(err)
-		}
-
-		m, err := extension.DecodeResponse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for _, a := range m.Members {
-			members = append(members, a.ID)
-		}
-
-		if m.End {
-			slices.Sort(members)
-
-			return header.Get(extension.KeyMode)[0], members, extension.Place{Boot: boot, Sequence: m.Sequence}
-		}
-	}
-}
-
-func TestResume(t *testing.T) {
-	_, connect := inMemory(t, server.Options{})
-	api := connect()
-
-	d := &extension.Digest{Buckets: make([]uint32, 16)}
-
-	for _, id := range []string{"a", "b"} {
-		must(t, api, update(id, "1", time.Minute))
-		d.Add(extension.Slot(id), extension.Hash[string](id, []byte("1"), nil))
-	}
-
-	mode, got, place := ours(t, api, "", nil)
-	if diff := cmp.Diff([]string{"a", "b"}, got); mode != extension.ModeSnapshot || diff != "" {
-		t.Errorf("%s (-want +got):\n%s", mode, diff)
-	}
-
-	if mode, got, _ := ours(t, api, place.String(), nil); mode != extension.ModeResume || len(got) > 0 {
-		t.Errorf("resumed: %s, %v", mode, got)
-	}
-
-	elsewhere := extension.Place{Sequence: 99}
-
-	if mode, got, _ := ours(t, api, elsewhere.String(), d); mode != extension.ModeEqual || len(got) > 0 {
-		t.Errorf("equal digest: %s, %v", mode, got)
-	}
-
-	must(t, api, update("new", "1", time.Minute))
-
-	if mode, got, _ := ours(t, api, place.String(), nil); mode != extension.ModeResume || !slices.Equal(got, []string{"new"}) {
-		t.Errorf("resumed after a change: %s, %v", mode, got)
-	}
-
-	if mode, got, _ := ours(t, api, elsewhere.String(), d); mode != extension.ModeDifference || !slices.Contains(got, "new") {
-		t.Errorf("another digest: %s, %v", mode, got)
-	}
-
-	if mode, got, _ := ours(t, api, extension.Place{Boot: place.Boot, Sequence: 1 << 40}.String(), nil); mode != extension.ModeSnapshot || len(got) != 3 {
-		t.Errorf("a place that does not exist: %s, %v", mode, got)
-	}
-
-	// Whatever a client sends, it gets an answer.
-	for _, md := range []metadata.MD{metadata.Pairs(extension.KeyResume, "nonsense"), metadata.Pairs(extension.KeyResume, "", extension.KeyDigest, "x")} {
-		w, err := api.Watch(metadata.NewOutgoingContext(t.Context(), md), &discoveryserver.WatchRequest{ClusterId: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if _, err := w.Recv(); status.Code(err) != codes.InvalidArgument {
-			t.Errorf("%v: %v, want InvalidArgument", md, err)
-		}
-	}
-}
-
-// TestNothingStays checks that a cluster that nobody uses costs nothing.
+// TestNothingStays checks that a cluster that no one uses costs nothing.
 func TestNothingStays(t *testing.T) {
 	s, connect := inMemory(t, server.Options{})
 	api := connect()
 
-	if _, err := api.List(t.Context(), &discoveryserver.ListRequest{ClusterId: "asked for"}); err != nil {
+	if _, err := api.List(t.Context(), &serverapi.ListRequest{ClusterId: "asked for"}); err != nil {
 		t.Fatal(err)
 	}
 
-	if _, err := api.AffiliateDelete(t.Context(), &discoveryserver.AffiliateDeleteRequest{ClusterId: "deleted", AffiliateId: "x"}); err != nil {
+	if _, err := api.AffiliateDelete(t.Context(), &serverapi.AffiliateDeleteRequest{ClusterId: "deleted", AffiliateId: "x"}); err != nil {
 		t.Fatal(err)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 
-	w, err := api.Watch(ctx, &discoveryserver.WatchRequest{ClusterId: "watched"})
+	w, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: "watched"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -551,7 +373,7 @@ func TestTotalLimit(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 
-	if _, err := api.AffiliateDelete(t.Context(), &discoveryserver.AffiliateDeleteRequest{ClusterId: "c", AffiliateId: "a"}); err != nil {
+	if _, err := api.AffiliateDelete(t.Context(), &serverapi.AffiliateDeleteRequest{ClusterId: "c", AffiliateId: "a"}); err != nil {
 		t.Fatal(err)
 	}
 

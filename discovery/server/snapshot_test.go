@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 )
 
 func silent() *Server { return New(Options{}, slog.New(slog.DiscardHandler)) }
@@ -27,7 +27,7 @@ func fill(t testing.TB, s *Server) {
 
 	for cluster, ids := range map[string][]string{"c1": {"a", "b"}, "c2": {"a"}} {
 		for _, id := range ids {
-			if _, err := s.AffiliateUpdate(t.Context(), &discoveryserver.AffiliateUpdateRequest{
+			if _, err := s.AffiliateUpdate(t.Context(), &serverapi.AffiliateUpdateRequest{
 				ClusterId: cluster, AffiliateId: id, AffiliateData: []byte("data of " + id), AffiliateEndpoints: [][]byte{{1}, {2}},
 				Ttl: durationpb.New(10 * time.Minute),
 			}); err != nil {
@@ -157,7 +157,7 @@ func FuzzSnapshot(f *testing.F) {
 	s := silent()
 
 	for _, id := range []string{"a", "b"} {
-		s.AffiliateUpdate(f.Context(), &discoveryserver.AffiliateUpdateRequest{
+		s.AffiliateUpdate(f.Context(), &serverapi.AffiliateUpdateRequest{
 			ClusterId: "c", AffiliateId: id, AffiliateData: []byte("x"), AffiliateEndpoints: [][]byte{{1}}, Ttl: durationpb.New(time.Minute),
 		})
 	}

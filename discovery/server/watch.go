@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	discoveryserver "github.com/seed-59268b81/talos/api/discovery/server"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/registry"
 )
@@ -31,7 +31,7 @@ const (
 var errLost = status.Error(codes.Aborted, "subscription canceled: lost update")
 
 // Watch implements the service.
-func (s *Server) Watch(in *discoveryserver.WatchRequest, stream grpc.ServerStreamingServer[discoveryserver.WatchResponse]) error {
+func (s *Server) Watch(in *serverapi.WatchRequest, stream grpc.ServerStreamingServer[serverapi.WatchResponse]) error {
 	if err := checkCluster(in.GetClusterId()); err != nil {
 		return err
 	}
