@@ -63,17 +63,29 @@ func memberController() controller.Controller {
 	}
 }
 
-// members returns the members by their names. A machine that was wiped has a new identity, and its old one is announced until it expires: of
-// several machines with one name the newest counts. No other machine takes the name of this one.
-func members(own string, affiliates []cluster.AffiliateSpec) map[string]cluster.MemberSpec {
+// current returns the affiliates without those that another one replaces. A machine that was wiped has a new identity, and its old one is
+// announced until it expires: of several machines with one name the newest counts. No other machine takes the name of this one.
+func current(own string, affiliates []cluster.AffiliateSpec) []cluster.AffiliateSpec {
 	ordered := slices.SortedFunc(slices.Values(affiliates), func(a, b cluster.AffiliateSpec) int {
 		return cmp.Or(-cmp.Compare(b2i(a.NodeID == own), b2i(b.NodeID == own)), cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.NodeID, b.NodeID))
 	})
 
+	taken := map[string]bool{}
+
+	return slices.DeleteFunc(ordered, func(a cluster.AffiliateSpec) bool {
+		replaced := taken[a.Nodename]
+		taken[a.Nodename] = a.Nodename != ""
+
+		return replaced
+	})
+}
+
+// members returns the members by their names.
+func members(own string, affiliates []cluster.AffiliateSpec) map[string]cluster.MemberSpec {
 	out := map[string]cluster.MemberSpec{}
 
-	for _, a := range ordered {
-		if _, taken := out[a.Nodename]; taken || a.Nodename == "" {
+	for _, a := range current(own, affiliates) {
+		if a.Nodename == "" {
 			continue
 		}
 

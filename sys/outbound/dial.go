@@ -91,8 +91,7 @@ func throughProxy(ctx context.Context, proxy *url.URL, address string) (conn net
 		return nil, err
 	}
 
-	response.Body.Close() // it is empty
-
+	// The body is the connection: it is not closed.
 	switch {
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answered %s", response.Status)
