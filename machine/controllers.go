@@ -84,7 +84,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
 		network.Controllers(links),
 		timectl.Controllers(m.Platform),
-		cluster.Controllers(),
+		cluster.Controllers(cluster.System),
 		clusterstate.Controllers(clusterstate.Deps{Shared: m.shared}),
 		secrets.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch}),

@@ -44,6 +44,7 @@ const (
 const (
 	APIPort        = 50000
 	TrustdPort     = 50001
+	DiscoveryPort  = 50002
 	KubernetesPort = 6443
 	KubePrismPort  = 7445 // on loopback
 	EtcdClientPort = 2379
