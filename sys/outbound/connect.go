@@ -64,14 +64,17 @@ func throughProxy(ctx context.Context, proxy *url.URL, address string) (conn net
 		return nil, err
 	}
 
-	defer func() {
-		if err != nil {
-			conn.Close() // its own error says nothing more
-		}
-	}()
+	opened := conn // conn is nil after an error
 
 	// The end of the context ends the reads.
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { opened.SetDeadline(time.Unix(1, 0)) })
+
+	defer func() {
+		if err != nil {
+			stop()
+			opened.Close() // its own error says nothing more
+		}
+	}()
 
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 
