@@ -84,7 +84,10 @@ func proxy(t *testing.T, answer, to string) (at string, asked <-chan string) {
 		}
 		defer server.Close()
 
-		go io.Copy(server, in)
+		go func() {
+			defer server.Close()
+			io.Copy(server, in)
+		}()
 
 		io.Copy(conn, server)
 	}()
