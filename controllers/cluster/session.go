@@ -91,7 +91,7 @@ func (c *discovery) open(ctx context.Context, who identity, log *slog.Logger) *s
 	if who.carried {
 		options.TLS = func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: c.roots.Load()} }
 	} else {
-		options.Dialer = outbound.Dial
+		options.Dialer = outbound.Connect
 		options.TLS = func() *tls.Config {
 			roots, err := outbound.Roots(layout.CABundle)
 			if err != nil {

@@ -3,103 +3,60 @@
 package outbound
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
-	"encoding/base64"
-	"errors"
-	"fmt"
 	"net"
-	"net/http"
-	"net/url"
+	"os"
+	"slices"
+	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpproxy"
 )
 
-// connectTime is the longest time that a proxy may take to connect.
-const connectTime = 10 * time.Second
+// dialTimeout bounds one attempt to connect. The kernel repeats the first packet at growing intervals: a new attempt reaches a server that has
+// become reachable sooner.
+const dialTimeout = 5 * time.Second
 
-// Dial connects to a server that speaks TLS but not HTTP/1, HOST:PORT, through the proxy for such connections, if there is one.
-func Dial(ctx context.Context, address string) (net.Conn, error) {
-	proxy, err := httpproxy.FromEnvironment().ProxyFunc()(&url.URL{Scheme: "https", Host: address})
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: proxy: %w", address, err)
-	}
+// resolvConf has the name servers of this machine.
+const resolvConf = "/etc/resolv.conf"
 
-	if proxy == nil {
-		return (&net.Dialer{Timeout: connectTime}).DialContext(ctx, "tcp", address)
-	}
+// Dial connects to a server by name or address. It is for a machine whose network is coming up: it uses the name servers of this moment, and
+// does not wait long for a connection.
+func Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout, Resolver: &net.Resolver{PreferGo: true, Dial: dialNameServer}}
 
-	conn, err := throughProxy(ctx, proxy, address)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s through the proxy %s: %w", address, proxy.Redacted(), err)
-	}
-
-	return conn, nil
+	return dialer.DialContext(ctx, network, address)
 }
 
-func throughProxy(ctx context.Context, proxy *url.URL, address string) (conn net.Conn, err error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
+// dialNameServer connects to a name server. Package net reads the file at most every five seconds, so address may be that of an earlier one, or
+// of the machine itself if there was none.
+func dialNameServer(ctx context.Context, network, address string) (net.Conn, error) {
+	var dialer net.Dialer
 
-	port := map[string]string{"http": "80", "https": "443"}[proxy.Scheme]
-	if port == "" {
-		return nil, fmt.Errorf("its scheme is %q: want http or https", proxy.Scheme)
-	}
-
-	if proxy.Port() != "" {
-		port = proxy.Port()
-	}
-
-	at := net.JoinHostPort(proxy.Hostname(), port)
-
-	if proxy.Scheme == "https" {
-		conn, err = (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", at)
-	} else {
-		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", at)
-	}
-
+	text, err := os.ReadFile(resolvConf)
 	if err != nil {
-		return nil, err
+		text = nil // package net knows what to do without the file
 	}
 
-	defer func() {
-		if err != nil {
-			conn.Close() // its own error says nothing more
+	return dialer.DialContext(ctx, network, currentServer(string(text), address))
+}
+
+// currentServer returns the address of a name server if the file has it, else that of the first one that the file has.
+func currentServer(file, address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+
+	var servers []string
+
+	for line := range strings.Lines(file) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "nameserver" {
+			servers = append(servers, fields[1])
 		}
-	}()
-
-	// The end of the context ends the reads.
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-
-	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
-
-	if user := proxy.User; user != nil {
-		password, _ := user.Password()
-		request.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
 
-	if err := request.Write(conn); err != nil {
-		return nil, err
+	if len(servers) == 0 || slices.Contains(servers, host) {
+		return address
 	}
 
-	in := bufio.NewReaderSize(conn, maxHeaders)
-
-	response, err := http.ReadResponse(in, request)
-	if err != nil {
-		return nil, err
-	}
-
-	// The body is the connection: it is not closed.
-	switch {
-	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("it answered %s", response.Status)
-	case in.Buffered() > 0:
-		return nil, errors.New("it sent data before it was connected")
-	case !stop():
-		return nil, context.Cause(ctx)
-	}
-
-	return conn, nil
+	return net.JoinHostPort(servers[0], port)
 }

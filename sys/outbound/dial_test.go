@@ -1,193 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package outbound_test
+//go:build linux
+
+package outbound
 
 import (
-	"bufio"
-	"context"
-	"io"
+	"errors"
 	"net"
-	"net/http"
-	"strings"
+	"os"
 	"testing"
-	"time"
 
-	"github.com/seed-59268b81/talos/sys/outbound"
+	"github.com/miekg/dns"
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
-// echo runs a server that returns what it receives.
-func echo(t *testing.T) string {
-	t.Helper()
+func TestCurrentServer(t *testing.T) {
+	const file = "# by the machine\nnameserver 192.0.2.1\nnameserver 2001:db8::1\nsearch example\n"
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { l.Close() })
-
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-
-			go func() {
-				defer conn.Close()
-				io.Copy(conn, conn)
-			}()
-		}
-	}()
-
-	return l.Addr().String()
-}
-
-// proxy runs a proxy that answers a request to connect with these lines, and then connects to a server.
-func proxy(t *testing.T, answer, to string) (at string, asked <-chan string) {
-	t.Helper()
-
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { l.Close() })
-
-	requests := make(chan string, 1)
-
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-
-		in := bufio.NewReader(conn)
-
-		request, err := http.ReadRequest(in)
-		if err != nil {
-			return
-		}
-
-		requests <- request.Method + " " + request.Host + " " + request.Header.Get("Proxy-Authorization")
-
-		io.WriteString(conn, answer)
-
-		if to == "" {
-			return
-		}
-
-		server, err := net.Dial("tcp", to)
-		if err != nil {
-			return
-		}
-		defer server.Close()
-
-		go io.Copy(server, in)
-
-		io.Copy(conn, server)
-	}()
-
-	return l.Addr().String(), requests
-}
-
-func use(t *testing.T, proxy, except string) {
-	t.Helper()
-
-	for name, value := range map[string]string{"HTTPS_PROXY": proxy, "https_proxy": "", "NO_PROXY": except, "no_proxy": ""} {
-		t.Setenv(name, value)
-	}
-}
-
-func answers(t *testing.T, conn net.Conn) {
-	t.Helper()
-
-	defer conn.Close()
-
-	got := make([]byte, 5)
-
-	if _, err := io.WriteString(conn, "hello"); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := io.ReadFull(conn, got); err != nil || string(got) != "hello" {
-		t.Errorf("got %q, %v, want what was sent", got, err)
-	}
-}
-
-func TestDial(t *testing.T) {
-	server := echo(t)
-	at, asked := proxy(t, "HTTP/1.1 200 Connection established\r\n\r\n", server)
-
-	use(t, "", "")
-
-	conn, err := outbound.Dial(t.Context(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	answers(t, conn)
-
-	use(t, "http://user:secret@"+at, "")
-
-	if conn, err = outbound.Dial(t.Context(), "discovery.example:443"); err != nil {
-		t.Fatal(err)
-	}
-
-	if got, want := <-asked, "CONNECT discovery.example:443 Basic dXNlcjpzZWNyZXQ="; got != want {
-		t.Errorf("the proxy was asked %q, want %q", got, want)
-	}
-
-	answers(t, conn)
-}
-
-func TestDialFails(t *testing.T) {
-	for name, answer := range map[string]string{
-		"it answered 403":             "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
-		"malformed HTTP":              "SSH-2.0-OpenSSH\r\n\r\n",
-		"before it was connected":     "HTTP/1.1 200 OK\r\n\r\nmore",
-		"its scheme is \"socks5\"":    "",
-		"through the proxy http://us": "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",
+	for _, tt := range []struct{ file, address, want string }{
+		{file, "192.0.2.1:53", "192.0.2.1:53"},
+		{file, "[2001:db8::1]:53", "[2001:db8::1]:53"},
+		{file, "127.0.0.1:53", "192.0.2.1:53"},
+		{"nameserver 2001:db8::1\n", "127.0.0.1:53", "[2001:db8::1]:53"},
+		{"", "127.0.0.1:53", "127.0.0.1:53"},
+		{"nameserver\n", "127.0.0.1:53", "127.0.0.1:53"},
+		{file, "nothing", "nothing"},
 	} {
-		at, _ := proxy(t, answer, "")
-
-		scheme := "http"
-		if answer == "" {
-			scheme = "socks5"
-		}
-
-		use(t, scheme+"://user:secret@"+at, "")
-
-		_, err := outbound.Dial(t.Context(), "discovery.example:443")
-		if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("got %v, want an error with %q and without the password", err, name)
+		if got := currentServer(tt.file, tt.address); got != tt.want {
+			t.Errorf("%q of %q: got %s, want %s", tt.address, tt.file, got, tt.want)
 		}
 	}
 }
 
-// TestDialEnds: a proxy that says nothing is not waited for.
-func TestDialEnds(t *testing.T) {
-	silent := echoNothing(t)
-	use(t, "http://"+silent, "")
-
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-
-	if _, err := outbound.Dial(ctx, "discovery.example:443"); err == nil {
-		t.Error("got a connection through a proxy that says nothing")
+// TestNewNameServer: a name is found as soon as the file has a name server that knows it, although package net has just read the file without.
+func TestNewNameServer(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
 	}
-}
 
-func echoNothing(t *testing.T) string {
-	t.Helper()
+	loopbackUp(t)
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+
+	packets, err := net.ListenPacket("udp", "127.0.0.2:53")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { l.Close() })
+	server := &dns.Server{PacketConn: packets, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
+		answer := new(dns.Msg).SetReply(question)
+		if q := question.Question[0]; q.Qtype == dns.TypeA {
+			answer.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1}, A: net.IPv4(127, 0, 0, 2)}}
+		}
 
-	return l.Addr().String()
+		_ = w.WriteMsg(answer)
+	})}
+
+	go server.ActivateAndServe()
+	defer server.Shutdown()
+
+	file := t.TempDir() + "/resolv.conf"
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write("")
+
+	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount(file, resolvConf, "", unix.MS_BIND, "")); err != nil {
+		t.Fatal(err)
+	}
+
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	dial := func() error {
+		conn, err := Dial(t.Context(), "tcp", net.JoinHostPort("config.example", port))
+		if err == nil {
+			err = conn.Close()
+		}
+
+		return err
+	}
+
+	if err := dial(); err == nil {
+		t.Error("without a name server: got a connection")
+	}
+
+	write("nameserver 127.0.0.2\n")
+
+	if err := dial(); err != nil {
+		t.Errorf("with a name server: got %v", err)
+	}
+}
+
+// loopbackUp sets the loopback of a new network namespace up.
+func loopbackUp(t *testing.T) {
+	t.Helper()
+
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(socket)
+
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+
+	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo); err != nil {
+		t.Fatal(err)
+	}
 }
