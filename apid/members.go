@@ -20,6 +20,16 @@ import (
 // members follows the members of the cluster. A cluster may have thousands: each change costs what it changes, and not a read of all.
 type members map[string]cluster.MemberSpec
 
+// isMember reports whether an event is about a member.
+func isMember(e state.Event) bool {
+	switch e.Type {
+	case state.Created, state.Updated, state.Destroyed:
+		return e.Resource.Metadata().Type() == memberKind.Type
+	default:
+		return false
+	}
+}
+
 // apply takes an event about a member.
 func (m members) apply(e state.Event) error {
 	id := e.Resource.Metadata().ID()

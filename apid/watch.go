@@ -65,7 +65,7 @@ func watchViews(ctx context.Context, st state.State, views chan<- *View) error {
 				switch {
 				case e.Type == state.Errored:
 					return fmt.Errorf("watch: %w", e.Error)
-				case e.Resource != nil && e.Resource.Metadata().Type() == memberKind.Type:
+				case isMember(e):
 					if err := known.apply(e); err != nil {
 						return err
 					}

@@ -14,7 +14,7 @@ func TestClusterFlag(t *testing.T) {
 	first, second := newNode("172.20.0.2"), newNode("172.20.0.3")
 	s := clienttest.Start(t, map[string]*clienttest.Node{"": first, "one": first, "two": second})
 
-	r := talosctl(t, s, "get", "addresses", "--cluster")
+	r := talosctl(t, s, "get", addressType, "--cluster")
 	if r.exit != 0 || !strings.Contains(r.stdout, "\none ") || !strings.Contains(r.stdout, "\ntwo ") || !strings.Contains(r.stdout, "eth0/172.20.0.3/24") {
 		t.Errorf("got %+v, want the addresses of both nodes", r)
 	}

@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -12,9 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"reflect"
-	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +20,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/discovery/client"
-	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -274,43 +269,6 @@ func (c *discovery) leave() {
 	}
 }
 
-// load reads the file on STATE, once.
-func (c *discovery) load(ctx context.Context, rt controller.Runtime, f facts, log *slog.Logger) error {
-	if c.loaded {
-		return nil
-	}
-
-	dir, err := volume.Request(ctx, rt, discoveryName, discoveryRequester, block.VolumeState, released)
-	if err != nil || dir == "" {
-		return err
-	}
-
-	m, damaged, err := load(filepath.Join(dir, membersFile))
-	if err != nil || damaged > 0 {
-		log.Warn("some members that were known before this boot are lost", "damaged", damaged, "error", err)
-	}
-
-	if m.ClusterID != "" && m.ClusterID != f.settings.ServiceClusterID {
-		m = past{}
-	}
-
-	for _, a := range m.others {
-		if a.NodeID != f.own {
-			c.roster.restore([]cluster.AffiliateSpec{a})
-		}
-	}
-
-	c.memory, c.loaded, c.outdated = m, true, true
-	c.memory.ClusterID = f.settings.ServiceClusterID
-
-	rt.QueueReconcile() // the next round releases the volume
-
-	return nil
-}
-
-// released is called before STATE is unmounted: nothing here keeps a file open.
-func released(context.Context) error { return nil }
-
 // announce publishes what this machine says at all sources. The same content keeps its revision, also after a restart.
 func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error {
 	var announcement *client.Local
@@ -402,139 +360,4 @@ func (c *discovery) listen(f facts, log *slog.Logger, now time.Time) (again time
 	c.roster.hear(h, now)
 
 	return again
-}
-
-// write writes the raw affiliates. When there are many, it makes pauses.
-func (c *discovery) write(ctx context.Context, rt controller.Runtime, now time.Time) (again time.Time, err error) {
-	if !c.outdated {
-		return again, nil
-	}
-
-	raw := c.roster.raw()
-
-	if end := c.written.Add(pauseMany); len(raw) > many && now.Before(end) {
-		return end, nil
-	}
-
-	rt.StartTrackingOutputs()
-
-	for id, spec := range raw {
-		// One that is being torn down is written when it is destroyed: the runtime wakes the controller then.
-		if err := typed.Set(ctx, rt, cluster.RawNamespace, id, spec); err != nil && !state.IsPhaseConflict(err) {
-			return again, err
-		}
-	}
-
-	if err := rt.CleanupOutputs(ctx, resource.KindOf[cluster.AffiliateSpec](cluster.RawNamespace)); err != nil {
-		return again, err
-	}
-
-	c.outdated, c.written = false, now
-
-	return again, nil
-}
-
-// writeSources publishes the state of the sources.
-func (c *discovery) writeSources(ctx context.Context, rt controller.Runtime, sources []source) error {
-	rt.StartTrackingOutputs()
-
-	for _, s := range sources {
-		r := c.sessions[s.name]
-		if r == nil {
-			continue
-		}
-
-		spec := r.status()
-
-		if spec.Watched = s.name == c.choice.name; spec.Watched {
-			spec.Rejected += c.rejected
-		}
-
-		err := typed.Modify(ctx, rt, "", s.name, func(was *cluster.DiscoverySourceSpec) error {
-			// The time alone is no news.
-			if now := spec; was.LastContact.Before(spec.LastContact) {
-				now.LastContact = was.LastContact
-
-				if reflect.DeepEqual(*was, now) && !was.LastContact.IsZero() {
-					return nil
-				}
-			}
-
-			*was = spec
-
-			return nil
-		})
-		if err != nil && !state.IsPhaseConflict(err) {
-			return err
-		}
-	}
-
-	return rt.CleanupOutputs(ctx, resource.KindOf[cluster.DiscoverySourceSpec](""))
-}
-
-// store keeps what is known on STATE.
-func (c *discovery) store(ctx context.Context, rt controller.Runtime, now time.Time) (again time.Time, err error) {
-	rt.StartTrackingOutputs()
-
-	if c.loaded && !c.outdated {
-		if again, err = c.storeChanged(ctx, rt, now); err != nil {
-			return again, err
-		}
-	} else if !c.loaded {
-		return again, nil // the request is that of load
-	}
-
-	return again, rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeMountRequestSpec](""))
-}
-
-func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now time.Time) (again time.Time, err error) {
-	release := func() error {
-		return volume.Release(ctx, rt, discoveryName, discoveryRequester, block.VolumeState)
-	}
-
-	m := c.memory
-	m.others = nil
-
-	for _, a := range c.roster.newest() {
-		m.others = append(m.others, a)
-	}
-
-	content, err := m.encode()
-	if err != nil || bytes.Equal(content, c.kept) || len(c.roster.present)+len(c.roster.kept) == 0 && m.Revision == 0 {
-		if err == nil {
-			err = release()
-		}
-
-		return again, err
-	}
-
-	if end := c.keptAt.Add(pauseStore); now.Before(end) {
-		return end, release()
-	}
-
-	dir, err := volume.Request(ctx, rt, discoveryName, discoveryRequester, block.VolumeState, released)
-	if err != nil || dir == "" {
-		return again, err
-	}
-
-	if err := store(filepath.Join(dir, membersFile), content); err != nil {
-		return again, err
-	}
-
-	c.kept, c.keptAt = content, now
-
-	rt.QueueReconcile() // the next round releases the volume
-
-	return again, nil
-}
-
-// localPort matches the port of this machine in an error of a connection, which differs each time.
-var localPort = regexp.MustCompile(`:\d+->`)
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return localPort.ReplaceAllString(err.Error(), "->")
 }

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	discoveryclient "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/client"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/config"
@@ -29,7 +29,7 @@ const (
 
 // toWire returns what this machine announces.
 func toWire(a cluster.AffiliateSpec) *client.Local {
-	out := &discoveryclient.Affiliate{
+	out := &clientapi.Affiliate{
 		NodeId: a.NodeID, Hostname: a.Hostname, Nodename: a.Nodename, MachineType: a.MachineType.String(), OperatingSystem: a.OperatingSystem,
 	}
 
@@ -40,11 +40,11 @@ func toWire(a cluster.AffiliateSpec) *client.Local {
 	local := &client.Local{Affiliate: out, Revision: a.Revision}
 
 	if a.ControlPlane != nil {
-		out.ControlPlane = &discoveryclient.ControlPlane{ApiServerPort: uint32(a.ControlPlane.APIServerPort)}
+		out.ControlPlane = &clientapi.ControlPlane{ApiServerPort: uint32(a.ControlPlane.APIServerPort)}
 	}
 
 	if k := a.KubeSpan; k != nil {
-		out.Kubespan = &discoveryclient.KubeSpan{
+		out.Kubespan = &clientapi.KubeSpan{
 			PublicKey: k.PublicKey, Address: k.Address.AsSlice(),
 			AdditionalAddresses: toPrefixes(k.AdditionalAddresses), ExcludeAdvertisedAddresses: toPrefixes(k.ExcludeAdvertisedNetworks),
 		}
@@ -58,9 +58,9 @@ func toWire(a cluster.AffiliateSpec) *client.Local {
 	return local
 }
 
-func toPrefixes(list []netip.Prefix) (out []*discoveryclient.IPPrefix) {
+func toPrefixes(list []netip.Prefix) (out []*clientapi.IPPrefix) {
 	for _, p := range list {
-		out = append(out, &discoveryclient.IPPrefix{Ip: p.Addr().AsSlice(), Bits: uint32(p.Bits())})
+		out = append(out, &clientapi.IPPrefix{Ip: p.Addr().AsSlice(), Bits: uint32(p.Bits())})
 	}
 
 	return out
@@ -116,7 +116,7 @@ func fromWire(a client.Affiliate) (cluster.AffiliateSpec, error) {
 	return spec, nil
 }
 
-func kubeSpanOf(in *discoveryclient.KubeSpan, endpoints []netip.AddrPort) *cluster.KubeSpanAffiliateSpec {
+func kubeSpanOf(in *clientapi.KubeSpan, endpoints []netip.AddrPort) *cluster.KubeSpanAffiliateSpec {
 	if in == nil || len(in.GetPublicKey()) > maxText {
 		return nil
 	}
@@ -131,7 +131,7 @@ func kubeSpanOf(in *discoveryclient.KubeSpan, endpoints []netip.AddrPort) *clust
 	}
 }
 
-func fromPrefixes(list []*discoveryclient.IPPrefix) (out []netip.Prefix) {
+func fromPrefixes(list []*clientapi.IPPrefix) (out []netip.Prefix) {
 	for _, p := range list[:min(len(list), maxPrefixes)] {
 		addr, ok := netip.AddrFromSlice(p.GetIp())
 		if prefix := netip.PrefixFrom(addr.Unmap(), int(min(p.GetBits(), 255))); ok && prefix.IsValid() {

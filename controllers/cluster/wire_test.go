@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	discoveryclient "github.com/seed-59268b81/talos/api/discovery/client"
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/client"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/config"
@@ -47,7 +47,7 @@ func over(t *testing.T, l *client.Local) client.Affiliate {
 		t.Fatal(err)
 	}
 
-	got := &discoveryclient.Affiliate{}
+	got := &clientapi.Affiliate{}
 	if err := proto.Unmarshal(raw, got); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func FuzzFromWire(f *testing.F) {
 	f.Add([]byte{0xca, 0x3e, 0x80})
 
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		in := &discoveryclient.Affiliate{}
+		in := &clientapi.Affiliate{}
 		if proto.Unmarshal(raw, in) != nil {
 			return
 		}

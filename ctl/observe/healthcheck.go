@@ -61,25 +61,12 @@ func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func
 
 // discover sets the machines to the members of the cluster, or, where the node knows none but itself, to the nodes of Kubernetes.
 func (h *healthCheck) discover(ctx context.Context) error {
-	members, err := h.node.Members(h.node.Forward(ctx))
+	controlPlanes, workers, err := health.Members(ctx, nodeState{h.node, remote.New(h.node.Conn())})
 	if err != nil {
 		return err
 	}
 
-	if len(members) > 1 {
-		var controlPlanes, workers []string
-
-		for _, m := range members {
-			switch {
-			case len(m.Addresses) == 0:
-				return fmt.Errorf("member %s has no address yet", m.Name)
-			case m.ControlPlane:
-				controlPlanes = append(controlPlanes, m.Addresses[0])
-			default:
-				workers = append(workers, m.Addresses[0])
-			}
-		}
-
+	if len(controlPlanes)+len(workers) > 1 {
 		h.take(controlPlanes, workers)
 
 		return nil
@@ -90,7 +77,7 @@ func (h *healthCheck) discover(ctx context.Context) error {
 		return err
 	}
 
-	var controlPlanes, workers []string
+	controlPlanes, workers = nil, nil
 
 	for _, n := range nodes {
 		i := slices.IndexFunc(n.Addresses, func(a string) bool { return net.ParseIP(a) != nil })
