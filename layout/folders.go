@@ -56,6 +56,8 @@ const (
 	// EtcdBootstrapFile records a bootstrap request, and EtcdSnapshotFile is the snapshot for it.
 	EtcdBootstrapFile = varLib + "/etcd.bootstrap"
 	EtcdSnapshotFile  = varLib + "/etcd.snapshot"
+	// EtcdMembersFile has the addresses of the members of etcd, by which a member whose data is lost finds the cluster again.
+	EtcdMembersFile = varLib + "/etcd.members"
 
 	KubeletDir        = varLib + "/kubelet"
 	KubeletPKIDir     = KubeletDir + "/pki"

@@ -11,7 +11,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,7 +22,7 @@ import (
 
 // advertisedPeerController updates this member's address in the cluster when it has changed. etcd itself keeps the address that the
 // member was added with.
-func advertisedPeerController() controller.Controller {
+func advertisedPeerController(endpoint string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.AdvertisedPeerController",
 		Reads: []controller.Input{
@@ -50,16 +49,18 @@ func advertisedPeerController() controller.Controller {
 				return err
 			}
 
-			return updatePeer(ctx, spec, root, certs, log)
+			return updatePeer(ctx, endpoint, spec, root, certs, log)
 		},
 	}
 }
 
-func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, log *slog.Logger) error {
+func updatePeer(
+	ctx context.Context, endpoint string, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, log *slog.Logger,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 
-	client, err := etcdclient.New(ctx, root, certs, contract.EtcdURL)
+	client, err := etcdclient.New(ctx, root, certs, endpoint)
 	if err != nil {
 		return err
 	}

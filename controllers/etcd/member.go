@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -24,7 +23,7 @@ const memberTimeout = 10 * time.Second
 
 // memberController reads the id of this node's member from etcd once it is healthy. It keeps the id for as long as the service
 // exists: a restart does not change it.
-func memberController() controller.Controller {
+func memberController(endpoint string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.MemberController",
 		Reads: []controller.Input{
@@ -54,7 +53,7 @@ func memberController() controller.Controller {
 				return err
 			}
 
-			id, err := localMember(ctx, root, certs)
+			id, err := localMember(ctx, endpoint, root, certs)
 			if err != nil {
 				return err
 			}
@@ -64,17 +63,17 @@ func memberController() controller.Controller {
 	}
 }
 
-func localMember(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (uint64, error) {
+func localMember(ctx context.Context, endpoint string, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 
-	client, err := etcdclient.New(ctx, root, certs, contract.EtcdURL)
+	client, err := etcdclient.New(ctx, root, certs, endpoint)
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
 
-	status, err := client.Status(ctx, contract.EtcdURL)
+	status, err := client.Status(ctx, endpoint)
 	if err != nil {
 		return 0, fmt.Errorf("etcd: read the id of the local member: %w", err)
 	}

@@ -36,7 +36,7 @@ const dataPoll = 250 * time.Millisecond
 var errDataGone = errors.New("etcd's data is missing from " + DataDir + ", and no new cluster is started in its place: " +
 	"restore it from a snapshot (talosctl reboot, then talosctl bootstrap --recover-from FILE)")
 
-// Runner runs etcd. It starts a new cluster at most once: empty, or from a snapshot. An etcd that had data is not started without it.
+// Runner runs etcd. It begins without data at most once: a new cluster, empty or from a snapshot, or as a new member. An etcd that had data is not started without it.
 type Runner struct {
 	// Etcd is run when the data is ready.
 	Etcd supervisor.Runner
@@ -64,7 +64,15 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 		}
 	case !r.begins || r.hadData.Load():
 		return errDataGone
-	case r.tool != nil:
+	}
+
+	if !data {
+		if err := clearDataDir(dir); err != nil {
+			return err
+		}
+	}
+
+	if !data && r.tool != nil {
 		if err := r.restore(ctx, run); err != nil {
 			return fmt.Errorf("restore the etcd snapshot: %w; see talosctl logs etcd, and send another: talosctl bootstrap --recover-from FILE", err)
 		}

@@ -5,10 +5,12 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -47,8 +49,13 @@ type serviceController struct {
 	// image is the image of the last service that was applied, "" while etcd waits.
 	image string
 	fetch func(ctx context.Context, namespace, image string) error
-	// prepared is set once etcd may use the data directory.
-	prepared bool
+	// initialCluster has the members with which etcd was started as a new member, since the service was last stopped. etcd ignores it
+	// once it has data, but another one would restart it.
+	initialCluster string
+	// joining is set while the member has no vote.
+	joining   atomic.Bool
+	address   netip.Addr
+	container func(*container.Container) supervisor.Runner
 	// skipHashCheck is that of the request for a start from a snapshot. Each attempt reads it again.
 	skipHashCheck atomic.Bool
 }
@@ -62,6 +69,7 @@ func (c *serviceController) controller() controller.Controller {
 			controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
 			controller.In[etcd.PKIStatusSpec](controller.Weak, "", etcd.PKIID),
 			controller.In[etcd.BootstrapRequestSpec](controller.Weak, "", etcd.BootstrapID),
+			controller.In[etcd.MembershipStatusSpec](controller.Weak, "", etcd.MembershipID),
 			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
@@ -76,7 +84,7 @@ func (c *serviceController) stop(ctx context.Context) error {
 		return err
 	}
 
-	c.prepared, c.image = false, ""
+	c.initialCluster, c.image = "", ""
 
 	return nil
 }
@@ -119,11 +127,43 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		return err
 	}
 
-	return c.apply(ctx, spec, root, certs, request, log)
+	var status etcd.MembershipStatusSpec
+	if f := typed.Read(ctx, rt, etcd.MembershipID, &status); f.Err != nil {
+		return f.Err
+	}
+
+	if status.Step == etcd.StepDiscarding {
+		if err := c.discard(ctx, status, log); err != nil {
+			return err
+		}
+	}
+
+	return c.apply(ctx, spec, root, certs, request, status, log)
+}
+
+// discard stops etcd and sets its data aside, which the cluster has confirmed to be that of a removed member.
+func (c *serviceController) discard(ctx context.Context, status etcd.MembershipStatusSpec, log *slog.Logger) error {
+	held, err := readIdentity(filepath.Join(c.root, DataDir))
+	if err != nil || hexID(held.member) != status.MemberID || hexID(held.cluster) != status.ClusterID {
+		return err // it was done already
+	}
+
+	log.InfoContext(ctx, "etcd: the member was removed from the cluster, its data is set aside", "member", status.MemberID)
+
+	if err := c.stop(ctx); err != nil {
+		return err
+	}
+
+	if err := discard(c.root, held); err != nil || status.Intent != etcd.IntentLeave {
+		return err
+	}
+
+	return forgetDiscarded(c.root)
 }
 
 func (c *serviceController) apply(
-	ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec], log *slog.Logger,
+	ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec],
+	status etcd.MembershipStatusSpec, log *slog.Logger,
 ) error {
 	dir := filepath.Join(c.root, DataDir)
 
@@ -137,26 +177,27 @@ func (c *serviceController) apply(
 		return err
 	}
 
-	start := decide(data, asked != nil)
+	start := decide(data, asked != nil, status.Step == etcd.StepStarting && status.InitialCluster != "")
 	if start == StartWait {
-		c.prepared = false
+		c.initialCluster = ""
 
-		return applied(c.supervisor.Apply(waitingService(spec)))
+		return applied(c.supervisor.Apply(waitingService(spec, status)))
 	}
 
-	if !c.prepared {
-		if start == StartNew {
-			if err := clearDataDir(dir); err != nil {
-				return err
-			}
+	c.joining.Store(status.Intent == etcd.IntentJoin || status.Intent == etcd.IntentReplace)
 
+	switch start {
+	case StartNew:
+		if c.image == "" {
 			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", asked.Recover)
 		}
+	case StartJoin:
+		if c.initialCluster != status.InitialCluster {
+			log.Info("etcd starts as a new member", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "members", status.InitialCluster)
+		}
 
-		c.prepared = true
-	}
-
-	if start == StartData {
+		c.initialCluster = status.InitialCluster
+	case StartData:
 		if request != nil {
 			c.taken = request.Metadata().Created()
 		}
@@ -164,17 +205,18 @@ func (c *serviceController) apply(
 		if err := forgetRequest(c.root); err != nil {
 			return err
 		}
+	case StartWait:
 	}
 
-	service, err := etcdService(spec, root, certs)
+	service, err := c.service(spec, root, certs)
 	if err != nil {
 		return err
 	}
 
 	// The fingerprint is of etcd alone, so that etcd is not restarted when it has data.
-	m := &Runner{root: c.root, begins: start == StartNew, Etcd: service.Runner}
+	m := &Runner{root: c.root, begins: start != StartData, Etcd: service.Runner}
 
-	if m.begins && asked.Recover {
+	if start == StartNew && asked.Recover {
 		c.skipHashCheck.Store(asked.SkipHashCheck)
 		m.tool = restoreTool(spec, &c.skipHashCheck)
 	}
@@ -218,13 +260,26 @@ func applied(err error) error {
 	return err
 }
 
-// waitingService is shown in the list of services until there is a request to start a cluster.
-func waitingService(spec etcd.SpecSpec) supervisor.Service {
-	return supervisor.Service{
-		ID: ServiceID, Fingerprint: "waiting",
-		Runner: waiting(fmt.Sprintf("etcd is waiting to join the cluster, if this node is the first node of the cluster, please run `talosctl bootstrap` against one of the following IPs: %v",
-			spec.AdvertisedAddresses)),
+// waitingService is shown in the list of services until etcd can start.
+func waitingService(spec etcd.SpecSpec, status etcd.MembershipStatusSpec) supervisor.Service {
+	text := fmt.Sprintf("etcd is waiting to join the cluster, if this node is the first node of the cluster, please run `talosctl bootstrap` against one of the following IPs: %v",
+		spec.AdvertisedAddresses)
+
+	switch {
+	case status.Intent == etcd.IntentLeave:
+		text = "etcd has left the cluster, and joins it again after a reboot"
+	case status.Intent == etcd.IntentJoin, status.Intent == etcd.IntentReplace:
+		text = fmt.Sprintf("etcd is about to %s: %s", status.Intent, status.Step)
+		if status.WaitsFor != "" {
+			text += ", waits for " + status.WaitsFor
+		}
 	}
+
+	if status.Error != "" {
+		text += ": " + status.Error
+	}
+
+	return supervisor.Service{ID: ServiceID, Fingerprint: "waiting\x00" + text, Runner: waiting(text)}
 }
 
 // waiting is a runner that never starts.
@@ -238,33 +293,46 @@ func (w waiting) Run(ctx context.Context, run supervisor.Run) error {
 	return nil
 }
 
-// etcdService is etcd in a container. Its certificates are not part of the fingerprint: etcd reads them again by itself.
-func etcdService(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
-	command, err := settings.CommandLine(spec, settings.SelfCluster(spec), false)
+// service returns etcd in a container. Its certificates are not part of the fingerprint: etcd reads them again by itself.
+func (c *serviceController) service(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
+	initial := cmp.Or(c.initialCluster, settings.SelfCluster(spec))
+
+	command, err := settings.CommandLine(spec, initial, c.initialCluster != "")
 	if err != nil {
 		return supervisor.Service{}, err
 	}
 
-	check, err := healthCheck(root, certs)
+	check, err := healthCheck(c.address, &c.joining, root, certs)
 	if err != nil {
 		return supervisor.Service{}, err
 	}
 
 	argv := append([]string{"/usr/local/bin/etcd"}, command...)
 
-	return supervisor.Service{
-		ID: ServiceID,
-		Runner: &container.Container{
-			ID: ServiceID, Image: spec.Image, Argv: argv, UID: layout.UserEtcd, GID: layout.UserEtcd,
-			Mounts: []specs.Mount{
-				{Type: "bind", Source: DataDir, Destination: DataDir, Options: []string{"rbind", "rw"}},
-				{Type: "bind", Source: PKIDir, Destination: PKIDir, Options: []string{"rbind", "ro"}},
-			},
-			Cgroup: cgroup.Etcd.Path, OOMScoreAdj: -998,
+	etcd := &container.Container{
+		ID: ServiceID, Image: spec.Image, Argv: argv, UID: layout.UserEtcd, GID: layout.UserEtcd,
+		Mounts: []specs.Mount{
+			{Type: "bind", Source: DataDir, Destination: DataDir, Options: []string{"rbind", "rw"}},
+			{Type: "bind", Source: PKIDir, Destination: PKIDir, Options: []string{"rbind", "ro"}},
 		},
+		Cgroup: cgroup.Etcd.Path, OOMScoreAdj: -998,
+	}
+
+	return supervisor.Service{
+		ID:              ServiceID,
+		Runner:          c.runner(etcd),
 		DependsOn:       []string{"cri"},
 		Fingerprint:     strings.Join(append(argv, spec.Image, string(root.EtcdCA.Crt)), "\x00"),
 		Health:          &supervisor.Health{Check: check, InitialDelay: 200 * time.Millisecond, Period: 20 * time.Second, Timeout: 15 * time.Second},
 		RestartInterval: 2 * time.Second,
 	}, nil
+}
+
+// runner returns what runs a container.
+func (c *serviceController) runner(of *container.Container) supervisor.Runner {
+	if c.container != nil {
+		return c.container(of)
+	}
+
+	return of
 }

@@ -19,15 +19,19 @@ const (
 	StartData
 	// StartNew: as the first member of a new cluster.
 	StartNew
+	// StartJoin: as a new member of a cluster.
+	StartJoin
 )
 
 // decide chooses how to start. Data always wins: a request to start a cluster changes nothing once there is data.
-func decide(hasData, bootstrapWanted bool) Start {
+func decide(hasData, bootstrapWanted, added bool) Start {
 	switch {
 	case hasData:
 		return StartData
 	case bootstrapWanted:
 		return StartNew
+	case added:
+		return StartJoin
 	default:
 		return StartWait
 	}

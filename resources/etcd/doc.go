@@ -22,6 +22,9 @@ const (
 	PKIID       = "etcd"
 	MemberID    = "local"
 	BootstrapID = "bootstrap"
+	// MembershipID is this machine's membership, and LeaveID the request to end it.
+	MembershipID = "local"
+	LeaveID      = "leave"
 )
 
 // Register makes the domain's types known to this process.
@@ -29,7 +32,10 @@ func Register() error {
 	return errors.Join(
 		resource.Register[BootstrapRequestSpec](),
 		resource.Register[ConfigSpec](),
+		resource.Register[LeaveRequestSpec](),
 		resource.Register[MemberSpec](),
+		resource.Register[MemberStatusSpec](),
+		resource.Register[MembershipStatusSpec](),
 		resource.Register[PKIStatusSpec](),
 		resource.Register[SpecSpec](),
 	)

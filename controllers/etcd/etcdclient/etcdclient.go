@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -46,8 +47,10 @@ func New(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCerts
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 10 * time.Second,
 		TLS:                  config,
-		// The proxy of the environment is for servers outside of the cluster.
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy()},
+		// The proxy of the environment is for servers outside of the cluster. A member that was down is soon tried again.
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second}, MinConnectTimeout: 5 * time.Second,
+		})},
 		// Errors are returned with their cause; the client's own log would repeat them at each retry.
 		Logger: zap.NewNop(),
 	})

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
+	timeres "github.com/seed-59268b81/talos/resources/time"
+)
+
+const (
+	// movingPoll is the interval of the looks at a cluster that this machine joins, leaves or waits for; restingPoll is that of a member.
+	movingPoll  = time.Second
+	restingPoll = 10 * time.Second
+)
+
+// membershipController makes this machine a member of etcd, and publishes the members. It decides with a state machine, see membership.
+// It runs by the clock, too: the members change without a resource.
+type membershipController struct {
+	root string
+	// endpoint is this machine's etcd.
+	endpoint string
+	claim    func(ctx context.Context, client *clientv3.Client, holder string) (Lock, error)
+
+	state membership
+	pool  etcdclient.Pool
+	lock  claimed
+	// published are the members that have a resource.
+	published map[string]etcd.MemberStatusSpec
+}
+
+// Name implements controller.Controller.
+func (*membershipController) Name() string { return "etcd.MembershipController" }
+
+// Inputs implements controller.Controller.
+func (*membershipController) Inputs() []controller.Input {
+	return append(peerInputs(),
+		controller.In[block.VolumeMountStatusSpec](controller.Weak, "", mountID),
+		controller.In[etcd.BootstrapRequestSpec](controller.Weak, "", etcd.BootstrapID),
+		controller.In[etcd.LeaveRequestSpec](controller.Weak, "", etcd.LeaveID),
+		controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
+		controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
+		controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
+		controller.In[serviceres.ServiceSpec](controller.Weak, "", ServiceID),
+		controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+	)
+}
+
+// Outputs implements controller.Controller.
+func (*membershipController) Outputs() []controller.Output {
+	return []controller.Output{
+		controller.Out[etcd.MembershipStatusSpec](controller.Exclusive),
+		controller.Out[etcd.MemberStatusSpec](controller.Exclusive),
+	}
+}
+
+// Run implements controller.Controller.
+func (c *membershipController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	defer func() {
+		c.lock.release(context.WithoutCancel(ctx))
+		_ = c.pool.Close() // it reads only
+	}()
+
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Events():
+		case <-timer.C:
+		}
+
+		var wait time.Duration
+
+		if err := rt.Observe(ctx, func(ctx context.Context) (err error) {
+			wait, err = c.round(ctx, rt, log)
+
+			return err
+		}); err != nil {
+			return err
+		}
+
+		rt.ResetRestartBackoff()
+		timer.Stop()
+
+		if wait > 0 {
+			timer.Reset(wait)
+		}
+	}
+}
+
+// round looks, decides and acts once. It returns when to look again; zero means not before an input changes.
+func (c *membershipController) round(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
+	rt.StartTrackingOutputs()
+
+	wait, err := c.step(ctx, rt, log)
+	if err != nil {
+		return 0, err
+	}
+
+	return wait, rt.CleanupOutputs(ctx, resource.KindOf[etcd.MembershipStatusSpec](""), resource.KindOf[etcd.MemberStatusSpec](""))
+}
+
+func (c *membershipController) step(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
+	var (
+		spec  etcd.SpecSpec
+		root  secrets.EtcdRootSpec
+		certs secrets.EtcdCertsSpec
+		clock timeres.StatusSpec
+		mount block.VolumeMountStatusSpec
+	)
+
+	ok, err := typed.All(
+		typed.Read(ctx, rt, secrets.EtcdRootID, &root),
+		typed.Read(ctx, rt, secrets.EtcdID, &certs),
+		typed.Read(ctx, rt, etcd.SpecID, &spec),
+		typed.Read(ctx, rt, mountID, &mount),
+		typed.Read(ctx, rt, timeres.StatusID, &clock),
+	)
+	if err != nil || !ok || !clock.Usable() {
+		c.lock.release(ctx)
+
+		return 0, err
+	}
+
+	c.pool.Use(root, certs)
+
+	s, err := c.look(ctx, rt, spec)
+	if err != nil {
+		return 0, err
+	}
+
+	var p plan
+
+	c.state, p = c.state.next(s, time.Now())
+
+	if err := c.publish(ctx, rt, s, p, nil); err != nil {
+		return 0, err
+	}
+
+	return c.act(ctx, rt, log, s, p, func(urls ...string) (*clientv3.Client, error) {
+		return etcdclient.New(context.WithoutCancel(ctx), root, certs, urls...) // until the lock is released
+	})
+}
+
+// look sees the cluster and then the disk.
+func (c *membershipController) look(ctx context.Context, rt controller.Runtime, spec etcd.SpecSpec) (sight, error) {
+	var (
+		s = sight{
+			name: spec.Name, peerURLs: strings.Split(settings.URLs(spec.AdvertisedAddresses, peerPort), ","),
+			locked: c.lock.held(), obstacle: c.lock.obstacle,
+		}
+		service serviceres.ServiceSpec
+		leave   etcd.LeaveRequestSpec
+		err     error
+	)
+
+	f := typed.Read(ctx, rt, ServiceID, &service)
+	if f.Err != nil {
+		return s, f.Err
+	}
+
+	left := typed.Read(ctx, rt, etcd.LeaveID, &leave)
+	if s.leave = left.OK; left.Err != nil {
+		return s, left.Err
+	}
+
+	if s.peers, err = peers(ctx, rt, c.root); err != nil {
+		return s, err
+	}
+
+	var first, rest []string
+	if rest = s.peers; service.Running {
+		first = []string{c.endpoint}
+	}
+
+	cluster, err := c.pool.Look(ctx, first, rest)
+	if err != nil {
+		s.silence = err
+	} else {
+		s.cluster = &cluster
+		rest = slices.Concat(rest, clientURLs(cluster))
+	}
+
+	if err := c.pool.Keep(append(rest, c.endpoint)); err != nil {
+		return s, fmt.Errorf("close connections to etcd: %w", err)
+	}
+
+	if s.data, err = readIdentity(filepath.Join(c.root, DataDir)); err != nil {
+		return s, err
+	}
+
+	kept, err := keptRequest(c.root)
+	s.asked = kept != nil
+
+	return s, err
+}
+
+// publish writes the resources.
+func (c *membershipController) publish(ctx context.Context, rt controller.Runtime, s sight, p plan, err error) error {
+	if err == nil {
+		err = p.err
+	}
+
+	spec := etcd.MembershipStatusSpec{Intent: p.intent, Step: p.step, WaitsFor: p.waits, InitialCluster: p.initialCluster}
+	if err != nil {
+		spec.Error = err.Error()
+	}
+
+	if s.data != (identity{}) {
+		spec.MemberID, spec.ClusterID = hexID(s.data.member), hexID(s.data.cluster)
+	}
+
+	if err := typed.Set(ctx, rt, "", etcd.MembershipID, spec); err != nil {
+		return err
+	}
+
+	if s.cluster == nil { // what was seen last, and not healthy any more
+		for id, m := range c.published {
+			m.Healthy, m.Leader = false, false
+			c.published[id] = m
+		}
+	} else {
+		c.published = map[string]etcd.MemberStatusSpec{}
+
+		for _, m := range s.cluster.Members {
+			c.published[hexID(m.ID)] = etcd.MemberStatusSpec{
+				Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.Learner, Healthy: m.Healthy, Leader: m.Leader,
+			}
+		}
+	}
+
+	for id, m := range c.published {
+		if err := typed.Set(ctx, rt, "", id, m); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func hexID(id uint64) string { return fmt.Sprintf("%016x", id) }
