@@ -69,6 +69,12 @@ type MembershipStatusSpec struct {
 // Definition implements resource.Spec.
 func (MembershipStatusSpec) Definition() *resource.Definition { return membershipStatusDefinition }
 
+// Belongs reports whether the machine has the data of a member that the cluster is not known to lack, and does not leave: an API server here
+// can have its data in etcd.
+func (s MembershipStatusSpec) Belongs() bool {
+	return s.Intent == IntentNone && s.Step != StepWaiting && s.Step != StepLeft
+}
+
 var memberStatusDefinition = domain.Type("EtcdMemberStatuses",
 	"Name={.name}", "Learner={.learner}", "Healthy={.healthy}", "Leader={.leader}", "Peer URLs={.peerURLs}")
 
