@@ -175,13 +175,14 @@ func TestCheckBootstrap(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	for _, test := range []struct {
-		data, wanted bool
-		want         Start
+		data, wanted, added bool
+		want                Start
 	}{
-		{false, false, StartWait}, {false, true, StartNew}, {true, false, StartData}, {true, true, StartData},
+		{false, false, false, StartWait}, {false, true, false, StartNew}, {true, false, false, StartData}, {true, true, false, StartData},
+		{false, false, true, StartJoin}, {false, true, true, StartNew}, {true, false, true, StartData}, {true, true, true, StartData},
 	} {
-		if got := decide(test.data, test.wanted); got != test.want {
-			t.Errorf("data %v, wanted %v: got %d, want %d", test.data, test.wanted, got, test.want)
+		if got := decide(test.data, test.wanted, test.added); got != test.want {
+			t.Errorf("data %v, wanted %v, added %v: got %d, want %d", test.data, test.wanted, test.added, got, test.want)
 		}
 	}
 }

@@ -4,11 +4,10 @@ package etcd
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
 )
 
 // Lock is held while the members of etcd change.
@@ -18,42 +17,15 @@ type Lock interface {
 	Release(ctx context.Context) error
 }
 
-const (
-	// membersLock is the name of the lock.
-	membersLock = "talos:v1:lock:etcd-members"
-	// lockTTL is after how many seconds the lock of a machine that is gone is free.
-	lockTTL = 15
-)
+// MembersLock is the name of the lock of the cluster under which the members of etcd change.
+const MembersLock = "etcd-members"
 
 // claimMembers takes the lock under which members change, or fails when ctx ends before.
 func claimMembers(ctx context.Context, client *clientv3.Client, holder string) (Lock, error) {
-	lease, err := client.Grant(ctx, lockTTL)
+	held, err := clusterstate.Claim(ctx, client, MembersLock, holder)
 	if err != nil {
-		return nil, fmt.Errorf("take the lock of etcd's members: %w", err)
+		return nil, err
 	}
 
-	session, err := concurrency.NewSession(client, concurrency.WithLease(lease.ID))
-	if err != nil {
-		return nil, fmt.Errorf("take the lock of etcd's members: %w", err)
-	}
-
-	mutex := concurrency.NewMutex(session, membersLock)
-	if err := mutex.Lock(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("take the lock of etcd's members for %s: %w", holder, err), session.Close())
-	}
-
-	return &lock{session, mutex}, nil
-}
-
-type lock struct {
-	session *concurrency.Session
-	mutex   *concurrency.Mutex
-}
-
-// Lost implements Lock.
-func (l *lock) Lost() <-chan struct{} { return l.session.Done() }
-
-// Release implements Lock. The end of the session releases the lock, too.
-func (l *lock) Release(ctx context.Context) error {
-	return errors.Join(l.mutex.Unlock(ctx), l.session.Close())
+	return held, nil
 }

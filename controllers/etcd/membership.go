@@ -207,7 +207,7 @@ func (c *membershipController) look(ctx context.Context, rt controller.Runtime, 
 		return s, fmt.Errorf("close connections to etcd: %w", err)
 	}
 
-	if s.data, err = readIdentity(filepath.Join(c.root, DataDir)); err != nil {
+	if err := c.lookAtData(&s); err != nil {
 		return s, err
 	}
 
@@ -215,6 +215,16 @@ func (c *membershipController) look(ctx context.Context, rt controller.Runtime, 
 	s.asked = kept != nil
 
 	return s, err
+}
+
+func (c *membershipController) lookAtData(s *sight) (err error) {
+	dir := filepath.Join(c.root, DataDir)
+
+	if s.hasData, err = hasData(dir); err == nil && s.hasData {
+		s.data, s.unreadable = readIdentity(dir)
+	}
+
+	return err
 }
 
 // publish writes the resources.
@@ -259,5 +269,3 @@ func (c *membershipController) publish(ctx context.Context, rt controller.Runtim
 
 	return nil
 }
-
-func hexID(id uint64) string { return fmt.Sprintf("%016x", id) }

@@ -52,8 +52,10 @@ const (
 type sight struct {
 	name     string
 	peerURLs []string
-	// data is whose data is on the disk, zero for none.
-	data identity
+	// hasData: etcd has data on the disk. data is whose it is, unless it is unreadable.
+	hasData    bool
+	data       identity
+	unreadable error
 	// asked: this machine was asked to start a cluster.
 	asked bool
 	// leave: it was asked to leave its cluster.
@@ -100,7 +102,7 @@ func (m membership) next(s sight, now time.Time) (membership, plan) {
 	switch {
 	case s.leave:
 		return membership{}, s.leaving()
-	case s.data != (identity{}):
+	case s.hasData:
 		return membership{}, s.belonging()
 	case s.asked:
 		return membership{}, plan{intent: etcd.IntentBootstrap, step: etcd.StepStarting, waits: "etcd to start a new cluster"}
@@ -111,7 +113,10 @@ func (m membership) next(s sight, now time.Time) (membership, plan) {
 
 // belonging is the plan of a machine with data.
 func (s sight) belonging() plan {
-	if s.cluster == nil {
+	switch {
+	case s.unreadable != nil:
+		return plan{intent: etcd.IntentNone, step: etcd.StepChecking, waits: "an operator", err: s.unreadable}
+	case s.cluster == nil:
 		return plan{intent: etcd.IntentNone, step: etcd.StepMember, waits: "etcd to answer", err: s.silence}
 	}
 
@@ -220,7 +225,7 @@ func (s sight) sort() (old []quorum.Member, own *quorum.Member, strangers []quor
 			own = &member
 		case mine, member.Name == s.name:
 			old = append(old, member)
-		case member.Name == "", member.Learner:
+		case member.Learner, member.Name == "" && !member.Healthy:
 			strangers = append(strangers, member)
 		}
 	}
@@ -278,8 +283,11 @@ func initialCluster(members []quorum.Member, own uint64, name string) string {
 	var all []string
 
 	for _, member := range members {
-		if member.ID == own {
+		switch {
+		case member.ID == own:
 			member.Name = name
+		case member.Name == "": // it is not published yet
+			member.Name = hexID(member.ID)
 		}
 
 		for _, url := range member.PeerURLs {
@@ -291,6 +299,8 @@ func initialCluster(members []quorum.Member, own uint64, name string) string {
 
 	return strings.Join(all, ",")
 }
+
+func hexID(id uint64) string { return fmt.Sprintf("%016x", id) }
 
 // yielding waits for another machine that joins, or removes what is left of its attempt.
 func (m *membership) yielding(other quorum.Member, now time.Time) plan {
@@ -315,13 +325,17 @@ func (m *membership) yielding(other quorum.Member, now time.Time) plan {
 func (s sight) leaving() plan {
 	p := plan{intent: etcd.IntentLeave, step: etcd.StepChecking}
 
-	if s.data == (identity{}) {
+	if !s.hasData {
 		p.step, p.waits = etcd.StepLeft, "a reboot, after which the machine joins again"
 
 		return p
 	}
 
 	switch {
+	case s.unreadable != nil:
+		p.waits, p.err = "an operator", s.unreadable
+
+		return p
 	case s.cluster == nil:
 		p.waits, p.err = "etcd to answer", s.silence
 

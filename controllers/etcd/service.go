@@ -188,6 +188,8 @@ func (c *serviceController) apply(
 
 	switch start {
 	case StartNew:
+		c.initialCluster = ""
+
 		if c.image == "" {
 			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", asked.Recover)
 		}

@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
@@ -66,31 +70,32 @@ func (p *Pool) list(ctx context.Context, urls []string, confirmed bool) (*etcdse
 	defer cancel()
 
 	type answer struct {
-		list *etcdserverpb.MemberListResponse
-		err  error
+		number int
+		list   *etcdserverpb.MemberListResponse
+		err    error
 	}
 
 	answers := make(chan answer, len(urls))
 
 	var asked guard.Group
 
-	for _, url := range urls {
+	for i, at := range urls {
 		asked.Go(func() error {
-			a := answer{err: errors.New("it failed")} // unless it ends
+			a := answer{number: i, err: errors.New("it failed")} // unless it ends
 			defer func() { answers <- a }()
 
-			conn, err := p.conn(url)
+			conn, err := p.conn(at)
 			if err == nil {
 				a.list, err = etcdserverpb.NewClusterClient(conn).MemberList(ctx, &etcdserverpb.MemberListRequest{Linearizable: confirmed})
 			}
 
-			a.err = explain(url, err)
+			a.err = explain(at, err)
 
 			return nil
 		})
 	}
 
-	var failed error
+	failed := make([]error, len(urls))
 
 	for range urls {
 		a := <-answers
@@ -100,19 +105,19 @@ func (p *Pool) list(ctx context.Context, urls []string, confirmed bool) (*etcdse
 			return a.list, asked.Wait()
 		}
 
-		failed = errors.Join(failed, a.err)
+		failed[a.number] = a.err
 	}
 
-	return nil, errors.Join(failed, asked.Wait())
+	return nil, errors.Join(append(failed, asked.Wait())...)
 }
 
 // explain returns a short error of a call to a server.
-func explain(url string, err error) error {
+func explain(at string, err error) error {
 	if err == nil {
 		return nil
 	}
 
-	host := strings.TrimPrefix(url, "https://")
+	host := strings.TrimPrefix(at, "https://")
 
 	st, ok := status.FromError(err)
 
@@ -143,6 +148,25 @@ func clusterOf(list *etcdserverpb.MemberListResponse, confirmed bool) quorum.Clu
 	return cluster
 }
 
+// servedAt returns the URLs for clients of a member. A member publishes them after it has joined, which may take etcd many seconds; until
+// then they follow from where its peers reach it.
+func servedAt(m quorum.Member) []string {
+	if len(m.ClientURLs) > 0 {
+		return m.ClientURLs
+	}
+
+	var urls []string
+
+	for _, text := range m.PeerURLs {
+		if u, err := url.Parse(text); err == nil {
+			u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(contract.EtcdClientPort))
+			urls = append(urls, u.String())
+		}
+	}
+
+	return urls
+}
+
 // health asks all members how they are.
 func (p *Pool) health(ctx context.Context, cluster *quorum.Cluster) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
@@ -154,8 +178,8 @@ func (p *Pool) health(ctx context.Context, cluster *quorum.Cluster) {
 		asked.Go(func() error {
 			m := &cluster.Members[i]
 
-			for _, url := range m.ClientURLs {
-				conn, err := p.conn(url)
+			for _, at := range servedAt(*m) {
+				conn, err := p.conn(at)
 				if err != nil {
 					continue
 				}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/etcd"
+)
+
+// writer writes keys until it is stopped, and remembers those that were acknowledged.
+type writer struct {
+	stop         context.CancelFunc
+	done         chan struct{}
+	acknowledged []int
+	failed       atomic.Int64
+}
+
+func startWriter(client *clientv3.Client) *writer {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &writer{stop: cancel, done: make(chan struct{})}
+
+	go func() {
+		defer close(w.done)
+
+		for i := 0; ctx.Err() == nil; i++ {
+			try, done := context.WithTimeout(ctx, 5*time.Second)
+			_, err := client.Put(try, "/written/"+strconv.Itoa(i), "x")
+
+			done()
+
+			if err == nil {
+				w.acknowledged = append(w.acknowledged, i)
+			} else if ctx.Err() == nil {
+				w.failed.Add(1)
+			}
+		}
+	}()
+
+	return w
+}
+
+// check stops the writer, and checks that each acknowledged write is there.
+func (w *writer) check(t *testing.T, client *clientv3.Client) {
+	t.Helper()
+	w.stop()
+	<-w.done
+
+	list, err := client.Get(t.Context(), "/written/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	there := map[string]bool{}
+	for _, kv := range list.Kvs {
+		there[string(kv.Key)] = true
+	}
+
+	for _, i := range w.acknowledged {
+		if !there["/written/"+strconv.Itoa(i)] {
+			t.Errorf("the acknowledged write %d is lost", i)
+		}
+	}
+
+	t.Logf("%d writes were acknowledged, %d failed", len(w.acknowledged), w.failed.Load())
+
+	if len(w.acknowledged) < 100 {
+		t.Errorf("only %d writes were acknowledged", len(w.acknowledged))
+	}
+}
+
+// leave has a machine leave its cluster.
+func (m *testMachine) leave() {
+	m.fleet.Helper()
+
+	if err := typed.Set(m.fleet.Context(), m.State, "", etcd.LeaveID, etcd.LeaveRequestSpec{}); err != nil {
+		m.fleet.Fatal(err)
+	}
+
+	m.untilStep(etcd.StepLeft)
+}
+
+// TestGrowAndShrink: a cluster grows from one member to five and shrinks again while a client writes. The leader leaves, too. No
+// acknowledged write is lost.
+func TestGrowAndShrink(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	start := time.Now()
+	took := func(what string) { t.Logf("%s after %s", what, time.Since(start).Round(100*time.Millisecond)) }
+
+	f.boot(1).bootstrap()
+	f.machines[1].untilMember()
+	took("one member")
+
+	w := startWriter(f.client(1))
+
+	f.boot(2)
+	f.boot(3)
+	f.members(1, 1, 2, 3)
+	took("three members")
+
+	f.boot(4)
+	f.boot(5)
+	f.members(1, 1, 2, 3, 4, 5)
+	took("five members")
+
+	for n := 1; n <= 5; n++ {
+		f.machines[n].untilMember()
+	}
+
+	// Nothing is written when nothing changes, by any machine.
+	before, err := f.client(2).Get(t.Context(), "/written/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if before.Header.Revision < 2 {
+		t.Errorf("revision %d", before.Header.Revision)
+	}
+
+	// The first machine leads, as it was the first, so it hands over when it leaves.
+	w.check(t, f.client(2))
+	w = startWriter(f.client(3))
+
+	for _, n := range []int{1, 5} {
+		f.machines[n].leave()
+		f.machines[n].off()
+	}
+
+	f.members(3, 2, 3, 4)
+	took("three members again")
+
+	for _, n := range []int{2, 4} {
+		f.machines[n].leave()
+		f.machines[n].off()
+	}
+
+	f.members(3, 3)
+	took("one member again")
+	w.check(t, f.client(3))
+
+	// The last one stays.
+	if err := typed.Set(t.Context(), f.machines[3].State, "", etcd.LeaveID, etcd.LeaveRequestSpec{}); err != nil {
+		t.Fatal(err)
+	}
+
+	f.machines[3].until("it is refused", func(s etcd.MembershipStatusSpec) bool {
+		return s.Error == "leave cp-3: it is the only member, and all data would be lost"
+	})
+	f.members(3, 3)
+}
+
+// TestQuiet: machines whose membership does not change write nothing, neither to their state nor to etcd.
+func TestQuiet(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	f.boot(1).bootstrap()
+	f.machines[1].untilMember()
+	f.boot(2).untilMember()
+	f.members(1, 1, 2)
+
+	revision := func() int64 {
+		got, err := f.client(1).Get(t.Context(), "/nothing")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return got.Header.Revision
+	}
+
+	// Both have seen both.
+	for n := 1; n <= 2; n++ {
+		for id := range f.machines[1].ids() {
+			controllertest.Wait(f.machines[n].Node, id, func(m etcd.MemberStatusSpec) bool { return m.Healthy && !m.Learner })
+		}
+	}
+
+	before := revision()
+
+	f.machines[2].Quiet(restingPoll + 2*time.Second)
+
+	if after := revision(); after != before {
+		t.Errorf("the revision of an idle etcd went from %d to %d", before, after)
+	}
+}
+
+// ids returns the ids of the members that a machine has published.
+func (m *testMachine) ids() map[string]bool {
+	list, err := typed.List[etcd.MemberStatusSpec](m.fleet.Context(), m.State, "")
+	if err != nil {
+		m.fleet.Fatal(err)
+	}
+
+	ids := map[string]bool{}
+	for _, r := range list {
+		ids[r.Metadata().ID()] = true
+	}
+
+	return ids
+}
+
+// TestInterruptedJoin: a machine whose power is cut at any step of its join is a member after the next boot, and nothing of the
+// interrupted attempt is left.
+func TestInterruptedJoin(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	f.boot(1).bootstrap()
+	f.machines[1].untilMember()
+	f.boot(2).untilMember()
+
+	w := startWriter(f.client(1, 2))
+
+	for i, step := range []etcd.Step{etcd.StepLocking, etcd.StepAdding, etcd.StepStarting, etcd.StepPromoting, etcd.StepMember} {
+		n := 3 + i%2
+		m := f.boot(n)
+		m.untilStep(step)
+		m.powerCut()
+
+		m = f.boot(n)
+		m.untilMember()
+		f.members(1, 1, 2, n)
+		m.leave()
+		m.off()
+		f.members(1, 1, 2)
+
+		if m.hasDiscarded() {
+			t.Errorf("%s: the data is still there after the machine left", step)
+		}
+	}
+
+	w.check(t, f.client(2))
+}
+
+// TestRemovedMemberReturns: a member that an operator has removed joins again with empty data, whether it ran meanwhile or not. A
+// machine whose data is lost takes the place of its old member.
+func TestRemovedMemberReturns(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	f.boot(1).bootstrap()
+	f.machines[1].untilMember()
+	f.boot(2).untilMember()
+
+	m := f.boot(3)
+	old := m.untilMember().MemberID
+	w := startWriter(f.client(1, 2))
+
+	again := func(what string) {
+		t.Helper()
+
+		status := m.until("it is another member", func(s etcd.MembershipStatusSpec) bool {
+			return s.Step == etcd.StepMember && s.WaitsFor == "" && s.MemberID != "" && s.MemberID != old
+		})
+		f.members(1, 1, 2, 3)
+
+		for deadline := time.Now().Add(fleetPatience); m.hasDiscarded(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the old data is still there", what)
+			}
+		}
+
+		old = status.MemberID
+	}
+
+	remove := func() {
+		t.Helper()
+
+		var id uint64
+		if _, err := fmt.Sscanf(old, "%x", &id); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := f.client(1).MemberRemove(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	remove()
+	again("it ran when it was removed")
+
+	m.powerCut()
+	remove()
+
+	m = f.boot(3)
+	again("it was off when it was removed")
+
+	m.powerCut()
+	m.wipe()
+
+	m = f.boot(3)
+	again("its data was lost")
+
+	// The data goes while etcd runs.
+	for _, dir := range []string{"wal", "snap"} {
+		if err := os.RemoveAll(filepath.Join(m.root, DataDir, "member", dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	m.off()
+
+	m = f.boot(3)
+	again("its data was deleted")
+	w.check(t, f.client(3))
+}
+
+// TestNoQuorum: without a quorum no machine joins and no data is touched, and the status says why.
+func TestNoQuorum(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	f.boot(1).bootstrap()
+	f.machines[1].untilMember()
+	f.boot(2).untilMember()
+	f.machines[2].powerCut()
+
+	m := f.boot(3)
+	m.until("it waits for a quorum", func(s etcd.MembershipStatusSpec) bool {
+		return s.Intent == etcd.IntentJoin && s.WaitsFor == "etcd to have a quorum"
+	})
+
+	f.boot(2).untilMember()
+	m.untilMember()
+	f.members(1, 1, 2, 3)
+}
