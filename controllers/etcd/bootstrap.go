@@ -5,6 +5,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,8 @@ var (
 	ErrDiskNotReady    = errors.New("bootstrap is not available yet: the volume EPHEMERAL is not mounted; check talosctl get volumestatus")
 	ErrHasData         = errors.New("bootstrap is not available: the etcd data directory is not empty, this node is a member of a cluster already")
 	ErrAlreadyAsked    = errors.New("bootstrap is already in progress")
+	ErrNoCertificates  = errors.New("bootstrap is not available yet: the certificates for etcd are not issued; check talosctl get etcdsecrets")
+	ErrClusterExists   = errors.New("bootstrap is not available: the cluster was started on another control plane, and this node joins it by itself (see talosctl get etcdmembershipstatuses)")
 	ErrNoSnapshot      = errors.New("bootstrap from a snapshot is not available: none was sent to this node (talosctl bootstrap --recover-from FILE)")
 )
 
@@ -34,8 +37,10 @@ type Facts struct {
 	TimeUsable   bool
 	DiskReady    bool
 	HasData      bool
-	HasSnapshot  bool
-	Asked        bool
+	// Others describes the cluster that another control plane has.
+	Others      string
+	HasSnapshot bool
+	Asked       bool
 	// AskedToRecover is Asked with a snapshot. Such a request may be repeated, because the restore may have failed.
 	AskedToRecover bool
 }
@@ -55,6 +60,8 @@ func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
 		return ErrDiskNotReady
 	case f.HasData:
 		return ErrHasData
+	case f.Others != "":
+		return fmt.Errorf("%w: %s", ErrClusterExists, f.Others)
 	case request.Recover && !f.HasSnapshot:
 		return ErrNoSnapshot
 	case f.Asked && !(f.AskedToRecover && request.Recover):
@@ -103,15 +110,14 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 	var (
 		clock timeres.StatusSpec
 		mount block.VolumeMountStatusSpec
-		asked etcd.BootstrapRequestSpec
 	)
 
-	disk, request := typed.Read(ctx, st, mountID, &mount), typed.Read(ctx, st, etcd.BootstrapID, &asked)
-	if err := errors.Join(disk.Err, request.Err, typed.Read(ctx, st, timeres.StatusID, &clock).Err); err != nil {
+	disk := typed.Read(ctx, st, mountID, &mount)
+	if err := errors.Join(disk.Err, typed.Read(ctx, st, timeres.StatusID, &clock).Err); err != nil {
 		return f, err
 	}
 
-	f.TimeUsable, f.DiskReady, f.Asked, f.AskedToRecover = clock.Usable(), disk.OK, request.OK, asked.Recover
+	f.TimeUsable, f.DiskReady = clock.Usable(), disk.OK
 
 	if f.HasData, err = hasData(filepath.Join(root, DataDir)); err != nil {
 		return f, err
@@ -123,12 +129,20 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		return f, err
 	}
 
-	if f.Asked || !f.DiskReady {
+	if !f.ControlPlane || !f.DiskReady {
 		return f, nil
 	}
 
 	kept, err := keptRequest(root)
+	if err != nil {
+		return f, err
+	}
+
 	f.Asked, f.AskedToRecover = kept != nil, kept != nil && kept.Recover
+
+	if !f.HasData {
+		f.Others, err = existing(ctx, st, root)
+	}
 
 	return f, err
 }

@@ -42,7 +42,7 @@ func Controllers(deps Deps) []controller.Controller {
 
 	return []controller.Controller{
 		configController(),
-		specController(),
+		specController(kernelHasIPv6()),
 		pkiController(root),
 		service.controller(),
 		memberController(endpoint),

@@ -31,6 +31,7 @@ func addresses(texts ...string) []netip.Addr {
 func TestSpec(t *testing.T) {
 	for name, test := range map[string]struct {
 		config              etcd.ConfigSpec
+		ipv6                bool
 		addresses           []netip.Addr
 		advertised, listens []string
 		client              []string
@@ -39,14 +40,18 @@ func TestSpec(t *testing.T) {
 		"one address": {
 			addresses: addresses("172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
 		},
+		"the kernel has IPv6, and no address is one yet": {
+			ipv6: true, addresses: addresses("172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
+		},
 		"IPv4 before IPv6, one only": {
-			addresses: addresses("fd00::2", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
+			ipv6: true, addresses: addresses("fd00::2", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
 		},
 		"never a pod's": {
 			config:    etcd.ConfigSpec{AdvertiseExcludeSubnets: []string{"10.244.0.0/16"}},
 			addresses: addresses("10.244.0.1", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
 		},
 		"all of the named subnets": {
+			ipv6:      true,
 			config:    etcd.ConfigSpec{AdvertiseValidSubnets: []string{"192.168.0.0/16", "fd00::/64"}},
 			addresses: addresses("172.20.0.2", "fd00::2", "192.168.1.2"), advertised: []string{"192.168.1.2", "fd00::2"}, listens: []string{"::"}, client: []string{"::"},
 		},
@@ -64,7 +69,7 @@ func TestSpec(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := etcdSpec(test.config, "cp1", test.addresses)
+			got, err := etcdSpec(test.config, "cp1", test.addresses, test.ipv6)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Fatalf("got error %v, want %q", err, test.err)
@@ -143,10 +148,16 @@ func TestCheckBootstrap(t *testing.T) {
 		"the clock is not set": {change: func(f *Facts) { f.TimeUsable = false }, want: ErrTimeNotSynced},
 		"no disk yet":          {change: func(f *Facts) { f.DiskReady = false }, want: ErrDiskNotReady},
 		"a member already":     {change: func(f *Facts) { f.HasData = true }, want: ErrHasData},
-		"asked already":        {change: func(f *Facts) { f.Asked = true }, want: ErrAlreadyAsked},
-		"asked and done":       {change: func(f *Facts) { f.Asked, f.HasData = true, true }, want: ErrHasData},
-		"no snapshot":          {request: etcdRecover, want: ErrNoSnapshot},
-		"from a snapshot":      {change: func(f *Facts) { f.HasSnapshot = true }, request: etcdRecover},
+		"another has a cluster": {
+			change: func(f *Facts) { f.Others = "cluster 1, with the members cp-1" }, want: ErrClusterExists,
+		},
+		"another has a cluster, from a snapshot": {
+			change: func(f *Facts) { f.Others, f.HasSnapshot = "cluster 1", true }, request: etcdRecover, want: ErrClusterExists,
+		},
+		"asked already":   {change: func(f *Facts) { f.Asked = true }, want: ErrAlreadyAsked},
+		"asked and done":  {change: func(f *Facts) { f.Asked, f.HasData = true, true }, want: ErrHasData},
+		"no snapshot":     {request: etcdRecover, want: ErrNoSnapshot},
+		"from a snapshot": {change: func(f *Facts) { f.HasSnapshot = true }, request: etcdRecover},
 		"a snapshot, with data": {
 			change: func(f *Facts) { f.HasSnapshot, f.HasData = true, true }, request: etcdRecover, want: ErrHasData,
 		},

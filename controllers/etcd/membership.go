@@ -44,6 +44,10 @@ type membershipController struct {
 	state membership
 	pool  etcdclient.Pool
 	lock  claimed
+	// returned is this machine's member when it has said that it is there.
+	returned uint64
+	// told is the last action in the log.
+	told string
 	// published are the members that have a resource.
 	published map[string]etcd.MemberStatusSpec
 }
@@ -196,6 +200,10 @@ func (c *membershipController) look(ctx context.Context, rt controller.Runtime, 
 	}
 
 	cluster, err := c.pool.Look(ctx, first, rest)
+	if err == nil && s.locked {
+		cluster, err = etcdclient.WithoutAbsent(ctx, c.lock.client, cluster)
+	}
+
 	if err != nil {
 		s.silence = err
 	} else {

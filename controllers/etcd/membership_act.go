@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/etcd"
@@ -81,10 +83,14 @@ func (c *membershipController) act(
 	ctx context.Context, rt controller.Runtime, log *slog.Logger, s sight, p plan, connect func(urls ...string) (*clientv3.Client, error),
 ) (time.Duration, error) {
 	switch {
+	case p.action == dropRequest{}:
+		log.WarnContext(ctx, "etcd: the request to start a cluster is dropped", "error", p.err)
+
+		return movingPoll, forgetRequest(c.root)
 	case !p.lock:
 		c.lock.release(ctx)
 
-		return c.rest(s, p)
+		return c.rest(ctx, s, p)
 	case !s.locked:
 		c.take(ctx, s, connect)
 
@@ -97,7 +103,10 @@ func (c *membershipController) act(
 		return movingPoll, nil
 	}
 
-	log.InfoContext(ctx, "etcd: the members change", "step", p.step, "action", fmt.Sprintf("%T%+v", p.action, p.action))
+	if text := strings.TrimPrefix(fmt.Sprintf("%T%+v", p.action, p.action), "etcd."); text != c.told {
+		log.InfoContext(ctx, "etcd: the members change", "step", p.step, "action", text)
+		c.told = text
+	}
 
 	err := c.do(ctx, s, p.action)
 
@@ -106,6 +115,8 @@ func (c *membershipController) act(
 		return time.Millisecond, nil
 	case errors.Is(err, rpctypes.ErrMemberLearnerNotReady):
 		return movingPoll, nil // the plan says that it catches up
+	case errors.Is(err, rpctypes.ErrUnhealthy): // etcd changes its members only when they have been connected for some seconds
+		return movingPoll, c.publish(ctx, rt, s, p, err)
 	default:
 		log.WarnContext(ctx, "etcd: the members could not be changed", "step", p.step, "error", err)
 
@@ -114,7 +125,7 @@ func (c *membershipController) act(
 }
 
 // rest returns when to look again at a cluster of which nothing is wanted now.
-func (c *membershipController) rest(s sight, p plan) (time.Duration, error) {
+func (c *membershipController) rest(ctx context.Context, s sight, p plan) (time.Duration, error) {
 	if p.step != etcd.StepMember || p.waits != "" || s.cluster == nil {
 		return movingPoll, nil
 	}
@@ -123,11 +134,34 @@ func (c *membershipController) rest(s sight, p plan) (time.Duration, error) {
 		return 0, err
 	}
 
-	if s.cluster.Confirmed {
-		return restingPoll, keepMembers(c.root, *s.cluster)
+	if !s.cluster.Confirmed {
+		return movingPoll, nil
 	}
 
-	return movingPoll, nil
+	if c.returned != s.data.member {
+		if err := c.sayReturned(ctx, s.data.member); err != nil {
+			return 0, err
+		}
+	}
+
+	return restingPoll, keepMembers(c.root, *s.cluster)
+}
+
+// sayReturned ends the absence that was announced before a reboot.
+func (c *membershipController) sayReturned(ctx context.Context, member uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+
+	client, err := c.pool.Client(c.endpoint)
+	if err == nil {
+		err = etcdclient.Return(ctx, client, member)
+	}
+
+	if err == nil {
+		c.returned = member
+	}
+
+	return err
 }
 
 // take tries to take the lock.

@@ -93,6 +93,8 @@ type (
 	removeMember struct{ id uint64 }
 	// promoteMember gives a learner a vote.
 	promoteMember struct{ id uint64 }
+	// dropRequest forgets the request to start a cluster. It needs no lock.
+	dropRequest struct{}
 	// moveLeader has another member lead.
 	moveLeader struct{ to uint64 }
 )
@@ -105,10 +107,21 @@ func (m membership) next(s sight, now time.Time) (membership, plan) {
 	case s.hasData:
 		return membership{}, s.belonging()
 	case s.asked:
-		return membership{}, plan{intent: etcd.IntentBootstrap, step: etcd.StepStarting, waits: "etcd to start a new cluster"}
+		return membership{}, s.beginning()
 	default:
 		return m, m.joining(s, now)
 	}
+}
+
+// beginning is the plan of a machine that was asked to start a cluster. If another one was started meanwhile, the request is dropped, and
+// the machine joins that one.
+func (s sight) beginning() plan {
+	if s.cluster != nil {
+		return plan{intent: etcd.IntentBootstrap, step: etcd.StepChecking, waits: "the request to be dropped", action: dropRequest{}, err: fmt.Errorf(
+			"%w: %s", ErrClusterExists, describe(*s.cluster))}
+	}
+
+	return plan{intent: etcd.IntentBootstrap, step: etcd.StepStarting, waits: "etcd to start a new cluster"}
 }
 
 // belonging is the plan of a machine with data.
@@ -122,8 +135,8 @@ func (s sight) belonging() plan {
 
 	if s.cluster.ID != s.data.cluster {
 		return plan{intent: etcd.IntentNone, step: etcd.StepChecking, waits: "an operator", err: fmt.Errorf(
-			"etcd's data here is of cluster %016x, and the other control planes have cluster %016x: if that is the right one, erase the data here "+
-				"(talosctl reset --graceful=false --system-labels-to-wipe EPHEMERAL)", s.data.cluster, s.cluster.ID)}
+			"etcd's data here is of cluster %016x, and the other control planes have cluster %016x: if that is the right one, erase the "+
+				"volume EPHEMERAL of this machine", s.data.cluster, s.cluster.ID)}
 	}
 
 	self, listed := s.cluster.Find(s.data.member)

@@ -294,8 +294,18 @@ func TestRemovedMemberReturns(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if _, err := f.client(1).MemberRemove(t.Context(), id); err != nil {
-			t.Fatal(err)
+		// etcd refuses until all members have been connected for some seconds.
+		client := f.client(1)
+
+		for deadline := time.Now().Add(fleetPatience); ; time.Sleep(100 * time.Millisecond) {
+			_, err := client.MemberRemove(t.Context(), id)
+			if err == nil {
+				return
+			}
+
+			if time.Now().After(deadline) {
+				t.Fatal(err)
+			}
 		}
 	}
 

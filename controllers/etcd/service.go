@@ -21,7 +21,6 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -43,9 +42,6 @@ type Supervisor interface {
 type serviceController struct {
 	supervisor Supervisor
 	root       string
-	// taken is the time of the bootstrap request that was carried out: if the data is ever lost, the same request must not
-	// start a second cluster.
-	taken time.Time
 	// image is the image of the last service that was applied, "" while etcd waits.
 	image string
 	fetch func(ctx context.Context, namespace, image string) error
@@ -68,7 +64,6 @@ func (c *serviceController) controller() controller.Controller {
 		Reads: append(volume.Inputs(),
 			controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
 			controller.In[etcd.PKIStatusSpec](controller.Weak, "", etcd.PKIID),
-			controller.In[etcd.BootstrapRequestSpec](controller.Weak, "", etcd.BootstrapID),
 			controller.In[etcd.MembershipStatusSpec](controller.Weak, "", etcd.MembershipID),
 			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
@@ -122,11 +117,6 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		return err
 	}
 
-	request, err := typed.Find[etcd.BootstrapRequestSpec](ctx, rt, "", etcd.BootstrapID)
-	if err != nil {
-		return err
-	}
-
 	var status etcd.MembershipStatusSpec
 	if f := typed.Read(ctx, rt, etcd.MembershipID, &status); f.Err != nil {
 		return f.Err
@@ -138,7 +128,7 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		}
 	}
 
-	return c.apply(ctx, spec, root, certs, request, status, log)
+	return c.apply(ctx, spec, root, certs, status, log)
 }
 
 // discard stops etcd and sets its data aside, which the cluster has confirmed to be that of a removed member.
@@ -162,7 +152,7 @@ func (c *serviceController) discard(ctx context.Context, status etcd.MembershipS
 }
 
 func (c *serviceController) apply(
-	ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec],
+	ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec,
 	status etcd.MembershipStatusSpec, log *slog.Logger,
 ) error {
 	dir := filepath.Join(c.root, DataDir)
@@ -172,12 +162,14 @@ func (c *serviceController) apply(
 		return err
 	}
 
-	asked, err := c.asked(request)
+	asked, err := keptRequest(c.root)
 	if err != nil {
 		return err
 	}
 
-	start := decide(data, asked != nil, status.Step == etcd.StepStarting && status.InitialCluster != "")
+	begins := asked != nil && status.Intent == etcd.IntentBootstrap && status.Step == etcd.StepStarting
+
+	start := decide(data, begins, status.Step == etcd.StepStarting && status.InitialCluster != "")
 	if start == StartWait {
 		c.initialCluster = ""
 
@@ -200,10 +192,6 @@ func (c *serviceController) apply(
 
 		c.initialCluster = status.InitialCluster
 	case StartData:
-		if request != nil {
-			c.taken = request.Metadata().Created()
-		}
-
 		if err := forgetRequest(c.root); err != nil {
 			return err
 		}
@@ -239,18 +227,6 @@ func (c *serviceController) apply(
 	c.image = spec.Image
 
 	return nil
-}
-
-// asked returns the request to start a cluster that was not carried out yet, of this boot or an earlier one.
-func (c *serviceController) asked(request *resource.Typed[etcd.BootstrapRequestSpec]) (*etcd.BootstrapRequestSpec, error) {
-	switch {
-	case request == nil:
-		return keptRequest(c.root)
-	case request.Metadata().Created().Equal(c.taken):
-		return nil, nil
-	default:
-		return request.TypedSpec(), nil
-	}
 }
 
 // applied ignores the error that the machine is going down: then no service starts.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
@@ -25,7 +26,10 @@ func configController() controller.Controller {
 }
 
 // specController chooses the name and the addresses of the member.
-func specController() controller.Controller {
+//
+// Where nothing limits on which addresses etcd listens, it listens on [::] if the kernel has IPv6: an IPv6 address that appears later must
+// not restart etcd.
+func specController(ipv6 bool) controller.Controller {
 	return transform.Singleton[etcd.ConfigSpec, etcd.SpecSpec]{
 		Name: "etcd.SpecController",
 		InID: etcd.ConfigID, OutID: etcd.SpecID,
@@ -44,7 +48,7 @@ func specController() controller.Controller {
 				return cmp.Or(err, transform.ErrNoOutput)
 			}
 
-			if *out, err = etcdSpec(*config, hostname.Hostname, addresses.IPs()); err != nil {
+			if *out, err = etcdSpec(*config, hostname.Hostname, addresses.IPs(), ipv6); err != nil {
 				return err
 			}
 
@@ -62,7 +66,7 @@ func specController() controller.Controller {
 
 // etcdSpec returns the settings of the member. It advertises the first address that the subnets allow, IPv4 before IPv6. When subnets
 // are configured, it advertises all addresses in them.
-func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (etcd.SpecSpec, error) {
+func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr, ipv6 bool) (etcd.SpecSpec, error) {
 	advertised, err := filter(addresses, config.AdvertiseValidSubnets, config.AdvertiseExcludeSubnets)
 	if err != nil {
 		return etcd.SpecSpec{}, fmt.Errorf("cluster.etcd.advertisedSubnets: %w", err)
@@ -78,7 +82,7 @@ func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (
 
 	if len(config.ListenValidSubnets) == 0 && len(config.ListenExcludeSubnets) == 0 {
 		any := netip.IPv4Unspecified()
-		if slices.ContainsFunc(addresses, netip.Addr.Is6) {
+		if ipv6 {
 			any = netip.IPv6Unspecified()
 		}
 
@@ -98,6 +102,14 @@ func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (
 	spec.ListenClientAddresses = append([]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, listen...)
 
 	return spec, nil
+}
+
+// kernelHasIPv6 reports whether the kernel has IPv6. It does not change while the kernel runs: without the module, or with the kernel argument
+// ipv6.disable=1, the file is missing.
+func kernelHasIPv6() bool {
+	_, err := os.Stat("/proc/net/if_inet6")
+
+	return err == nil
 }
 
 // filter returns the addresses that are in one of the valid subnets, if there are any, and in none of the excluded.

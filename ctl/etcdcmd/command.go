@@ -23,7 +23,7 @@ func Command(s *session.Session) *cobra.Command {
 		newEtcdAlarmCommand(s),
 		newEtcdDowngradeCommand(s),
 		etcdAction(s, "defrag", "Release the free space of the database; do it on one node at a time", session.Node.EtcdDefragment),
-		etcdAction(s, "leave", "Remove the nodes themselves from etcd", session.Node.EtcdLeave),
+		newEtcdLeaveCommand(s),
 		newEtcdForfeitCommand(s),
 	)
 }
@@ -38,6 +38,15 @@ func etcdAction(s *session.Session, use, short string, act func(n session.Node, 
 			return s.One(cmd, func(ctx context.Context, n session.Node) error { return act(n, ctx) })
 		},
 	})
+}
+
+func newEtcdLeaveCommand(s *session.Session) *cobra.Command {
+	cmd := etcdAction(s, "leave", "Have a node leave etcd", session.Node.EtcdLeave)
+	cmd.Long = `Have a node leave etcd: its member is removed, and its data deleted.
+
+The others must be a quorum without it. The node joins etcd again when it reboots, so shut it down, or make it a worker.`
+
+	return cmd
 }
 
 func newEtcdForfeitCommand(s *session.Session) *cobra.Command {

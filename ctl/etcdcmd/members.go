@@ -47,8 +47,10 @@ func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command 
 		Short: "Remove the member of a lost node from etcd",
 		Long: `Remove a member from etcd, by its id or, if only one has it, by its hostname.
 
-This is for members whose node is lost. Run it on another node. A running node leaves etcd with talosctl etcd leave, or with talosctl
-reset.`,
+This is for members whose node is lost. Run it on another node. A running node leaves etcd with talosctl etcd leave; one that runs when
+its member is removed joins again, with empty data.
+
+It is refused when the members that remain would not be a quorum.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {

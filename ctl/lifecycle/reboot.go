@@ -24,6 +24,7 @@ func newRebootCommand(s *session.Session) *cobra.Command {
 		tracking tracking
 		draining draining
 		mode     machine.RebootRequest_Mode
+		force    bool
 	)
 
 	cmd := s.Flags(&cobra.Command{
@@ -32,11 +33,17 @@ func newRebootCommand(s *session.Session) *cobra.Command {
 		Long: `Reboot the nodes, all at once. Before a node goes down its pods end: pods that can run elsewhere are evicted, the others get the
 kubelet's shutdownGracePeriod, 30 seconds by default.
 
+A node whose absence would cost etcd its quorum refuses to go, unless it is forced.
+
 With --drain, reboot the nodes one after the other: each is drained before it goes down, and the next one follows when Kubernetes reports
 the node ready. When a node fails, the command leaves the following nodes alone. It reaches the Kubernetes API through your kubeconfig if
 that has the cluster, otherwise at the cluster's endpoint.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if force {
+				mode = machine.RebootRequest_FORCE
+			}
+
 			reboot := func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, mode) }
 
 			if draining.drain {
@@ -49,7 +56,8 @@ that has the cluster, otherwise at the cluster's endpoint.`,
 
 	tracking.flags(cmd, "wait until the nodes run again, and show their events")
 	draining.flags(cmd)
-	session.EnumFlag(cmd, &mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)", rebootModes)
+	cmd.Flags().BoolVar(&force, "force", false, "the same as --mode force")
+	session.EnumFlag(cmd, &mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed, and etcd may lose its quorum)", rebootModes)
 
 	return cmd
 }

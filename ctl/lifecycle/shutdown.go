@@ -22,7 +22,9 @@ func newShutdownCommand(s *session.Session) *cobra.Command {
 		Use:   "shutdown",
 		Short: "Power the nodes off",
 		Long: `Power the nodes off, all at once. Before a node goes down its pods end: pods that can run elsewhere are evicted, the others get the
-kubelet's shutdownGracePeriod, 30 seconds by default.`,
+kubelet's shutdownGracePeriod, 30 seconds by default.
+
+A node whose absence would cost etcd its quorum refuses to go, unless it is forced.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return tracking.each(s, cmd, func(n session.Node, ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
@@ -30,7 +32,7 @@ kubelet's shutdownGracePeriod, 30 seconds by default.`,
 	})
 
 	tracking.flags(cmd, "wait until the nodes no longer answer, and show their events")
-	cmd.Flags().BoolVar(&force, "force", false, "kill pods without a grace period")
+	cmd.Flags().BoolVar(&force, "force", false, "kill pods without a grace period, and go even if etcd loses its quorum")
 
 	return cmd
 }

@@ -64,9 +64,6 @@ func TestDocumentedCallsAreThere(t *testing.T) {
 		"machine.MachineService/ApplyConfiguration": &machine.ApplyConfigurationRequest{Mode: machine.ApplyConfigurationRequest_AUTO},
 	}
 
-	// Without etcd, which does not run here, it is refused earlier.
-	const leave = "machine.MachineService/EtcdLeaveCluster"
-
 	var all sync.WaitGroup
 
 	for _, service := range services(t) {
@@ -94,7 +91,6 @@ func TestDocumentedCallsAreThere(t *testing.T) {
 					t.Errorf("%s is not in docs/api.md", name)
 				case strings.Contains(status.Convert(err).Message(), "failed in the server"):
 					t.Errorf("%s panics: %v", name, err)
-				case name == leave && isNot && status.Code(err) == codes.FailedPrecondition:
 				case isNot && (status.Code(err) != codes.Unimplemented || status.Convert(err).Message() != sentence):
 					t.Errorf("%s: got %v, want Unimplemented: %s", name, err, sentence)
 				case !isNot && status.Code(err) == codes.Unimplemented:

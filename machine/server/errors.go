@@ -38,7 +38,7 @@ var knownCauses = causes{
 	{codes.Canceled, []error{context.Canceled}},
 	{codes.DeadlineExceeded, []error{context.DeadlineExceeded}},
 	{codes.NotFound, []error{bootlog.ErrNoBoot, container.ErrNoContainer, container.ErrNoImage, supervisor.ErrUnknown}},
-	{codes.AlreadyExists, []error{etcd.ErrHasData, etcd.ErrAlreadyAsked}},
+	{codes.AlreadyExists, []error{etcd.ErrHasData, etcd.ErrAlreadyAsked, etcd.ErrClusterExists}},
 	{codes.PermissionDenied, []error{config.ErrDenied}},
 	{codes.Aborted, []error{config.ErrChanged, etcd.ErrUploading}},
 	{codes.ResourceExhausted, []error{errTooManySockets, events.ErrOverrun}},
@@ -47,7 +47,7 @@ var knownCauses = causes{
 	}},
 	{codes.FailedPrecondition, []error{
 		bootlog.ErrClosed, config.ErrNotReady, container.ErrNotRunning, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
-		etcd.ErrDiskNotReady, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
+		etcd.ErrDiskNotReady, etcd.ErrNoCertificates, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
 	}},
 }
 

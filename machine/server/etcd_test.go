@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -30,7 +31,10 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/pki"
+	etcdres "github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -66,8 +70,11 @@ func freeURL(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
-// runEtcd runs one member with the machine's certificates.
-func runEtcd(t *testing.T, ca *pki.CA) {
+// member is one etcd, with the machine's certificates.
+type member struct{ name, client, peer string }
+
+// start runs it. The flags say which cluster it starts or joins.
+func (m *member) start(t *testing.T, ca *pki.CA, flags ...string) {
 	t.Helper()
 
 	dir := t.TempDir()
@@ -87,28 +94,39 @@ func runEtcd(t *testing.T, ca *pki.CA) {
 	}
 
 	in := func(name string) string { return filepath.Join(dir, name) }
-	client, peer := freeURL(t), freeURL(t)
 
-	cmd := exec.Command(hosttest.Built(t, "etcd"), "--name", "node", "--data-dir", in("data"),
-		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
-		"--initial-advertise-peer-urls", peer, "--initial-cluster", "node="+peer, "--unsafe-no-fsync", "--log-level", "error",
+	cmd := exec.Command(hosttest.Built(t, "etcd"), append([]string{
+		"--name", m.name, "--data-dir", in("data"),
+		"--listen-client-urls", m.client, "--advertise-client-urls", m.client, "--listen-peer-urls", m.peer,
+		"--initial-advertise-peer-urls", m.peer, "--unsafe-no-fsync", "--log-level", "error",
 		"--cert-file", in("server.crt"), "--key-file", in("server.key"), "--trusted-ca-file", in("ca.crt"), "--client-cert-auth",
-		"--peer-cert-file", in("server.crt"), "--peer-key-file", in("server.key"), "--peer-trusted-ca-file", in("ca.crt"))
+		"--peer-cert-file", in("server.crt"), "--peer-key-file", in("server.key"), "--peer-trusted-ca-file", in("ca.crt"),
+	}, flags...)...)
 	cmd.Stderr = t.Output()
 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 
-	standing := etcdEndpoint
-	etcdEndpoint = client
-
 	t.Cleanup(func() {
-		etcdEndpoint = standing
-
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
+}
+
+// runEtcd runs this machine's member, the first of a cluster.
+func runEtcd(t *testing.T, ca *pki.CA) *member {
+	t.Helper()
+
+	standing := etcdEndpoint
+	t.Cleanup(func() { etcdEndpoint = standing })
+
+	m := &member{"node", freeURL(t), freeURL(t)}
+	etcdEndpoint = m.client
+
+	m.start(t, ca, "--initial-cluster", "node="+m.peer)
+
+	return m
 }
 
 func TestEtcd(t *testing.T) {
@@ -145,6 +163,8 @@ func TestEtcd(t *testing.T) {
 			t.Errorf("members, local %t: got %v", local, members)
 		}
 	}
+
+	set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", self.GetMemberId())})
 
 	t.Run("alarms", func(t *testing.T) { testEtcdAlarms(t, b, ctx, self.GetMemberId()) })
 	t.Run("snapshot", func(t *testing.T) { testEtcdSnapshot(t, b, ctx) })
@@ -222,6 +242,133 @@ func TestEtcd(t *testing.T) {
 
 	if list, err = b.machine.EtcdMemberList(ctx, &machine.EtcdMemberListRequest{}); err != nil || len(list.GetMessages()[0].GetMembers()) != 1 {
 		t.Errorf("after the learner was removed: got %v, %v", list, err)
+	}
+}
+
+// TestEtcdGuard: a machine whose absence would cost etcd its quorum does not go down, unless it is forced.
+func TestEtcdGuard(t *testing.T) {
+	b := newBench(t)
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	configure(t, b, configtest.ControlPlane(t))
+
+	ca := etcdPKI(t, b)
+	first := runEtcd(t, ca)
+
+	eventually(t, "etcd to answer", func() bool {
+		_, err := b.machine.EtcdStatus(ctx, &emptypb.Empty{})
+
+		return err == nil
+	})
+
+	second := &member{"second", freeURL(t), freeURL(t)}
+	if _, err := etcdClient(t, b).MemberAdd(ctx, []string{second.peer}); err != nil {
+		t.Fatal(err)
+	}
+
+	second.start(t, ca, "--initial-cluster", "node="+first.peer+",second="+second.peer, "--initial-cluster-state", "existing")
+
+	var self uint64
+
+	eventually(t, "both members to be healthy", func() bool {
+		cluster, err := b.etcdCluster(ctx)
+
+		healthy := 0
+
+		for _, m := range cluster.Members {
+			if m.Healthy {
+				healthy++
+			}
+
+			if m.Name == "node" {
+				self = m.ID
+			}
+		}
+
+		return err == nil && healthy == 2
+	})
+
+	reboot := func(mode machine.RebootRequest_Mode) error {
+		_, err := b.machine.Reboot(ctx, &machine.RebootRequest{Mode: mode})
+		if err == nil {
+			err = typed.Destroy[runtime.PowerRequestSpec](ctx, b.State, "", runtime.PowerRequestID)
+		}
+
+		return err
+	}
+
+	// Without a member, nothing is guarded.
+	if err := reboot(machine.RebootRequest_DEFAULT); err != nil {
+		t.Errorf("a machine without a member: %v", err)
+	}
+
+	set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", self)})
+
+	const want = "etcd would lose its quorum: of 2 voting members 1 would remain healthy (second), 2 are needed"
+
+	for what, err := range map[string]error{
+		"reboot": reboot(machine.RebootRequest_DEFAULT),
+		"shutdown": func() error {
+			_, err := b.machine.Shutdown(ctx, &machine.ShutdownRequest{})
+
+			return err
+		}(),
+	} {
+		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), what+" node: "+want) {
+			t.Errorf("%s: got %v, want %q", what, err, want)
+		}
+	}
+
+	if err := reboot(machine.RebootRequest_FORCE); err != nil {
+		t.Errorf("a reboot that is forced: %v", err)
+	}
+
+	// The leader hands over.
+	lead := func() string {
+		answer, err := b.machine.EtcdForfeitLeadership(ctx, &machine.EtcdForfeitLeadershipRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return answer.GetMessages()[0].GetMember()
+	}
+
+	if got := lead(); got != "second" {
+		t.Errorf("forfeit: got %q, want second", got)
+	}
+
+	if got := lead(); got != "" {
+		t.Errorf("forfeit by a member that does not lead: got %q", got)
+	}
+}
+
+// TestEtcdGuardWithoutEtcd: when no member answers, those that were seen last count, and none of them is healthy: the machine may reboot,
+// because nothing is lost by that, but not leave.
+func TestEtcdGuardWithoutEtcd(t *testing.T) {
+	b := newBench(t)
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	configure(t, b, configtest.ControlPlane(t))
+	etcdPKI(t, b)
+
+	standing := etcdEndpoint
+	etcdEndpoint = freeURL(t)
+
+	t.Cleanup(func() { etcdEndpoint = standing })
+
+	for i, name := range []string{"node", "cp-2", "cp-3"} {
+		set(t, b, fmt.Sprintf("%016x", i+1), etcdres.MemberStatusSpec{Name: name, ClientURLs: []string{freeURL(t)}, Healthy: true})
+	}
+
+	set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", 1)})
+
+	_, err := b.machine.EtcdLeaveCluster(ctx, &machine.EtcdLeaveClusterRequest{})
+	if want := "leave node: etcd has lost its quorum: of 3 voting members 0 are healthy, 2 are needed"; status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), want) {
+		t.Errorf("leave: got %v, want %q", err, want)
+	}
+
+	if _, err := b.machine.Reboot(ctx, &machine.RebootRequest{}); err != nil {
+		t.Errorf("reboot: %v", err)
 	}
 }
 

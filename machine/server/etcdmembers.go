@@ -7,14 +7,13 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 )
 
 // EtcdMemberList implements machine.MachineService. A local query needs no quorum.
@@ -43,22 +42,40 @@ func (s *Server) EtcdMemberList(ctx context.Context, req *machine.EtcdMemberList
 	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{list}}, nil
 }
 
-// EtcdRemoveMemberByID implements machine.MachineService. etcd itself checks that the remaining members have a quorum.
+// EtcdRemoveMemberByID implements machine.MachineService. A member with a vote is removed under the lock of the members: never while
+// another machine joins or leaves.
 func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemoveMemberByIDRequest) (*machine.EtcdRemoveMemberByIDResponse, error) {
 	id := req.GetMemberId()
 	what := fmt.Sprintf("remove etcd member %016x", id)
 
-	_, err := etcdCall(ctx, s, what, etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.MemberRemoveResponse, error) {
-		members, err := c.MemberList(ctx)
+	_, err := etcdCall(ctx, s, what, etcdTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
+		cluster, err := s.etcdCluster(ctx)
 		if err != nil {
 			return nil, err
 		}
 
-		if err := removable(members.Members, id); err != nil {
+		target, found := cluster.Find(id)
+
+		switch err := quorum.Check(cluster.Members, quorum.Remove, id); {
+		case !found:
+			return nil, status.Error(codes.NotFound, quorum.ErrNoMember.Error())
+		case err != nil:
+			return nil, quorumError(err)
+		case target.Learner: // it has no vote
+			_, err := c.MemberRemove(ctx, id)
+
 			return nil, err
 		}
 
-		return c.MemberRemove(ctx, id)
+		return nil, s.underMembersLock(ctx, c, what, func(cluster quorum.Cluster) error {
+			if err := quorum.Check(cluster.Members, quorum.Remove, id); err != nil {
+				return quorumError(err)
+			}
+
+			_, err := c.MemberRemove(ctx, id)
+
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -67,78 +84,31 @@ func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemo
 	return &machine.EtcdRemoveMemberByIDResponse{Messages: []*machine.EtcdRemoveMemberByID{{}}}, nil
 }
 
-// removable refuses to remove the last voting member. etcd itself would allow it.
-func removable(members []*etcdserverpb.Member, id uint64) error {
-	i := slices.IndexFunc(members, func(m *etcdserverpb.Member) bool { return m.ID == id })
-	if i < 0 {
-		return status.Error(codes.NotFound, "etcd has no such member; see: talosctl etcd members")
-	}
-
-	if !members[i].IsLearner && voters(members) == 1 {
-		return status.Error(codes.FailedPrecondition, "it is the only member, and all data would be lost")
-	}
-
-	return nil
-}
-
-func voters(members []*etcdserverpb.Member) int {
-	count := 0
-
-	for _, m := range members {
-		if !m.IsLearner {
-			count++
-		}
-	}
-
-	return count
-}
-
-// EtcdLeaveCluster implements machine.MachineService.
-func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClusterRequest) (*machine.EtcdLeaveClusterResponse, error) {
-	return etcdCall(ctx, s, "leave etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*machine.EtcdLeaveClusterResponse, error) {
-		members, err := c.MemberList(ctx)
-		if err != nil {
-			return nil, err
-		}
-
-		if voters(members.Members) == 1 {
-			return nil, status.Error(codes.FailedPrecondition, "this node is the only member, and all data would be lost; to start again, destroy the machine")
-		}
-
-		return nil, status.Error(codes.Unimplemented, "this version cannot empty etcd's data on a running node; shut the node down (talosctl shutdown) and remove its member from another one (talosctl etcd remove-member)")
-	})
-}
-
 // EtcdForfeitLeadership implements machine.MachineService. The answer names no member if this one was not the leader.
 func (s *Server) EtcdForfeitLeadership(ctx context.Context, _ *machine.EtcdForfeitLeadershipRequest) (*machine.EtcdForfeitLeadershipResponse, error) {
-	heir, err := etcdCall(ctx, s, "forfeit the leadership of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.Member, error) {
+	heir, err := etcdCall(ctx, s, "forfeit the leadership of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (string, error) {
 		st, err := c.Status(ctx, etcdEndpoint)
+		if err != nil || st.Leader != st.Header.GetMemberId() {
+			return "", err
+		}
+
+		cluster, err := s.etcdCluster(ctx)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 
-		self := st.Header.GetMemberId()
-		if st.Leader != self {
-			return nil, nil
+		heir, found := cluster.Heir(st.Leader)
+		if !found {
+			return "", status.Error(codes.FailedPrecondition, "there is no other member to lead: none with a vote is healthy")
 		}
 
-		members, err := c.MemberList(ctx)
-		if err != nil {
-			return nil, err
-		}
+		_, err = c.MoveLeader(ctx, heir.ID)
 
-		i := slices.IndexFunc(members.Members, func(m *etcdserverpb.Member) bool { return m.ID != self && !m.IsLearner })
-		if i < 0 {
-			return nil, status.Error(codes.FailedPrecondition, "there is no other member to lead")
-		}
-
-		_, err = c.MoveLeader(ctx, members.Members[i].ID)
-
-		return members.Members[i], err
+		return heir.String(), err
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return &machine.EtcdForfeitLeadershipResponse{Messages: []*machine.EtcdForfeitLeadership{{Member: heir.GetName()}}}, nil
+	return &machine.EtcdForfeitLeadershipResponse{Messages: []*machine.EtcdForfeitLeadership{{Member: heir}}}, nil
 }

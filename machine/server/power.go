@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -24,7 +25,7 @@ func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machi
 		return nil, status.Errorf(codes.InvalidArgument, "reboot: mode %d is unknown to this version", req.GetMode())
 	}
 
-	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
+	id, err := s.requestPower(ctx, quorum.Reboot, runtime.PowerRequestSpec{
 		Action: runtime.PowerReboot,
 		Force:  req.GetMode() == machine.RebootRequest_FORCE,
 		Reason: "reboot over the API" + caller(ctx),
@@ -38,7 +39,7 @@ func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machi
 
 // Shutdown implements machine.MachineService.
 func (s *Server) Shutdown(ctx context.Context, req *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
-	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
+	id, err := s.requestPower(ctx, quorum.Shutdown, runtime.PowerRequestSpec{
 		Action: runtime.PowerShutdown, Force: req.GetForce(), Reason: "shutdown over the API" + caller(ctx),
 	})
 	if err != nil {
@@ -58,8 +59,14 @@ func caller(ctx context.Context) string {
 	return " (" + strings.Join(roles, ", ") + ")"
 }
 
-// requestPower writes the request, which the power controller carries out.
-func (s *Server) requestPower(ctx context.Context, spec runtime.PowerRequestSpec) (string, error) {
+// requestPower writes the request, which the power controller carries out. Unless it is forced, etcd must not lose its quorum.
+func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec runtime.PowerRequestSpec) (string, error) {
+	if !spec.Force {
+		if err := s.mayGo(ctx, action); err != nil {
+			return "", err
+		}
+	}
+
 	spec.ActorID = xid.New().String()
 
 	r := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdclient
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
+)
+
+const (
+	// absences has a key for each member whose machine is about to go down. Two machines that are asked at once see each other's.
+	absences = "talos:v1:etcd:absent/"
+	// absenceTime is after how long a key expires. Before that the machine is down, and its member is not healthy; or it runs again, and
+	// removes the key.
+	absenceTime = 10 * time.Minute
+)
+
+func absence(member uint64) string { return absences + fmt.Sprintf("%016x", member) }
+
+// Announce says that the machine of a member is about to go down. The caller has the lock of the members.
+func Announce(ctx context.Context, client *clientv3.Client, member uint64) error {
+	lease, err := client.Grant(ctx, int64(absenceTime/time.Second))
+	if err == nil {
+		_, err = client.Put(ctx, absence(member), "", clientv3.WithLease(lease.ID))
+	}
+
+	if err != nil {
+		return fmt.Errorf("announce to etcd that the machine goes down: %w", err)
+	}
+
+	return nil
+}
+
+// Return says that the machine of a member is there again. It writes nothing if that is known.
+func Return(ctx context.Context, client *clientv3.Client, member uint64) error {
+	key := absence(member)
+
+	_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), ">", 0)).Then(clientv3.OpDelete(key)).Commit()
+	if err != nil {
+		return fmt.Errorf("say to etcd that the machine is there: %w", err)
+	}
+
+	return nil
+}
+
+// WithoutAbsent returns the cluster with the members whose machines are about to go down as not healthy.
+func WithoutAbsent(ctx context.Context, client *clientv3.Client, cluster quorum.Cluster) (quorum.Cluster, error) {
+	list, err := client.Get(ctx, absences, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return cluster, fmt.Errorf("ask etcd which machines go down: %w", err)
+	}
+
+	gone := map[uint64]bool{}
+
+	for _, kv := range list.Kvs {
+		if id, err := strconv.ParseUint(strings.TrimPrefix(string(kv.Key), absences), 16, 64); err == nil {
+			gone[id] = true
+		}
+	}
+
+	members := make([]quorum.Member, 0, len(cluster.Members))
+
+	for _, m := range cluster.Members {
+		m.Healthy = m.Healthy && !gone[m.ID]
+		members = append(members, m)
+	}
+
+	cluster.Members = members
+
+	return cluster, nil
+}
