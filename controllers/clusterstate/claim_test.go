@@ -17,7 +17,10 @@ import (
 
 // TestClaim: one node at a time holds a lock, and the lock is a resource while it is held.
 func TestClaim(t *testing.T) {
-	client := dial(t, startEtcd(t))
+	srv := newServer(t)
+	srv.start()
+
+	client := srv.dial()
 
 	st, err := etcd.Open(t.Context(), client, etcd.WithPrefix(clusterstate.Prefix))
 	ok(t, err)

@@ -3,17 +3,21 @@
 package clusterstate_test
 
 import (
-	"fmt"
 	"net"
+	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/pki"
 	clusterstateres "github.com/seed-59268b81/talos/resources/clusterstate"
+	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/test/leak"
 )
 
@@ -33,6 +37,9 @@ func ok(t testing.TB, err error) {
 	}
 }
 
+// patience is the time after which a test gives up.
+const patience = 30 * time.Second
+
 // until waits for a value.
 func until(t testing.TB, what string, read func() (string, error), want string) {
 	t.Helper()
@@ -43,33 +50,44 @@ func until(t testing.TB, what string, read func() (string, error), want string) 
 			return
 		}
 
-		if time.Since(began) > 30*time.Second {
+		if time.Since(began) > patience {
 			t.Fatalf("%s: got %q, %v; want %q", what, got, err, want)
 		}
 	}
 }
 
-// startEtcd starts an etcd of one member without TLS, and returns its endpoint.
-func startEtcd(t testing.TB) string {
-	t.Helper()
-
-	program := hosttest.Built(t, "etcd")
-	client, peer := freePort(t), freePort(t)
-
-	//program:built a result of the build
-	cmd := exec.Command(program, "--data-dir", t.TempDir(), "--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
-		"--unsafe-no-fsync", "--log-level", "fatal")
-	ok(t, cmd.Start())
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-
-	return client
+// server is an etcd of one member with the machine's certificates.
+type server struct {
+	t            testing.TB
+	ca           *pki.CA
+	dir          string
+	client, peer string // URLs
+	cmd          *exec.Cmd
 }
 
-func freePort(t testing.TB) string {
+func newServer(t testing.TB) *server {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"etcd"}, TTL: time.Hour})
+	ok(t, err)
+
+	s := &server{t: t, ca: ca, dir: t.TempDir(), client: freeURL(t), peer: freeURL(t)}
+
+	pair, err := ca.Sign(pki.LeafOptions{
+		CommonName: "server", Server: true, Client: true, TTL: time.Hour, IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")},
+	})
+	ok(t, err)
+
+	for name, text := range map[string][]byte{"ca.crt": ca.PEM.Crt, "server.crt": pair.Crt, "server.key": pair.Key} {
+		ok(t, os.WriteFile(filepath.Join(s.dir, name), text, 0o600))
+	}
+
+	t.Cleanup(s.kill)
+
+	return s
+}
+
+func freeURL(t testing.TB) string {
 	t.Helper()
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,15 +95,51 @@ func freePort(t testing.TB) string {
 
 	defer l.Close()
 
-	return fmt.Sprintf("http://%s", l.Addr())
+	return "https://" + l.Addr().String()
 }
 
-func dial(t testing.TB, endpoint string) *clientv3.Client {
-	t.Helper()
+func (s *server) start() {
+	s.t.Helper()
 
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	ok(t, err)
-	t.Cleanup(func() { client.Close() })
+	program := hosttest.Built(s.t, "etcd")
+	in := func(name string) string { return filepath.Join(s.dir, name) }
+
+	//program:built a result of the build
+	s.cmd = exec.Command(program, "--name", "node", "--data-dir", in("data"),
+		"--listen-client-urls", s.client, "--advertise-client-urls", s.client, "--listen-peer-urls", s.peer,
+		"--initial-advertise-peer-urls", s.peer, "--initial-cluster", "node="+s.peer, "--unsafe-no-fsync", "--log-level", "fatal",
+		"--cert-file", in("server.crt"), "--key-file", in("server.key"), "--trusted-ca-file", in("ca.crt"), "--client-cert-auth",
+		"--peer-cert-file", in("server.crt"), "--peer-key-file", in("server.key"), "--peer-trusted-ca-file", in("ca.crt"))
+	ok(s.t, s.cmd.Start())
+}
+
+func (s *server) kill() {
+	if s.cmd != nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// secrets returns the authority, and a new certificate of an administrator.
+func (s *server) secrets() (secrets.EtcdRootSpec, secrets.EtcdCertsSpec) {
+	s.t.Helper()
+
+	admin, err := s.ca.Sign(pki.LeafOptions{CommonName: "admin", Client: true, TTL: time.Hour})
+	ok(s.t, err)
+
+	return secrets.EtcdRootSpec{EtcdCA: secrets.CertAndKey{Crt: s.ca.PEM.Crt, Key: s.ca.PEM.Key}},
+		secrets.EtcdCertsSpec{EtcdAdmin: secrets.CertAndKey{Crt: admin.Crt, Key: admin.Key}}
+}
+
+func (s *server) dial() *clientv3.Client {
+	s.t.Helper()
+
+	root, certs := s.secrets()
+
+	client, err := etcdclient.New(s.t.Context(), root, certs, s.client)
+	ok(s.t, err)
+	s.t.Cleanup(func() { client.Close() })
 
 	return client
 }

@@ -278,6 +278,7 @@ func (m *testMachine) wipe() {
 // bootstrap asks the machine to start a cluster.
 func (m *testMachine) bootstrap() {
 	m.fleet.Helper()
+	controllertest.Wait[secrets.EtcdCertsSpec](m.Node, secrets.EtcdID, nil)
 
 	if err := RequestBootstrap(m.fleet.Context(), m.State, m.root, etcd.BootstrapRequestSpec{}); err != nil {
 		m.fleet.Fatal(err)
