@@ -56,7 +56,7 @@ func (s *Server) mayGo(ctx context.Context, action quorum.Action) error {
 		return quorumError(err)
 	}
 
-	// A member that is not healthy is counted on by nobody, nor is the only one.
+	// A member that is not healthy is not counted on, nor is the only one.
 	if m, _ := cluster.Find(self); !m.Healthy || m.Learner || len(cluster.Voters()) == 1 {
 		return nil
 	}

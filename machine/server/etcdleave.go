@@ -21,7 +21,8 @@ import (
 // leaveTimeout is how long a member may take to leave.
 const leaveTimeout = 2 * time.Minute
 
-// EtcdLeaveCluster implements machine.MachineService. The machine is no member any more when it answers; it joins again after a reboot.
+// EtcdLeaveCluster implements machine.MachineService. When it answers, the member is gone; the machine joins again after a
+// reboot.
 func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClusterRequest) (*machine.EtcdLeaveClusterResponse, error) {
 	const what = "leave etcd"
 
@@ -63,7 +64,7 @@ func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClust
 	case err != nil:
 		return nil, err
 	case left.TypedSpec().Step != etcd.StepLeft:
-		// It is not tried again when nobody waits for it.
+		// It is not tried again when the caller has gone.
 		err := typed.Destroy[etcd.LeaveRequestSpec](context.WithoutCancel(ctx), s.State, "", etcd.LeaveID)
 		if err == nil {
 			err = status.Errorf(codes.FailedPrecondition, "%s: %s", what, left.TypedSpec().Error)

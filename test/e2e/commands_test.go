@@ -142,6 +142,10 @@ var looks = []look{
 		refused: true, want: `error: @: .*etcd has no such member`,
 	},
 	{
+		name: "etcd leave", calls: "EtcdLeaveCluster", line: "etcd leave", refused: true,
+		want: `error: @: .*it is the only member, and all data would be lost`,
+	},
+	{
 		name: "etcd forfeit-leadership", calls: "EtcdForfeitLeadership", line: "etcd forfeit-leadership",
 		refused: true, want: `error: @: .*there is no other member to lead`,
 	},

@@ -8,7 +8,7 @@
 //   - leave, remove and reset take the vote away. The change needs a quorum now, the voters that remain need one afterwards, and the last
 //     voter stays: all data would be lost with it.
 //   - reboot, shutdown and upgrade leave the vote, and take its holder away for a while. The other voters must still be a quorum. The
-//     only voter of a cluster may go: nobody else could do its work anyway. A member that is not healthy may go, too: nothing is lost.
+//     only voter of a cluster may go: no other could do its work anyway. A member that is not healthy may go, too: nothing is lost.
 //
 // A learner has no vote, so it may always go.
 package quorum
