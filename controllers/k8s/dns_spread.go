@@ -11,10 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -34,18 +35,20 @@ const (
 // node could have it. Every control plane finds the same pod, and an eviction names it by its UID, so only one is evicted.
 func dnsSpreadController(root string) controller.Controller {
 	var (
-		cfg   *view.Config
+		known k8s.EndpointSpec
 		tried = map[string]time.Time{} // by node
 	)
 
-	inputs := frominputs.List{frominputs.Config(&cfg), frominputs.Of(k8s.EndpointAPIServerID, &k8s.EndpointSpec{})}
+	inputs := frominputs.List{frominputs.Of(k8s.EndpointAPIServerID, &known)}
 	for _, in := range accessInputs() {
 		inputs = append(inputs, frominputs.Also(in))
 	}
 
 	return frominputs.Reconciler("k8s.DNSSpreadController", nil, nil, inputs, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-		if !cfg.Type().IsControlPlane() {
-			return nil
+		var machine config.MachineTypeSpec
+
+		if f := typed.Read(ctx, rt, config.MachineTypeID, &machine); f.Err != nil || !machine.MachineType.IsControlPlane() {
+			return f.Err
 		}
 
 		client, err := nodeClient(ctx, rt, root)
