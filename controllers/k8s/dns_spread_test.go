@@ -4,14 +4,24 @@ package k8s
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
+
+// TestDNSSpreadStarts checks that the runtime accepts the controller: an input that is declared twice is refused.
+func TestDNSSpreadStarts(t *testing.T) {
+	if err := runtime.New(memory.New(), slog.New(slog.DiscardHandler)).RegisterController(dnsSpreadController(t.TempDir())); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestDNSPodToMove checks when a pod of CoreDNS moves: when all are on one node, and another node could have one.
 func TestDNSPodToMove(t *testing.T) {
