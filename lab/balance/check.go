@@ -61,7 +61,8 @@ func (t *target) client() *http.Client {
 	}
 }
 
-// readyz asks a server whether it is ready. One that refuses unauthenticated clients counts as ready.
+// readyz asks a server whether it is ready. One that refuses unauthenticated clients counts as ready. One that starts does not know its rules
+// yet, and forbids everything.
 func readyz(ctx context.Context, client *http.Client) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1/readyz", nil)
 	if err != nil {
@@ -76,7 +77,7 @@ func readyz(ctx context.Context, client *http.Client) error {
 
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // the status has arrived
 
-	if response.StatusCode >= http.StatusInternalServerError {
+	if response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusForbidden {
 		return fmt.Errorf("status %s", response.Status)
 	}
 
