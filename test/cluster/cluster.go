@@ -90,7 +90,7 @@ func (c *Cluster) Contained() bool { return c.Node.As() == state.Container }
 func StartIn(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
-	return start(t, options, labcluster.Options(0, true))
+	return start(t, options, labcluster.Options(0))
 }
 
 // StartConfigured is StartIn for a machine that gets its configuration by itself, as user data. The options of a virtual machine name the
@@ -98,7 +98,7 @@ func StartIn(t *testing.T, options lab.Options) *Cluster {
 func StartConfigured(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
-	config := labcluster.Options(0, true)
+	config := labcluster.Options(0)
 
 	userData, err := labcluster.UserData("", &config)
 	if err != nil {
