@@ -87,7 +87,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		cluster.Controllers(cluster.System),
 		clusterstate.Controllers(clusterstate.Deps{Shared: m.shared}),
 		secrets.Controllers(),
-		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch}),
+		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch, State: m.State}),
 		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),
 		blockctl.Controllers(m.Platform),
 	), nil

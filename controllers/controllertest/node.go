@@ -14,7 +14,9 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/cositest"
+	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -35,12 +37,19 @@ type Node struct {
 func Start(t testing.TB, controllers ...controller.Controller) *Node {
 	t.Helper()
 
+	return StartOn(t, memory.New(), controllers...)
+}
+
+// StartOn is Start on a state, which other parts of the machine have, too.
+func StartOn(t testing.TB, st state.State, controllers ...controller.Controller) *Node {
+	t.Helper()
+
 	all := make([]cositest.Named, len(controllers))
 	for i, c := range controllers {
 		all[i] = c
 	}
 
-	return &Node{Environment: cositest.Start(t, all...), t: t}
+	return &Node{Environment: cositest.StartOn(t, st, all...), t: t}
 }
 
 // Set writes a resource that no controller owns.

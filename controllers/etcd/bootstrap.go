@@ -74,7 +74,7 @@ func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
 // RequestBootstrap checks the facts and writes the request for the service controller: to the disk first, so that a request that was
 // answered is carried out even after a power cut. root is "/" outside of tests.
 func RequestBootstrap(ctx context.Context, st state.State, root string, request etcd.BootstrapRequestSpec) error {
-	facts, err := gatherFacts(ctx, st, root)
+	facts, err := gatherFacts(ctx, st, root, request.Recover)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,23 @@ func RequestBootstrap(ctx context.Context, st state.State, root string, request 
 	return err
 }
 
-func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error) {
+// withdrawing returns a function that destroys the request of RequestBootstrap.
+func withdrawing(st state.State) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		if st == nil {
+			return nil
+		}
+
+		err := typed.Destroy[etcd.BootstrapRequestSpec](ctx, st, "", etcd.BootstrapID)
+		if state.IsNotFound(err) {
+			return nil
+		}
+
+		return err
+	}
+}
+
+func gatherFacts(ctx context.Context, st state.State, root string, restore bool) (Facts, error) {
 	var f Facts
 
 	cfg, err := fromconfig.Active(ctx, st)
@@ -141,7 +157,7 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 	f.Asked, f.AskedToRecover = kept != nil, kept != nil && kept.Recover
 
 	if !f.HasData {
-		f.Others, err = existing(ctx, st, root)
+		f.Others, err = existing(ctx, st, root, restore)
 	}
 
 	return f, err

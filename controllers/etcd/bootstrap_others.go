@@ -16,9 +16,24 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// existing describes the cluster that another control plane has, or is empty. A control plane that does not answer is not waited for: it
+// existing describes the cluster that another control plane has, or is empty. A machine that says to have data of etcd may be off. A control plane that does not answer is not waited for: it
 // may never have been started.
-func existing(ctx context.Context, st state.Reader, root string) (string, error) {
+func existing(ctx context.Context, st state.Reader, root string, restore bool) (string, error) {
+	known, err := readClaims(ctx, st)
+	if err != nil {
+		return "", err
+	}
+
+	// A cluster that is restored from a snapshot is one that was lost, so the claims are old.
+	for _, r := range known.rivals {
+		switch {
+		case !r.data:
+			return r.name + " was asked to start it", nil
+		case !restore:
+			return r.name + " has data of etcd", nil
+		}
+	}
+
 	urls, err := peers(ctx, st, root)
 	if err != nil || len(urls) == 0 {
 		return "", err

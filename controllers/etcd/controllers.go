@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
@@ -22,6 +23,8 @@ type Deps struct {
 	Root string
 	// Fetch has an image in a namespace of containerd; nil where there is no containerd.
 	Fetch func(ctx context.Context, namespace, image string) error
+	// State has the request to start a cluster, which belongs to no controller.
+	State state.State
 	// Address of this machine's etcd; 127.0.0.1 when it is not valid. Tests run several on one machine.
 	Address netip.Addr
 	// Container returns what runs a container; nil for the container itself. Tests run its program.
@@ -47,6 +50,6 @@ func Controllers(deps Deps) []controller.Controller {
 		service.controller(),
 		memberController(endpoint),
 		advertisedPeerController(endpoint),
-		&membershipController{root: root, endpoint: endpoint, claim: claimMembers},
+		&membershipController{root: root, endpoint: endpoint, claim: claimMembers, withdraw: withdrawing(deps.State)},
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	secretsctl "github.com/seed-59268b81/talos/controllers/secrets"
 	servicectl "github.com/seed-59268b81/talos/controllers/service"
+	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -148,7 +149,8 @@ func (f *fleet) boot(n int) *testMachine {
 		f.Fatal(err)
 	}
 
-	own := Controllers(Deps{Supervisor: m.sup, Root: m.root, Address: m.at, Container: m.container})
+	st := memory.New()
+	own := Controllers(Deps{Supervisor: m.sup, Root: m.root, Address: m.at, Container: m.container, State: st})
 
 	for _, c := range own {
 		if c, ok := c.(*membershipController); ok {
@@ -156,7 +158,7 @@ func (f *fleet) boot(n int) *testMachine {
 		}
 	}
 
-	m.Node = controllertest.Start(m.life, slices.Concat(servicectl.Controllers(m.sup), secretsctl.Controllers(), own)...)
+	m.Node = controllertest.StartOn(m.life, st, slices.Concat(servicectl.Controllers(m.sup), secretsctl.Controllers(), own)...)
 	m.ready()
 
 	return m

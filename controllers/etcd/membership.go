@@ -41,6 +41,8 @@ type membershipController struct {
 	root string
 	// endpoint is this machine's etcd.
 	endpoint string
+	// withdraw destroys the request to start a cluster, which the API has written.
+	withdraw func(ctx context.Context) error
 	claim    func(ctx context.Context, client *clientv3.Client, holder string) (Lock, error)
 
 	state membership
@@ -59,7 +61,7 @@ func (*membershipController) Name() string { return "etcd.MembershipController" 
 
 // Inputs implements controller.Controller.
 func (*membershipController) Inputs() []controller.Input {
-	return append(peerInputs(),
+	return append(slices.Concat(peerInputs(), claimInputs()),
 		controller.In[block.VolumeMountStatusSpec](controller.Weak, "", mountID),
 		controller.In[etcd.BootstrapRequestSpec](controller.Weak, "", etcd.BootstrapID),
 		controller.In[etcd.LeaveRequestSpec](controller.Weak, "", etcd.LeaveID),
@@ -236,7 +238,12 @@ func (c *membershipController) look(ctx context.Context, rt controller.Runtime, 
 	}
 
 	kept, err := keptRequest(c.root)
-	s.asked = kept != nil
+	if err != nil {
+		return s, err
+	}
+
+	s.asked, s.restore = kept != nil, kept != nil && kept.Recover
+	s.claims, err = readClaims(ctx, rt)
 
 	return s, err
 }

@@ -86,7 +86,11 @@ func (c *membershipController) act(
 	case p.action == dropRequest{}:
 		log.WarnContext(ctx, "etcd: the request to start a cluster is dropped", "error", p.err)
 
-		return movingPoll, forgetRequest(c.root)
+		if err := forgetRequest(c.root); err != nil {
+			return 0, err
+		}
+
+		return movingPoll, c.withdraw(ctx)
 	case !p.lock:
 		c.lock.release(ctx)
 

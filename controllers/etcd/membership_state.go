@@ -38,6 +38,8 @@ type membership struct {
 	withdrawing time.Time
 	// rest is when the next attempt to join may begin.
 	rest time.Time
+	// asking is the state of a request to start a cluster.
+	asking asking
 }
 
 const (
@@ -60,8 +62,9 @@ type sight struct {
 	hasData    bool
 	data       identity
 	unreadable error
-	// asked: this machine was asked to start a cluster.
-	asked bool
+	// asked: this machine was asked to start a cluster, with a snapshot if restore is set.
+	asked, restore bool
+	claims         claims
 	// leave: it was asked to leave its cluster.
 	leave bool
 	// serves: there is an API server on this machine, whose data is in etcd.
@@ -113,21 +116,15 @@ func (m membership) next(s sight, now time.Time) (membership, plan) {
 	case s.hasData:
 		return membership{}, s.belonging()
 	case s.asked:
-		return membership{}, s.beginning()
+		m = membership{asking: m.asking}
+
+		return m, m.asking.beginning(s, now)
 	default:
-		return m, m.joining(s, now)
-	}
-}
+		m.asking = asking{}
+		p := m.joining(s, now)
 
-// beginning is the plan of a machine that was asked to start a cluster. If another one was started meanwhile, the request is dropped, and
-// the machine joins that one.
-func (s sight) beginning() plan {
-	if s.cluster != nil {
-		return plan{intent: etcd.IntentBootstrap, step: etcd.StepChecking, waits: "the request to be dropped", action: dropRequest{}, err: fmt.Errorf(
-			"%w: %s", ErrClusterExists, describe(*s.cluster))}
+		return m, p
 	}
-
-	return plan{intent: etcd.IntentBootstrap, step: etcd.StepStarting, waits: "etcd to start a new cluster"}
 }
 
 // belonging is the plan of a machine with data.

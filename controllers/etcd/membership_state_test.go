@@ -18,7 +18,7 @@ import (
 // TestMembershipScripts runs the scripts of memberships. -rewrite rewrites the results; commit only what you understand. The commands are
 //
 //	start
-//	look [data=MEMBER/CLUSTER] [asked] [leave] [serves] [peers] [locked] [unconfirmed] [after=DURATION]
+//	look [data=MEMBER/CLUSTER] [asked] [restore] [discovers] [published] [rivals=(ID[+data],...)] [leave] [serves] [peers] [locked] [unconfirmed] [after=DURATION]
 //	     a look of the machine cp-3 with the address 3; the lines are the members, none if no one answers:
 //	     ID NAME URL [voter|learner] [up|down] [leader]; NAME is - for one that has not started
 func TestMembershipScripts(t *testing.T) {
@@ -62,6 +62,17 @@ func scriptSight(t *testing.T, d *datadriven.TestData) sight {
 	s := sight{
 		name: "cp-3", peerURLs: []string{"https://3:2380"}, asked: d.HasArg("asked"), leave: d.HasArg("leave"), serves: d.HasArg("serves"), locked: d.HasArg("locked"),
 		silence: errors.New("no etcd answers"),
+	}
+
+	s.restore, s.claims = d.HasArg("restore"), claims{own: "cp-3", discovers: d.HasArg("discovers"), published: d.HasArg("published")}
+
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "rivals" {
+			for _, text := range arg.Vals {
+				id, data := strings.CutSuffix(text, "+data")
+				s.claims.rivals = append(s.claims.rivals, rival{id: id, name: id, data: data})
+			}
+		}
 	}
 
 	if d.HasArg("peers") {
@@ -198,6 +209,86 @@ func TestMembershipIsSafe(t *testing.T) {
 		target, _ := s.cluster.Find(remove.id)
 		if own := remove.id == 3; own && s.hasData && !s.leave || !own && (!target.Learner || target.Healthy) {
 			t.Errorf("%+v: %s of a member that is in use", s, p.text())
+		}
+	}
+}
+
+// TestOneBootstrap: of two machines that are asked at any moments, at most one starts a cluster, however late each learns of the other's
+// claim.
+func TestOneBootstrap(t *testing.T) {
+	const tick = 500 * time.Millisecond
+
+	for offset := range 8 {
+		for delay := range 4 { // ticks after which a claim is seen by the other; a claim is published for claimTime
+			for first := range 2 {
+				var (
+					states  [2]membership
+					dropped [2]bool
+					// history has, for each tick, what each machine claims.
+					history [2][]int
+				)
+
+				const (
+					nothing = iota
+					asked
+					data
+				)
+
+				names := [2]string{"cp-a", "cp-b"}
+				started := 0
+
+				for n := range 200 {
+					for i := range 2 {
+						claim := nothing
+						if h := history[i]; len(h) > 0 {
+							claim = h[len(h)-1]
+						}
+
+						begins := n >= offset
+						if i == first {
+							begins = true
+						}
+
+						if begins && claim == nothing && !dropped[i] {
+							claim = asked
+						}
+
+						s := sight{name: names[i], claims: claims{own: names[i], discovers: true}}
+						s.asked = claim == asked
+						s.hasData = claim == data
+						s.claims.published = len(history[i]) > 0 && history[i][len(history[i])-1] == asked
+
+						if h := history[1-i]; len(h) > delay {
+							switch h[len(h)-1-delay] {
+							case asked:
+								s.claims.rivals = []rival{{names[1-i], names[1-i], false}}
+							case data:
+								s.claims.rivals = []rival{{names[1-i], names[1-i], true}}
+							}
+						}
+
+						if claim == asked {
+							var p plan
+
+							states[i], p = states[i].next(s, time.Unix(1000, 0).Add(time.Duration(n)*tick))
+
+							switch {
+							case p.action == dropRequest{}:
+								claim, dropped[i] = nothing, true
+							case p.step == "starting":
+								claim = data
+								started++
+							}
+						}
+
+						history[i] = append(history[i], claim)
+					}
+				}
+
+				if started != 1 {
+					t.Errorf("asked %d ticks apart, %d first, seen after %d ticks: %d clusters", offset, first, delay, started)
+				}
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ var uploading sync.Mutex
 // KeepSnapshot writes the snapshot where a bootstrap finds it, and replaces an earlier one. The file is complete or missing, never
 // partial. Only a control plane node without data accepts a snapshot. root is "/" outside of tests.
 func KeepSnapshot(ctx context.Context, st state.State, root string, snapshot io.Reader) error {
-	facts, err := gatherFacts(ctx, st, root)
+	facts, err := gatherFacts(ctx, st, root, true)
 	if err != nil {
 		return err
 	}
