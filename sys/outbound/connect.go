@@ -62,14 +62,16 @@ func throughProxy(ctx context.Context, proxy *url.URL, address string) (conn net
 		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: proxy.Hostname()})
 	}
 
+	to := conn
 	defer func() {
 		if err != nil {
-			conn.Close() // its own error says nothing more
+			to.Close() // its own error says nothing more
 		}
 	}()
 
 	// The end of the context ends the reads.
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { to.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 

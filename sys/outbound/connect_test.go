@@ -84,7 +84,10 @@ func proxy(t *testing.T, answer, to string) (at string, asked <-chan string) {
 		}
 		defer server.Close()
 
-		go io.Copy(server, in)
+		go func() {
+			io.Copy(server, in)
+			server.(*net.TCPConn).CloseWrite()
+		}()
 
 		io.Copy(conn, server)
 	}()
