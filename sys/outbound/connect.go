@@ -54,27 +54,24 @@ func throughProxy(ctx context.Context, proxy *url.URL, address string) (conn net
 
 	at := net.JoinHostPort(proxy.Hostname(), port)
 
-	if proxy.Scheme == "https" {
-		conn, err = (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", at)
-	} else {
-		conn, err = Dial(ctx, "tcp", at)
-	}
-
-	if err != nil {
+	if conn, err = Dial(ctx, "tcp", at); err != nil {
 		return nil, err
 	}
 
-	opened := conn // conn is nil after an error
+	if proxy.Scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: proxy.Hostname()})
+	}
 
-	// The end of the context ends the reads.
-	stop := context.AfterFunc(ctx, func() { opened.SetDeadline(time.Unix(1, 0)) })
-
+	to := conn
 	defer func() {
 		if err != nil {
-			stop()
-			opened.Close() // its own error says nothing more
+			to.Close() // its own error says nothing more
 		}
 	}()
+
+	// The end of the context ends the reads.
+	stop := context.AfterFunc(ctx, func() { to.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 

@@ -85,8 +85,8 @@ func proxy(t *testing.T, answer, to string) (at string, asked <-chan string) {
 		defer server.Close()
 
 		go func() {
-			defer server.Close()
 			io.Copy(server, in)
+			server.(*net.TCPConn).CloseWrite()
 		}()
 
 		io.Copy(conn, server)
@@ -95,7 +95,7 @@ func proxy(t *testing.T, answer, to string) (at string, asked <-chan string) {
 	return l.Addr().String(), requests
 }
 
-func use(t *testing.T, proxy, except string) {
+func useProxy(t *testing.T, proxy, except string) {
 	t.Helper()
 
 	for name, value := range map[string]string{"HTTPS_PROXY": proxy, "https_proxy": "", "NO_PROXY": except, "no_proxy": ""} {
@@ -123,7 +123,7 @@ func TestConnect(t *testing.T) {
 	server := echo(t)
 	at, asked := proxy(t, "HTTP/1.1 200 Connection established\r\n\r\n", server)
 
-	use(t, "", "")
+	useProxy(t, "", "")
 
 	conn, err := outbound.Connect(t.Context(), server)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestConnect(t *testing.T) {
 
 	answers(t, conn)
 
-	use(t, "http://user:secret@"+at, "")
+	useProxy(t, "http://user:secret@"+at, "")
 
 	if conn, err = outbound.Connect(t.Context(), "discovery.example:443"); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestConnectFails(t *testing.T) {
 			scheme = "socks5"
 		}
 
-		use(t, scheme+"://user:secret@"+at, "")
+		useProxy(t, scheme+"://user:secret@"+at, "")
 
 		_, err := outbound.Connect(t.Context(), "discovery.example:443")
 		if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "secret") {
@@ -172,7 +172,7 @@ func TestConnectFails(t *testing.T) {
 // TestConnectEnds: a proxy that says nothing is not waited for.
 func TestConnectEnds(t *testing.T) {
 	silent := echoNothing(t)
-	use(t, "http://"+silent, "")
+	useProxy(t, "http://"+silent, "")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
