@@ -68,6 +68,8 @@ func Controllers(deps Deps) []controller.Controller {
 		kubeletServingStatusController(root),
 		nodeStatusController(root),
 		nodeIdentityController(root),
+		kubernetesPushController(),
+		kubernetesPullController(root),
 		servingApproverController(root),
 		nodeCordonedController(),
 		nodeApplyController(root),

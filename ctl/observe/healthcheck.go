@@ -59,8 +59,32 @@ func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func
 	return health.Wait(ctx, h.node.Name, checks, progress)
 }
 
-// discover sets the machines to the nodes of Kubernetes.
+// discover sets the machines to the members of the cluster, or, where the node knows none but itself, to the nodes of Kubernetes.
 func (h *healthCheck) discover(ctx context.Context) error {
+	members, err := h.node.Members(h.node.Forward(ctx))
+	if err != nil {
+		return err
+	}
+
+	if len(members) > 1 {
+		var controlPlanes, workers []string
+
+		for _, m := range members {
+			switch {
+			case len(m.Addresses) == 0:
+				return fmt.Errorf("member %s has no address yet", m.Name)
+			case m.ControlPlane:
+				controlPlanes = append(controlPlanes, m.Addresses[0])
+			default:
+				workers = append(workers, m.Addresses[0])
+			}
+		}
+
+		h.take(controlPlanes, workers)
+
+		return nil
+	}
+
 	nodes, err := h.source.Kubernetes.Nodes(ctx)
 	if err != nil {
 		return err

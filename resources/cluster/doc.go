@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster holds the resources of the machine's identity and, with discovery, those of the other members.
+// Package cluster holds the resources of the machine's identity, of discovery and of the members of the cluster.
 package cluster
 
 import "github.com/seed-59268b81/talos/resources/definition"

@@ -2,11 +2,7 @@
 
 package cluster
 
-import (
-	"errors"
-
-	"github.com/seed-59268b81/talos/cosi/resource"
-)
+import "github.com/seed-59268b81/talos/cosi/resource"
 
 var identityDefinition = domain.Type("Identities", "ID={.nodeId}")
 
@@ -17,11 +13,3 @@ type IdentitySpec struct {
 
 // Definition implements resource.Spec.
 func (IdentitySpec) Definition() *resource.Definition { return identityDefinition }
-
-// Register makes the types of the domain known to this process.
-func Register() error {
-	return errors.Join(
-		resource.Register[IdentitySpec](),
-		resource.Register[MemberSpec](),
-	)
-}

@@ -284,6 +284,9 @@ var renamed = map[string]string{"Layer": "configlayer"}
 // own are resource types without a message in the definitions: those of this system only, those with their own encoding,
 // and those that clients never decode as a message.
 var own = map[string]bool{
+	"DiscoverySources.cluster.talos.dev":           true,
+	"DiscoverydSecrets.secrets.talos.dev":          true,
+	"EtcdClaims.cluster.talos.dev":                 true,
 	"AcquireConfigSpecs.v1alpha1.talos.dev":        true,
 	"AcquireConfigStatuses.v1alpha1.talos.dev":     true,
 	"BootstrapRequests.etcd.talos.dev":             true,
