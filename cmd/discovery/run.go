@@ -79,7 +79,14 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	split := newSplit(listeners.main, o)
 
 	start(func() error { split.run(ctx); return nil })
-	start(func() error { return g.Serve(split.calls) })
+	start(func() error {
+		// It may not have started yet when the service ends.
+		if err := g.Serve(split.calls); err != nil && ctx.Err() == nil {
+			return err
+		}
+
+		return nil
+	})
 	start(func() error { return serve(ctx, split.pages, site) })
 	start(func() error { service.Run(ctx); return nil })
 	start(func() error { return kept.run(ctx) })
