@@ -27,13 +27,16 @@ const (
 
 // door limits the connections of strangers. A stranger is known as soon as it has made a call with a proof.
 type door struct {
+	// patience is how long a connection may be a stranger.
+	patience time.Duration
+
 	mu        sync.Mutex
 	open      int
 	strangers int
 	of        map[netip.Prefix]int
 }
 
-func newDoor() *door { return &door{of: map[netip.Prefix]int{}} }
+func newDoor() *door { return &door{patience: strangerTime, of: map[netip.Prefix]int{}} }
 
 var errFull = errors.New("too many connections without a proof")
 
@@ -54,7 +57,7 @@ func (d *door) enter(conn net.Conn) (*stranger, error) {
 
 	s := &stranger{door: d, host: host}
 	s.known = sync.OnceFunc(s.leave)
-	s.timer = time.AfterFunc(strangerTime, func() { conn.Close() })
+	s.timer = time.AfterFunc(d.patience, func() { conn.Close() })
 
 	return s, nil
 }
