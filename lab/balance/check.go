@@ -33,6 +33,10 @@ func (b *Balancer) Check(ctx context.Context) {
 
 			for ctx.Err() == nil {
 				err := readyz(ctx, client)
+				if isTimeout(err) { // the second try decides
+					err = readyz(ctx, client)
+				}
+
 				if ctx.Err() != nil {
 					return
 				}
