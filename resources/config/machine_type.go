@@ -40,6 +40,9 @@ func MachineTypeOf(t view.MachineType) MachineType {
 // String returns the name as in the configuration.
 func (t MachineType) String() string { return machineTypes.Text(t) }
 
+// MarshalText implements encoding.TextMarshaler.
+func (t MachineType) MarshalText() ([]byte, error) { return machineTypes.Marshal(t) }
+
 // IsControlPlane reports whether the machine runs the control plane.
 func (t MachineType) IsControlPlane() bool { return t == TypeControlPlane || t == TypeInit }
 
