@@ -43,6 +43,11 @@ func (t MachineType) String() string { return machineTypes.Text(t) }
 // MarshalText implements encoding.TextMarshaler.
 func (t MachineType) MarshalText() ([]byte, error) { return machineTypes.Marshal(t) }
 
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *MachineType) UnmarshalText(text []byte) error {
+	return machineTypes.Parse("machine type", text, t)
+}
+
 // IsControlPlane reports whether the machine runs the control plane.
 func (t MachineType) IsControlPlane() bool { return t == TypeControlPlane || t == TypeInit }
 
