@@ -229,6 +229,13 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 			return again, err
 		}
 
+		// The machines of another cluster are no members.
+		if id := f.settings.ServiceClusterID; c.memory.ClusterID != id {
+			c.leave()
+
+			c.memory.ClusterID, c.unsaved = id, true
+		}
+
 		earlier(c.connect(running, f, log, now))
 
 		if err := c.announce(f.local, now); err != nil {
