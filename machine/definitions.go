@@ -34,6 +34,7 @@ var namespaces = map[string]string{
 	"controllers":    "Metrics of the controllers, read when they are asked for",
 	"runtime":        "Talos runtime resources",
 	"cluster":        "Identity of the machine, and the other members of the cluster",
+	"cluster-raw":    "What each source says about the machines of the cluster",
 	"cluster-wide":   "Resources that all control planes share, in etcd",
 	"config":         "Talos node configuration",
 	"cri":            "Resources of the container runtime",

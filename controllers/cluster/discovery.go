@@ -57,9 +57,10 @@ type discovery struct {
 
 	memory past
 	loaded bool
-	// kept is the content of the file.
-	kept   []byte
-	keptAt time.Time
+	// kept is the content of the file, and unsaved is set when there may be news for it.
+	kept    []byte
+	keptAt  time.Time
+	unsaved bool
 }
 
 func discoveryServiceController(d Deps) controller.Controller {
@@ -228,6 +229,13 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 			return again, err
 		}
 
+		// The machines of another cluster are no members.
+		if id := f.settings.ServiceClusterID; c.memory.ClusterID != id {
+			c.leave()
+
+			c.memory.ClusterID, c.unsaved = id, true
+		}
+
 		earlier(c.connect(running, f, log, now))
 
 		if err := c.announce(f.local, now); err != nil {
@@ -285,7 +293,7 @@ func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error 
 		sum := sha256.Sum256(text)
 
 		if digest := hex.EncodeToString(sum[:]); digest != c.memory.Announced {
-			c.memory.Announced = digest
+			c.memory.Announced, c.unsaved = digest, true
 			c.memory.Revision = max(c.memory.Revision+1, uint64(max(now.UnixMilli(), 0)))
 		}
 

@@ -270,6 +270,28 @@ func TestLeave(t *testing.T) {
 	})
 }
 
+// TestOtherCluster: a machine that changes to another cluster knows only the machines of that one.
+func TestOtherCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		a, _ := machine(t, w, "a", t.TempDir())
+		b, _ := machine(t, w, "b", t.TempDir())
+		wantMembers(t, a, "node-a", "node-b")
+
+		other := settings()
+		other.ServiceClusterID = "other"
+		controllertest.Set(a, cluster.ConfigID, other)
+
+		wantMembers(t, a, "node-a")
+		wantMembers(t, b, "node-b")
+
+		if got := w.knows("other " + first); got != "a" {
+			t.Errorf("the other cluster: got %q, want a alone", got)
+		}
+	})
+}
+
 // TestEtcdClaims: machines know which others have an etcd.
 func TestEtcdClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

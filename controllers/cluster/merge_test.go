@@ -5,10 +5,12 @@
 package cluster
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/discovery/client"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -210,5 +213,45 @@ func TestLocalAffiliate(t *testing.T) {
 
 	if _, err := n.WatchFor(t.Context(), resource.PointerOf[cluster.AffiliateSpec]("", "own"), state.EventTypeIs(state.Destroyed)); err != nil {
 		t.Errorf("the affiliate stays when discovery is off: %v", err)
+	}
+}
+
+// BenchmarkMembers is what a machine of a cluster with 5,000 others does when one of them changes: decode what the source says, decide what
+// counts, and encode the file.
+func BenchmarkMembers(b *testing.B) {
+	const others = 5000
+
+	view := make(map[string]client.Affiliate, others)
+
+	for i := range others {
+		a := example()
+		a.NodeID, a.Nodename, a.KubeSpan = fmt.Sprintf("id%d", i), fmt.Sprintf("node-%d", i), nil
+		l := toWire(a)
+		view[a.NodeID] = client.Affiliate{ID: a.NodeID, Affiliate: l.Affiliate, Revision: l.Revision}
+	}
+
+	b.ReportAllocs()
+
+	for b.Loop() {
+		var r roster
+
+		h := heard{source: "a", complete: true, affiliates: make(map[string]cluster.AffiliateSpec, others)}
+
+		for id, a := range view {
+			spec, err := fromWire(a)
+			if err != nil {
+				b.Fatal(err)
+			}
+
+			h.affiliates[id] = spec
+		}
+
+		r.hear(h, time.Unix(1e9, 0))
+		r.settle(time.Unix(1e9, 0))
+
+		m := past{others: slices.Collect(maps.Values(r.newest()))}
+		if _, err := m.encode(); err != nil || len(members("own", m.others)) != others {
+			b.Fatal(err)
+		}
 	}
 }

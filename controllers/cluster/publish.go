@@ -40,7 +40,7 @@ func (c *discovery) write(ctx context.Context, rt controller.Runtime, now time.T
 		return again, err
 	}
 
-	c.outdated, c.written = false, now
+	c.outdated, c.unsaved, c.written = false, true, now
 
 	return again, nil
 }

@@ -73,6 +73,10 @@ func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now
 		return volume.Release(ctx, rt, discoveryName, discoveryRequester, block.VolumeState)
 	}
 
+	if !c.unsaved {
+		return again, release()
+	}
+
 	m := c.memory
 	m.others = nil
 
@@ -81,12 +85,14 @@ func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now
 	}
 
 	content, err := m.encode()
-	if err != nil || bytes.Equal(content, c.kept) || len(c.roster.present)+len(c.roster.kept) == 0 && m.Revision == 0 {
-		if err == nil {
-			err = release()
-		}
-
+	if err != nil {
 		return again, err
+	}
+
+	if bytes.Equal(content, c.kept) || len(m.others) == 0 && m.Revision == 0 {
+		c.unsaved = false
+
+		return again, release()
 	}
 
 	if end := c.keptAt.Add(pauseStore); now.Before(end) {
@@ -102,7 +108,7 @@ func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now
 		return again, err
 	}
 
-	c.kept, c.keptAt = content, now
+	c.kept, c.keptAt, c.unsaved = content, now, false
 
 	rt.QueueReconcile() // the next round releases the volume
 

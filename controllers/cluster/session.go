@@ -180,7 +180,7 @@ func (s *session) status() cluster.DiscoverySourceSpec {
 
 	spec := cluster.DiscoverySourceSpec{
 		Kind: s.who.kind, Endpoint: s.who.endpoint, State: v.State, Members: len(v.Affiliates), Rejected: v.Rejected,
-		LastContact: v.LastContact, Error: errorText(v.Err),
+		LastContact: v.LastContact, Error: errorText(v.Err), PublicIP: v.PublicIP,
 	}
 
 	if s.failed != nil {

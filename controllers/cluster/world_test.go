@@ -82,6 +82,15 @@ func (w *world) isDown(endpoint string) bool {
 	return w.down[endpoint] || !w.carriers && strings.HasSuffix(endpoint, ":50002")
 }
 
+// key is that of what was said: services keep clusters apart.
+func (s *fakeSession) key() string {
+	if s.options.ClusterID == "cluster" {
+		return s.options.Endpoint
+	}
+
+	return s.options.ClusterID + " " + s.options.Endpoint
+}
+
 // do changes the world, and then tells all sessions.
 func (w *world) do(change func()) {
 	w.mu.Lock()
@@ -90,10 +99,10 @@ func (w *world) do(change func()) {
 	change()
 
 	for s := range w.sessions {
-		at := s.options.Endpoint
+		at := s.key()
 
 		switch {
-		case w.isDown(at):
+		case w.isDown(s.options.Endpoint):
 		case s.local == nil:
 			delete(w.said[at], s.options.AffiliateID)
 		default:
@@ -132,7 +141,7 @@ func (w *world) seenBy(s *fakeSession) *client.View {
 
 	view := &client.View{State: client.StateWatching, Complete: true, Affiliates: map[string]client.Affiliate{}}
 
-	for id, l := range w.said[at] {
+	for id, l := range w.said[s.key()] {
 		if id != s.options.AffiliateID {
 			view.Affiliates[id] = client.Affiliate{ID: id, Affiliate: l.Affiliate, Endpoints: l.Endpoints, Revision: l.Revision}
 		}

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -54,6 +55,8 @@ type DiscoverySourceSpec struct {
 	LastContact time.Time `yaml:"lastContact,omitempty" protobuf:"7"`
 	// Error is why the source is not in use; empty when it is.
 	Error string `yaml:"error,omitempty" protobuf:"8"`
+	// PublicIP is the address that the source sees this machine at.
+	PublicIP netip.Addr `yaml:"publicIP,omitempty" protobuf:"9"`
 }
 
 // Definition implements resource.Spec.
