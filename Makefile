@@ -80,9 +80,10 @@ conformance: ## Kubernetes' own tests against the cluster NAME: a short set, or 
 	@$(BUILD) e2e kubectl
 	@$(GO) run ./test/conformance -kubeconfig out/lab/$(NAME)/kubeconfig -focus '$(FOCUS)' -skip '$(SKIP)'
 
-chaos: build ## long random histories: package cosi, and an hour (CHAOS_TIME=10m) of faults of a cluster's machines; CHAOS_SEED=n repeats a run
+chaos: build ## long random histories: package cosi, 5,000 discovery clients, and an hour (CHAOS_TIME=10m) of faults of a cluster's machines; CHAOS_SEED=n repeats a run
 	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 ETCD_TEST_OPERATIONS=10000 $(GO) test -count=1 -v -timeout 60m \
 		-run 'TestLongHistory|TestKill|TestFaults' ./cosi/memory ./cosi/bolt ./cosi/etcd
+	@DISCOVERY_CROWD=5000 $(GO) test -count=1 -v -timeout 60m -run TestCrowd ./discovery/client
 	@TALOS_E2E=all CHAOS_TIME=$(or $(CHAOS_TIME),1h) $(GO) test -count=1 -v -timeout 3h -run TestChaos ./test/chaos
 
 fuzz: ## all fuzz targets, one after another, each for FUZZTIME=10s; PKG=./config for one package, RUN=FuzzDecode for some targets

@@ -85,6 +85,14 @@ func (b *backends) use(v *View) {
 	}
 }
 
+// current returns the present view.
+func (b *backends) current() *View {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.view
+}
+
 // retire removes the connection to a node from use. It closes after its last call.
 func (b *backends) retire(node string) {
 	n := b.nodes[node]
@@ -203,7 +211,7 @@ func (b *backends) dial(node string) (*nodeConn, error) {
 		// kernel's TCP_USER_TIMEOUT to it), and after Time and Timeout if the connection is silent.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingMin, Timeout: dialTimeout}),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+			return dialNode(ctx, b.current(), address)
 		}))
 
 	conn, err := grpc.NewClient("passthrough:///"+b.address(node), options...)

@@ -6,7 +6,7 @@
 // Old clients name several nodes at once, in the `nodes` metadata. Their answers are combined without decoding them: each gets
 // the name of its node, and a node that fails, hangs or sends damaged data has an error as its answer and does not affect the
 // others. A call that was forwarded once (`proxyfrom`) is not forwarded again. A worker has no client certificate and forwards
-// nothing.
+// nothing. A node may be named by the name of a member of the cluster, which needs no DNS; its certificate must have that name.
 //
 // apid is a process of its own, with its own user and no capabilities. It reads from the resource socket its certificates, its
 // listen address, and the addresses of this node. All of them may change while calls run: a new connection is served by the

@@ -103,7 +103,12 @@ func (v *View) Local(target string) bool {
 		return addr.IsLoopback() || slices.Contains(v.Addresses, addr.Unmap())
 	}
 
-	return slices.ContainsFunc(v.Hostnames, func(name string) bool { return strings.EqualFold(name, host) })
+	if slices.ContainsFunc(v.Hostnames, func(name string) bool { return strings.EqualFold(name, host) }) {
+		return true
+	}
+
+	// The name in Kubernetes may be another one.
+	return slices.ContainsFunc(v.Members[strings.ToLower(host)], func(a netip.Addr) bool { return slices.Contains(v.Addresses, a) })
 }
 
 // hostOf returns the address or name of a target. The only port that it accepts is the API's: a caller must not make this node

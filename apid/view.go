@@ -28,6 +28,8 @@ type View struct {
 	// Addresses and Hostnames that are this node.
 	Addresses []netip.Addr
 	Hostnames []string
+	// Members are the addresses of the machines of the cluster by their names, in lower case.
+	Members map[string][]netip.Addr
 
 	certs secrets.APICertsSpec // the source of Server, Client and CAs
 }

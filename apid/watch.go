@@ -8,11 +8,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/netip"
 	"reflect"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -25,12 +27,15 @@ func Kinds() []resource.Kind {
 		resource.KindOf[runtime.APIServiceConfigSpec](""),
 		resource.KindOf[network.NodeAddressSpec](""),
 		resource.KindOf[network.HostnameStatusSpec](""),
+		memberKind,
 	}
 }
 
+var memberKind = resource.KindOf[cluster.MemberSpec]("")
+
 // registerTypes registers the types in this process, so that it can decode them.
 func registerTypes() error {
-	return errors.Join(secrets.Register(), runtime.Register(), network.Register())
+	return errors.Join(secrets.Register(), runtime.Register(), network.Register(), cluster.Register())
 }
 
 // watchViews sends a view at each change, starting with the first complete one.
@@ -43,32 +48,61 @@ func watchViews(ctx context.Context, st state.State, views chan<- *View) error {
 		}
 	}
 
-	var last *View
+	var (
+		last  *View
+		known = members{}
+		names map[string][]netip.Addr
+	)
 
 	for {
+		var read, renamed bool
+
 		select {
 		case <-ctx.Done():
 			return nil
 		case batch := <-events:
 			for _, e := range batch {
-				if e.Type == state.Errored {
+				switch {
+				case e.Type == state.Errored:
 					return fmt.Errorf("watch: %w", e.Error)
+				case isMember(e):
+					if err := known.apply(e); err != nil {
+						return err
+					}
+
+					renamed = true
+				default:
+					read = true
 				}
 			}
 		}
 
-		view, err := readView(ctx, st, last)
-		if ctx.Err() != nil {
-			return nil
+		if renamed {
+			names = known.byName()
 		}
 
-		if err != nil {
-			return err
+		view := last
+
+		if read || last == nil {
+			var err error
+
+			view, err = readView(ctx, st, last)
+			if ctx.Err() != nil {
+				return nil
+			}
+
+			if err != nil {
+				return err
+			}
 		}
 
 		if view == nil {
 			continue
 		}
+
+		named := *view
+		named.Members = names
+		view = &named
 
 		last = view
 

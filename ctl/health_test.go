@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/block"
+	clusterres "github.com/seed-59268b81/talos/resources/cluster"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -121,6 +123,18 @@ func TestHealthFromHere(t *testing.T) {
 		{
 			name: "named", args: []string{"--control-plane-nodes", "172.20.0.2", "--worker-nodes", "172.20.0.3"},
 			want: []string{"waiting for etcd to be healthy: ...\nwaiting for etcd to be healthy: OK\n", "report schedulable: OK\n"},
+		},
+		{
+			name: "members, of which one has no Node", spoil: func(controlPlane, _ *clienttest.Node) {
+				controlPlane.Resources = append(
+					controlPlane.Resources,
+					sent(t, "n1", clusterres.MemberSpec{Addresses: []netip.Addr{netip.MustParseAddr("172.20.0.2")}, MachineType: configres.TypeControlPlane}),
+					sent(t, "n2", clusterres.MemberSpec{Addresses: []netip.Addr{netip.MustParseAddr("172.20.0.3")}, MachineType: configres.TypeWorker}),
+					sent(t, "n3", clusterres.MemberSpec{Addresses: []netip.Addr{netip.MustParseAddr("172.20.0.3"), netip.MustParseAddr("172.20.0.4")}}),
+					sent(t, "n4", clusterres.MemberSpec{Addresses: []netip.Addr{netip.MustParseAddr("172.20.0.5")}}),
+				)
+			},
+			exit: 1, want: []string{"waiting for nodes to be discovered: OK\n", "172.20.0.5"},
 		},
 		{
 			name: "a worker's kubelet", spoil: func(_, worker *clienttest.Node) {

@@ -12,7 +12,8 @@ type Source struct {
 	Etcd       Etcd
 	Kubernetes Kubernetes
 
-	// ControlPlaneNodes and WorkerNodes are the addresses that the caller expects; if empty, those that Kubernetes knows.
+	// ControlPlaneNodes and WorkerNodes are the addresses that the caller expects; if empty, those that Kubernetes knows, and each member of the
+	// cluster must be among them.
 	ControlPlaneNodes, WorkerNodes []string
 }
 

@@ -69,7 +69,8 @@ func (s *Source) controlPlanes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// nodesReported checks that every machine has a Node, and that every address that the caller named is a Node's.
+// nodesReported checks that every machine has a Node, and that every address that the caller named, or that a member of the cluster has, is a
+// Node's.
 func (s *Source) nodesReported(ctx context.Context) error {
 	nodes, err := s.Kubernetes.Nodes(ctx)
 	if err != nil {
@@ -89,7 +90,12 @@ func (s *Source) nodesReported(ctx context.Context) error {
 		}
 	}
 
-	for _, address := range slices.Concat(s.ControlPlaneNodes, s.WorkerNodes) {
+	expected, err := s.expected(ctx)
+	if err != nil {
+		return err
+	}
+
+	for _, address := range expected {
 		if !slices.ContainsFunc(nodes, func(n Node) bool {
 			return slices.ContainsFunc(n.Addresses, func(a string) bool { return sameHost(a, address) })
 		}) {

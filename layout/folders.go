@@ -7,10 +7,11 @@ const (
 	RunDir    = "/run"
 	SystemDir = "/system"
 
-	SystemRunDir   = SystemDir + "/run"
-	MachinedRunDir = SystemRunDir + "/machined"
-	APIDRunDir     = SystemRunDir + "/apid"
-	TrustdRunDir   = SystemRunDir + "/trustd"
+	SystemRunDir     = SystemDir + "/run"
+	MachinedRunDir   = SystemRunDir + "/machined"
+	APIDRunDir       = SystemRunDir + "/apid"
+	TrustdRunDir     = SystemRunDir + "/trustd"
+	DiscoverydRunDir = SystemRunDir + "/discoveryd"
 
 	// CABundle has the authorities that the machine trusts, for all programs.
 	CABundle = "/etc/ssl/certs/ca-certificates.crt"
@@ -95,6 +96,7 @@ var SystemFolders = []Folder{
 	{MachinedRunDir, 0o755, 0},
 	{APIDRunDir, 0o750, UserAPID},
 	{TrustdRunDir, 0o750, UserTrustd},
+	{DiscoverydRunDir, 0o750, UserDiscoveryd},
 	{SystemDir + "/var", 0o755, 0},
 	{EtcDir, 0o755, 0},
 	{SystemDir + "/libexec", 0o755, 0},

@@ -4,9 +4,10 @@ package layout
 
 // Users that programs run as. Each has a group of its own with the same id.
 const (
-	UserAPID   = 50
-	UserTrustd = 51
-	UserEtcd   = 60
+	UserAPID       = 50
+	UserTrustd     = 51
+	UserDiscoveryd = 52
+	UserEtcd       = 60
 	// UserNobody is the user of pods that do not set one.
 	UserNobody            = 65534
 	UserAPIServer         = 65534
@@ -41,4 +42,4 @@ type User struct {
 }
 
 // Users are the users in the root image's /etc/passwd besides root.
-var Users = []User{{"apid", UserAPID}, {"trustd", UserTrustd}, {"etcd", UserEtcd}}
+var Users = []User{{"apid", UserAPID}, {"trustd", UserTrustd}, {"discoveryd", UserDiscoveryd}, {"etcd", UserEtcd}}

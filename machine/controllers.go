@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/clusterstate"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/cri"
+	"github.com/seed-59268b81/talos/controllers/discovery"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
 	"github.com/seed-59268b81/talos/controllers/hardware"
@@ -78,13 +79,14 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 			Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end,
 		}),
 		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
+		discovery.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserDiscoveryd, Sockets: []string{contract.DiscoverydSocket}}),
 		files.Controllers(),
 		hardware.Controllers(m.Platform, m.Supervisor, settled),
 		cri.Controllers(cri.Deps{Supervisor: m.Supervisor, Platform: m.Platform, LoadModule: modules.Load}),
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
 		network.Controllers(links),
 		timectl.Controllers(m.Platform),
-		cluster.Controllers(),
+		cluster.Controllers(cluster.System),
 		clusterstate.Controllers(clusterstate.Deps{Shared: m.shared}),
 		secrets.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch, State: m.State}),

@@ -33,6 +33,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/discovery/carrier"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -214,7 +215,7 @@ func (m *Machine) run(ctx context.Context, logs *logring.Logs, modules *module.L
 		return err
 	}
 
-	if err := errors.Join(m.Supervisor.Apply(m.apiService()), m.Supervisor.Apply(m.trustdResources())); err != nil {
+	if err := errors.Join(m.Supervisor.Apply(m.apiService()), m.Supervisor.Apply(m.trustdResources()), m.Supervisor.Apply(m.discoverydResources())); err != nil {
 		return err
 	}
 
@@ -341,6 +342,11 @@ func (m *Machine) trustdResources() supervisor.Service {
 	return m.resources("trustd", contract.TrustdSocket, layout.UserTrustd, trustd.Kinds(), func(g *grpc.Server) {
 		securityapi.RegisterSecurityServiceServer(g, signer)
 	})
+}
+
+// discoverydResources returns the service that shows discoveryd its certificate and the cluster that it serves.
+func (m *Machine) discoverydResources() supervisor.Service {
+	return m.resources("discoveryd", contract.DiscoverydSocket, layout.UserDiscoveryd, carrier.Kinds())
 }
 
 // resources returns a service that serves the kinds, and what register adds, on a socket for the process of one other service.

@@ -109,7 +109,7 @@ func TestReadersSeeNoSecret(t *testing.T) {
 	sup, root := &controllertest.Supervisor{}, t.TempDir()
 
 	n := controllertest.Start(t, slices.Concat(
-		secrets.Controllers(), cluster.Controllers(),
+		secrets.Controllers(), cluster.Controllers(cluster.System),
 		etcd.Controllers(etcd.Deps{Supervisor: sup, Root: root}), k8s.Controllers(k8s.Deps{Supervisor: sup, Root: root}),
 		[]controller.Controller{apid.ConfigController()},
 	)...)

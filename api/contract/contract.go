@@ -44,6 +44,7 @@ const (
 const (
 	APIPort        = 50000
 	TrustdPort     = 50001
+	DiscoveryPort  = 50002
 	KubernetesPort = 6443
 	KubePrismPort  = 7445 // on loopback
 	EtcdClientPort = 2379
@@ -61,7 +62,8 @@ const MaxMessage = 32 << 20
 const (
 	// MachineSocket is where machined serves the API.
 	MachineSocket = layout.MachinedRunDir + "/machine.sock"
-	// APIDSocket and TrustdSocket are where machined shows apid and trustd the resources that they need.
-	APIDSocket   = layout.APIDRunDir + "/runtime.sock"
-	TrustdSocket = layout.TrustdRunDir + "/runtime.sock"
+	// APIDSocket, TrustdSocket and DiscoverydSocket are where machined shows these programs the resources that they need.
+	APIDSocket       = layout.APIDRunDir + "/runtime.sock"
+	TrustdSocket     = layout.TrustdRunDir + "/runtime.sock"
+	DiscoverydSocket = layout.DiscoverydRunDir + "/runtime.sock"
 )

@@ -61,7 +61,7 @@ func TestSkeleton(t *testing.T) {
 	}
 
 	for path, want := range map[string]string{
-		"bin/apid": "../sbin/init", "bin/trustd": "../sbin/init", "lib": "usr/lib",
+		"bin/apid": "../sbin/init", "bin/trustd": "../sbin/init", "bin/discoveryd": "../sbin/init", "lib": "usr/lib",
 	} {
 		if got, err := os.Readlink(filepath.Join(root, path)); err != nil || got != want {
 			t.Errorf("%s: got a link to %q, %v, want %q", path, got, err, want)

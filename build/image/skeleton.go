@@ -34,6 +34,7 @@ func newSkeleton(tag string) skeleton {
 		links: map[string]string{
 			"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "etc/mtab": "/proc/self/mounts",
 			"usr/bin/machined": "../sbin/init", "usr/bin/apid": "../sbin/init", "usr/bin/trustd": "../sbin/init",
+			"usr/bin/discoveryd": "../sbin/init",
 		},
 		files: map[string]string{
 			"etc/hosts": "", "etc/hostname": "", "etc/resolv.conf": "", "etc/machine-id": "",

@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Command talos is the operating system's multi-call program. It runs machined (as /sbin/init, process 1), apid or trustd,
-// depending on its name.
+// Command talos is the operating system's multi-call program. It runs machined (as /sbin/init, process 1), apid, trustd
+// or discoveryd, depending on its name.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/apid"
+	"github.com/seed-59268b81/talos/discovery/carrier"
 	"github.com/seed-59268b81/talos/machine"
 	"github.com/seed-59268b81/talos/trustd"
 )
@@ -34,8 +35,11 @@ func main() {
 	case "trustd":
 		rename(name)
 		trustd.Main()
+	case "discoveryd":
+		rename(name)
+		carrier.Main()
 	default:
-		fail("unknown name %q: want init, machined, apid or trustd", name)
+		fail("unknown name %q: want init, machined, apid, trustd or discoveryd", name)
 	}
 }
 

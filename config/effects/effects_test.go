@@ -112,8 +112,8 @@ func TestInVain(t *testing.T) {
 	}{
 		{"nothing set", main, nil},
 		{"in effect", main + "  sysctls: {a: b}\n  network: {interfaces: [{interface: eth0, dhcp: true}]}\n", nil},
-		{"a switch on", main + "  features: {hostDNS: {enabled: true, resolveMemberNames: true}}\n", []string{"machine.features.hostDNS.resolveMemberNames"}},
-		{"a switch off", main + "  features: {hostDNS: {resolveMemberNames: false}}\n", nil},
+		{"a switch on", main + "  features: {diskQuotaSupport: true}\n", []string{"machine.features.diskQuotaSupport"}},
+		{"a switch off", main + "  features: {diskQuotaSupport: false}\n", nil},
 		{"disabled already", "cluster: {discovery: {enabled: false, registries: {kubernetes: {disabled: true}}}}\n", nil},
 		{"in a list, once", main + "  disks: [{device: /dev/vdb}, {device: /dev/vdc}]\n", []string{"machine.disks"}},
 		{"bonds and bridges", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bridge: {}}]}\n", nil},
@@ -153,7 +153,7 @@ func TestInVainOfExamples(t *testing.T) {
 
 	got := InVain(cfg)
 
-	want := []string{"cluster.discovery", "machine.features.diskQuotaSupport", "machine.install"}
+	want := []string{"machine.features.diskQuotaSupport", "machine.install"}
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in vain (-want +got):\n%s", diff)

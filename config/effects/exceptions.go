@@ -9,8 +9,6 @@ type exception struct{ path, reason string }
 var settled = []exception{
 	{"version", "identifies the document"},
 	{"persist", "a configuration is always stored; validation warns about false"},
-	{"cluster.id", "belongs to discovery, which has its own warning"},
-	{"cluster.secret", "belongs to discovery, which has its own warning"},
 	{"cluster.apiServer.disablePodSecurityPolicy", "Kubernetes removed pod security policies; validation warns about the key"},
 	{"machine.features.rbac", "roles are always checked; validation warns about false"},
 	{"machine.features.apidCheckExtKeyUsage", "the key usage of certificates is always checked"},
@@ -19,6 +17,4 @@ var settled = []exception{
 // without are the keys that are read but have no effect.
 var without = []exception{
 	{"machine.features.diskQuotaSupport", "it is passed to the kubelet, but the file system is mounted without project quotas"},
-	{"machine.features.hostDNS.resolveMemberNames", "the names of members come from discovery, which this version does not have"},
-	{"ResolverConfig.hostDNS.resolveMemberNames", "the names of members come from discovery, which this version does not have"},
 }

@@ -21,7 +21,7 @@ import (
 // The discovery service that machines use unless they are told another.
 const (
 	discoveryName = "default"
-	discoveryURL  = "https://discovery.talos.dev/"
+	discoveryURL  = v1alpha1.DefaultDiscoveryEndpoint
 )
 
 // trimInterval is how often file systems tell their disks which blocks they do not use.

@@ -127,9 +127,10 @@ type DiscoveryConfig struct {
 
 // DiscoveryRegistries are the places where machines announce themselves.
 type DiscoveryRegistries struct {
-	// Annotations of the Nodes of Kubernetes.
+	// Annotations of the Nodes of Kubernetes. Only an explicit disabled: false uses them, because kubelets of current versions of Kubernetes may
+	// not list the Nodes.
 	Kubernetes Switch `yaml:"kubernetes"`
-	// A discovery service.
+	// A discovery service, beside those that control planes carry.
 	Service DiscoveryService `yaml:"service"`
 }
 

@@ -19,6 +19,8 @@ const (
 	DefaultCNI           = "flannel"
 	DefaultProxyMode     = "nftables"
 	DefaultCertLifetime  = 8760 * time.Hour
+	// DefaultDiscoveryEndpoint is the service that the main document means without another one.
+	DefaultDiscoveryEndpoint = "https://discovery.talos.dev/"
 )
 
 // IsTrue returns the value of a switch that is off by default.

@@ -4,8 +4,11 @@ package validate
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/value"
 )
 
 func (c *check) cluster(cl *v1alpha1.ClusterConfig) {
@@ -96,5 +99,34 @@ func (c *check) discovery(main *v1alpha1.Config) {
 				c.wrong(f.path, "is missing: discovery needs it (or turn cluster.discovery.enabled off)")
 			}
 		}
+
+		c.discoveryKey(main.Cluster.Secret)
+		c.discoveryEndpoint(main.Cluster.Discovery.Registries.Service.Endpoint)
+	}
+}
+
+// discoveryKey checks the key of the main document. It is a secret, so that the message does not show it.
+func (c *check) discoveryKey(text string) {
+	if text != "" && !value.IsKey(text) {
+		c.wrong("cluster.secret", "want %d bytes in base64, as \"talosctl gen secrets\" makes them", value.KeySize)
+	}
+}
+
+func (c *check) discoveryEndpoint(text string) {
+	const path = "cluster.discovery.registries.service.endpoint"
+
+	if text == "" {
+		return
+	}
+
+	url, err := value.ParseURL(text)
+
+	switch {
+	case err != nil:
+		c.wrong(path, "%v", err)
+	case !slices.Contains(value.DiscoverySchemes, url.Scheme):
+		c.wrong(path, "%q: the scheme is %q: want one of %s", text, url.Scheme, strings.Join(value.DiscoverySchemes, ", "))
+	case url.Path != "" && url.Path != "/":
+		c.wrong(path, "%q has a path: want the scheme, the host and the port only", text)
 	}
 }

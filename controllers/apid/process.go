@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
-// Process is how apid or trustd is started: the multi-call executable, the user of the process, and the sockets that it needs.
+// Process is how apid, trustd or discoveryd is started: the multi-call executable, the user of the process, and the sockets that it needs.
 type Process struct {
 	Executable string
 	UID        int
@@ -31,18 +31,18 @@ type Process struct {
 // APIService is apid. It is started with the machine, and listens as soon as its settings are known. It follows later changes of
 // the settings itself.
 func APIService(process Process) (supervisor.Service, error) {
-	service, err := process.service("apid", cgroup.Apid, contract.APIPort)
+	service, err := process.Service("apid", cgroup.Apid, contract.APIPort)
 	service.UntilTheEnd = true
 
 	return service, err
 }
 
-// service runs the process in a sandbox, under its own user, and restarts it at once when it ends.
-func (p Process) service(name string, group cgroup.Group, port int) (supervisor.Service, error) {
+// Service runs the process in a sandbox, under its own user, and restarts it at once when it ends.
+func (p Process) Service(name string, group cgroup.Group, port int) (supervisor.Service, error) {
 	box := sandbox.Box{
 		Path: p.Executable, Argv: []string{name},
 		// Tell the garbage collector about the memory limit of the cgroup.
-		Env: []string{"GOMEMLIMIT=96MiB", "GOGC=50"},
+		Env: []string{fmt.Sprintf("GOMEMLIMIT=%dMiB", group.Max/4*3/cgroup.MiB), "GOGC=50"},
 		UID: p.UID, GID: p.UID,
 		ReadOnly: []string{p.Executable, "/etc/hosts", "/etc/resolv.conf"},
 	}

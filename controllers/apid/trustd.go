@@ -38,7 +38,7 @@ func TrustdController(sup Supervisor, process Process) controller.Controller {
 				return f.Err
 			}
 
-			service, err := process.service("trustd", cgroup.Trustd, contract.TrustdPort)
+			service, err := process.Service("trustd", cgroup.Trustd, contract.TrustdPort)
 			if err != nil {
 				return err
 			}

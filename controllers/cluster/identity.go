@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster holds the controllers of the machine's place among others.
 package cluster
 
 import (
@@ -15,11 +14,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/files"
 )
-
-// Controllers of the domain.
-func Controllers() []controller.Controller {
-	return []controller.Controller{NodeIdentityController()}
-}
 
 const (
 	identityControllerName = "cluster.NodeIdentityController"

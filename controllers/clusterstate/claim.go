@@ -5,7 +5,6 @@ package clusterstate
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -36,7 +35,7 @@ type Held struct {
 //
 // The client is of any member of the cluster. It stays open, and must not be closed before the lock is released.
 func Claim(ctx context.Context, client *clientv3.Client, name, holder string) (*Held, error) {
-	lock, err := etcd.Acquire(ctx, client, locks+url.PathEscape(name), etcd.WithHolder(holder), etcd.WithLease(Lease),
+	lock, err := etcd.Acquire(ctx, client, keyOf(name), etcd.WithHolder(holder), etcd.WithLease(Lease),
 		etcd.ShownAs(Prefix, func(since time.Time) resource.Resource {
 			r := resource.New[clusterstateres.LockSpec]("", name)
 			*r.TypedSpec() = clusterstateres.LockSpec{Holder: holder, Since: since}

@@ -8,7 +8,11 @@
 //	talosctl get clusterlocks
 package clusterstate
 
-import "github.com/seed-59268b81/talos/cosi/etcd"
+import (
+	"net/url"
+
+	"github.com/seed-59268b81/talos/cosi/etcd"
+)
 
 // Where the shared state is in etcd. Kubernetes uses /registry.
 const (
@@ -17,6 +21,23 @@ const (
 
 	locks = "/talos/locks/"
 )
+
+// The locks of the cluster.
+const (
+	// EtcdMembers is held while etcd's members change.
+	EtcdMembers = "etcd-members"
+	// Manifests is held while the bootstrap manifests are applied.
+	Manifests = "manifests"
+)
+
+// keyOf returns the key of a lock in etcd.
+func keyOf(name string) string {
+	if name == Manifests {
+		return "talos:v1:manifestApplyMutex" // existing clusters use it
+	}
+
+	return locks + url.PathEscape(name)
+}
 
 // Lease is the longest time for which a lock stays held after its holder was cut off.
 const Lease = etcd.DefaultLease

@@ -19,9 +19,11 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 	timeres "github.com/seed-59268b81/talos/resources/time"
@@ -67,6 +69,7 @@ func (*membershipController) Inputs() []controller.Input {
 		controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 		controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 		controller.In[serviceres.ServiceSpec](controller.Weak, "", ServiceID),
+		controller.In[k8s.StaticPodStatusSpec](controller.Weak, ""),
 		controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 	)
 }
@@ -170,6 +173,15 @@ func (c *membershipController) step(ctx context.Context, rt controller.Runtime, 
 	})
 }
 
+// serves reports whether the kubelet has an API server.
+func serves(ctx context.Context, r state.Reader) (bool, error) {
+	pods, err := typed.List[k8s.StaticPodStatusSpec](ctx, r, "")
+
+	return slices.ContainsFunc(pods, func(p *resource.Typed[k8s.StaticPodStatusSpec]) bool {
+		return strings.HasPrefix(p.Metadata().ID(), k8s.StaticPodStatusOf(k8s.APIServerID, ""))
+	}), err
+}
+
 // look sees the cluster and then the disk.
 func (c *membershipController) look(ctx context.Context, rt controller.Runtime, spec etcd.SpecSpec) (sight, error) {
 	var (
@@ -190,6 +202,10 @@ func (c *membershipController) look(ctx context.Context, rt controller.Runtime, 
 	left := typed.Read(ctx, rt, etcd.LeaveID, &leave)
 	if s.leave = left.OK; left.Err != nil {
 		return s, left.Err
+	}
+
+	if s.serves, err = serves(ctx, rt); err != nil {
+		return s, err
 	}
 
 	if s.peers, err = peers(ctx, rt, c.root); err != nil {

@@ -34,6 +34,8 @@ type membership struct {
 	// added is this machine's member that has not started, and since when.
 	added      uint64
 	addedSince time.Time
+	// withdrawing is since when this machine waits for the end of its API server.
+	withdrawing time.Time
 	// rest is when the next attempt to join may begin.
 	rest time.Time
 	// asking is the state of a request to start a cluster.
@@ -46,6 +48,8 @@ const (
 	// strangerPatience is how long another machine's learner may be dead. Then it is removed: it has no vote, and its machine joins again
 	// when it comes back.
 	strangerPatience = 5 * time.Minute
+	// withdrawPatience is how long the API server may take to end before the machine leaves nevertheless.
+	withdrawPatience = time.Minute
 	// restTime is the pause after an attempt to join that failed.
 	restTime = 30 * time.Second
 )
@@ -63,6 +67,8 @@ type sight struct {
 	claims         claims
 	// leave: it was asked to leave its cluster.
 	leave bool
+	// serves: there is an API server on this machine, whose data is in etcd.
+	serves bool
 	// peers are the addresses of machines that may have a member.
 	peers []string
 	// cluster is nil when no member answers; silence says why.
@@ -106,7 +112,7 @@ type (
 func (m membership) next(s sight, now time.Time) (membership, plan) {
 	switch {
 	case s.leave:
-		return membership{}, s.leaving()
+		return m.leaving(s, now)
 	case s.hasData:
 		return membership{}, s.belonging()
 	case s.asked:
@@ -331,8 +337,27 @@ func (m *membership) yielding(other quorum.Member, now time.Time) plan {
 	return p
 }
 
-// leaving is the plan of a machine that was asked to leave.
-func (s sight) leaving() plan {
+// leaving is the plan of a machine that was asked to leave. Its API server ends first: while etcd serves it, it withdraws its address from the
+// cluster, so that no client is sent to it any more.
+func (m membership) leaving(s sight, now time.Time) (membership, plan) {
+	p := s.leaves()
+	if p.action == nil && !p.lock || !s.serves {
+		return membership{}, p
+	}
+
+	if m.withdrawing.IsZero() {
+		m = membership{withdrawing: now}
+	}
+
+	if now.Sub(m.withdrawing) >= withdrawPatience {
+		return m, p
+	}
+
+	return m, plan{intent: p.intent, step: etcd.StepWithdrawing, waits: "the API server here to end", lock: s.locked}
+}
+
+// leaves is its plan without an API server.
+func (s sight) leaves() plan {
 	p := plan{intent: etcd.IntentLeave, step: etcd.StepChecking}
 
 	if !s.hasData {

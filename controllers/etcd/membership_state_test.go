@@ -18,7 +18,7 @@ import (
 // TestMembershipScripts runs the scripts of memberships. -rewrite rewrites the results; commit only what you understand. The commands are
 //
 //	start
-//	look [data=MEMBER/CLUSTER] [asked] [restore] [discovers] [published] [rivals=(ID[+data],...)] [leave] [peers] [locked] [unconfirmed] [after=DURATION]
+//	look [data=MEMBER/CLUSTER] [asked] [restore] [discovers] [published] [rivals=(ID[+data],...)] [leave] [serves] [peers] [locked] [unconfirmed] [after=DURATION]
 //	     a look of the machine cp-3 with the address 3; the lines are the members, none if no one answers:
 //	     ID NAME URL [voter|learner] [up|down] [leader]; NAME is - for one that has not started
 func TestMembershipScripts(t *testing.T) {
@@ -60,7 +60,7 @@ func scriptSight(t *testing.T, d *datadriven.TestData) sight {
 	t.Helper()
 
 	s := sight{
-		name: "cp-3", peerURLs: []string{"https://3:2380"}, asked: d.HasArg("asked"), leave: d.HasArg("leave"), locked: d.HasArg("locked"),
+		name: "cp-3", peerURLs: []string{"https://3:2380"}, asked: d.HasArg("asked"), leave: d.HasArg("leave"), serves: d.HasArg("serves"), locked: d.HasArg("locked"),
 		silence: errors.New("no etcd answers"),
 	}
 

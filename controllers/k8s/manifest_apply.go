@@ -8,15 +8,13 @@ import (
 	"log/slog"
 	"time"
 
-	"go.etcd.io/etcd/client/v3/concurrency"
-
 	"github.com/seed-59268b81/talos/api/contract"
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -24,9 +22,6 @@ import (
 )
 
 const (
-	// manifestsLock keeps control planes from applying manifests at the same time.
-	manifestsLock    = "talos:v1:manifestApplyMutex"
-	manifestsLockTTL = 15 // seconds
 	// applyTimeout of all manifests, including the wait for the lock.
 	applyTimeout = 5 * time.Minute
 	// applyRetry is short, since the first Node of a cluster becomes Ready only after this.
@@ -77,7 +72,7 @@ func manifestApplyController() controller.Controller {
 
 		var applied []string
 
-		err = underLock(ctx, etcdRoot, etcd, func(ctx context.Context) error {
+		err = underLock(ctx, etcdRoot, etcd, node.Nodename, func(ctx context.Context) error {
 			var err error
 
 			cluster := manifestsync.Cluster{Client: client, Node: node.Nodename, Key: etcdRoot.EtcdCA.Key, Log: log}
@@ -136,40 +131,22 @@ func wantedManifests(ctx context.Context, rt controller.Runtime) (wanted []manif
 }
 
 // underLock runs fn while this node holds the cluster's lock.
-func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, fn func(context.Context) error) error {
+func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, node string, fn func(context.Context) error) error {
 	client, err := etcdclient.New(ctx, root, certs, contract.EtcdURL)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 
-	session, err := concurrency.NewSession(client, concurrency.WithTTL(manifestsLockTTL))
+	held, err := clusterstate.Claim(ctx, client, clusterstate.Manifests, node)
 	if err != nil {
-		return fmt.Errorf("bootstrap manifests: open a session with etcd: %w", err)
+		return fmt.Errorf("bootstrap manifests: %w", err)
 	}
-	defer session.Close()
+	defer held.Release(ctx)
 
-	mutex := concurrency.NewMutex(session, manifestsLock)
-	if err := mutex.Lock(ctx); err != nil {
-		return fmt.Errorf("bootstrap manifests: take the lock %s in etcd: %w", manifestsLock, err)
-	}
-
-	defer mutex.Unlock(context.WithoutCancel(ctx))
-
-	// Without the session another node may take the lock.
-	ctx, cancel := context.WithCancel(ctx)
+	// Without the lock another node may apply them.
+	ctx, cancel := held.Context(ctx)
 	defer cancel()
-
-	guard.Go(func() error {
-		defer cancel()
-
-		select {
-		case <-session.Done():
-		case <-ctx.Done():
-		}
-
-		return nil
-	})
 
 	return fn(ctx)
 }

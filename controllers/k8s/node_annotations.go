@@ -25,7 +25,7 @@ func nodeAnnotationController() controller.Controller {
 		addresses network.NodeAddressSpec
 	)
 
-	return frominputs.Controller[k8s.NodeAnnotationSpecSpec]("k8s.NodeAnnotationSpecController", controller.Exclusive, frominputs.List{
+	return frominputs.Controller[k8s.NodeAnnotationSpecSpec]("k8s.NodeAnnotationSpecController", controller.Shared, frominputs.List{
 		frominputs.Config(&cfg),
 		frominputs.Of(ownAddresses, &addresses).Optional(),
 	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {

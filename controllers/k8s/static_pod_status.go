@@ -22,8 +22,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Intervals of requests to the kubelet, which has no watch: while a pod is not ready, and when all are.
+// Intervals of requests to the kubelet, which has no watch: while a pod of the system ends, while a pod is not ready, and when all are. Etcd waits
+// for the end of the API server when the machine leaves.
 const (
+	podPollEnding   = time.Second
 	podPollNotReady = 5 * time.Second
 	podPollReady    = 15 * time.Second
 )
@@ -43,6 +45,7 @@ func staticPodStatusController(root string) controller.Controller {
 		frominputs.Of(secrets.KubernetesRootID, &ca),
 		frominputs.Of(k8s.KubeletID, &spec),
 		healthy(KubeletServiceID),
+		frominputs.Also(controller.In[k8s.StaticPodSpec](controller.Weak, "")),
 	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 		statuses, err := staticPodStatuses(ctx, root, nodename.Nodename, certs, ca, spec)
 		if err != nil {
@@ -64,6 +67,17 @@ func staticPodStatusController(root string) controller.Controller {
 
 			if err := typed.Set(ctx, rt, "", id, k8s.StaticPodStatusSpec{PodStatus: status}); err != nil {
 				return err
+			}
+		}
+
+		for _, id := range []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID} {
+			pod, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
+			if err != nil {
+				return err
+			}
+
+			if statuses[k8s.StaticPodStatusOf(id, nodename.Nodename)] != nil && pod == nil {
+				interval = podPollEnding
 			}
 		}
 

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/service/container"
@@ -30,6 +31,7 @@ const bootstrapRoles = "poststarthook/rbac/bootstrap-roles"
 // server was ready, and the controller manager's once only the API server's roles were missing: both exit when the API server takes too long
 // to start, and then the kubelet delays their restart. The controller manager waits 10 s for the roles by itself, and takes longer to start
 // than the API server needs to create them. Pods stay once they are rendered: an API server survives a restart of etcd better than its own.
+// They end when the machine leaves etcd: its API server would answer nothing any more.
 func staticPodController(fetch Fetch) controller.Controller {
 	var (
 		access secrets.KubernetesCertsSpec
@@ -45,6 +47,7 @@ func staticPodController(fetch Fetch) controller.Controller {
 		frominputs.Of(k8s.StaticPodsID, &k8s.ConfigStatusSpec{}).Any().OrKeep(),
 		frominputs.Of(secrets.KubernetesID, &access).OrKeep(),
 		frominputs.Also(serviceInput(etcdService)),
+		frominputs.Also(controller.In[etcd.MembershipStatusSpec](controller.Weak, "", etcd.MembershipID)),
 	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 		if ok, err := etcdServed(ctx, rt); err != nil || !ok {
 			return err
@@ -152,11 +155,23 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 	return typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod})
 }
 
-// etcdServed reports whether etcd is healthy, or was healthy before: then the API server's pod is rendered.
+// etcdServed reports whether this machine has a member of etcd with a vote, and that is healthy or was healthy before: then the API server's pod
+// is rendered. An API server cannot start with a learner, which answers few requests.
 func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
+	var member etcd.MembershipStatusSpec
+
+	known := typed.Read(ctx, r, etcd.MembershipID, &member)
+	if known.Err != nil || known.OK && !member.Belongs() {
+		return false, known.Err
+	}
+
 	pod, err := typed.Find[k8s.StaticPodSpec](ctx, r, "", k8s.APIServerID)
 	if err != nil || pod != nil {
 		return pod != nil, err
+	}
+
+	if !known.OK || member.Step != etcd.StepMember {
+		return false, nil
 	}
 
 	return serviceHealthy(ctx, r, etcdService)

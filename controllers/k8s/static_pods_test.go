@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -56,6 +57,9 @@ users: [{name: u, user: {token: t}}]
 	controllertest.Set(n, secrets.KubernetesID, secrets.KubernetesCertsSpec{LocalhostAdminKubeconfig: kubeconfig})
 	n.Service(etcdService, true)
 
+	// A learner is healthy, too.
+	controllertest.Set(n, etcd.MembershipID, etcd.MembershipStatusSpec{Intent: etcd.IntentJoin, Step: etcd.StepPromoting})
+
 	has := func(id string) bool {
 		pod, err := typed.Find[k8s.StaticPodSpec](t.Context(), n.State, "", id)
 		if err != nil {
@@ -65,6 +69,13 @@ users: [{name: u, user: {token: t}}]
 		return pod != nil
 	}
 
+	time.Sleep(2 * readyPoll)
+
+	if has(k8s.APIServerID) {
+		t.Error("the API server's pod exists while etcd is a learner")
+	}
+
+	controllertest.Set(n, etcd.MembershipID, etcd.MembershipStatusSpec{Intent: etcd.IntentNone, Step: etcd.StepMember})
 	controllertest.Wait[k8s.StaticPodSpec](n, k8s.APIServerID, nil)
 	time.Sleep(2 * readyPoll)
 
@@ -86,4 +97,30 @@ users: [{name: u, user: {token: t}}]
 	stage.Store(down)
 	controllertest.Set(n, k8s.FinalPrefix+k8s.SchedulerID, k8s.SchedulerConfigSpec{Enabled: true, Image: "another"})
 	controllertest.Wait(n, k8s.SchedulerID, func(s k8s.StaticPodSpec) bool { return strings.Contains(fmt.Sprint(s.Pod), "image:another") })
+
+	// Pods outlive a restart of etcd, and end with the membership.
+	n.Service(etcdService, false)
+	controllertest.Set(n, etcd.MembershipID, etcd.MembershipStatusSpec{Intent: etcd.IntentNone, Step: etcd.StepMember, WaitsFor: "etcd to answer"})
+	time.Sleep(2 * readyPoll)
+
+	if !has(k8s.APIServerID) || !has(k8s.ControllerManagerID) || !has(k8s.SchedulerID) {
+		t.Error("pods ended with a restart of etcd")
+	}
+
+	for _, gone := range []etcd.MembershipStatusSpec{
+		{Intent: etcd.IntentLeave, Step: etcd.StepRemoving},
+		{Intent: etcd.IntentJoin, Step: etcd.StepDiscarding},
+		{Intent: etcd.IntentNone, Step: etcd.StepWaiting},
+	} {
+		n.Service(etcdService, true)
+		controllertest.Set(n, etcd.MembershipID, etcd.MembershipStatusSpec{Intent: etcd.IntentNone, Step: etcd.StepMember})
+		controllertest.Wait[k8s.StaticPodSpec](n, k8s.APIServerID, nil)
+		controllertest.Set(n, etcd.MembershipID, gone)
+
+		for deadline := time.Now().Add(10 * time.Second); has(k8s.APIServerID) || has(k8s.ControllerManagerID) || has(k8s.SchedulerID); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%+v: pods are still there", gone)
+			}
+		}
+	}
 }

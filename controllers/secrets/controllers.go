@@ -23,6 +23,7 @@ func Controllers() []controller.Controller {
 		sansController("secrets.MaintenanceCertSANsController", secrets.MaintenanceRootID, secrets.CertSANMaintenanceID, maintenanceSANs),
 		apiController(trust.Certificate),
 		trustdController(),
+		discoverydController(),
 		etcdController(),
 		kubernetesController(),
 		kubernetesDynamicCertsController(),

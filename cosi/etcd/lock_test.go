@@ -14,6 +14,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/seed-59268b81/talos/cosi/etcd"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -337,6 +338,38 @@ func TestLockRevoked(t *testing.T) {
 
 	within(t, "the lock is lost", patience, lock.Lost())
 	acquire(t, client, "second")
+}
+
+// TestLockWithMutex: etcd's own mutex and this lock exclude each other.
+func TestLockWithMutex(t *testing.T) {
+	srv := ownServer(t, t.TempDir())
+	client := dialTo(t, srv.endpoint())
+
+	session, err := concurrency.NewSession(client, concurrency.WithTTL(3))
+	ok(t, err)
+	t.Cleanup(func() { session.Close() })
+
+	mutex := concurrency.NewMutex(session, "/lock")
+	ok(t, mutex.Lock(t.Context()))
+
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+
+	var locked *etcd.LockedError
+	if _, err := etcd.Acquire(short, client, "/lock"); !errors.As(err, &locked) {
+		t.Errorf("while the mutex is held: got %v, want a LockedError", err)
+	}
+
+	ok(t, mutex.Unlock(t.Context()))
+
+	lock := acquire(t, client, "first")
+
+	if err := mutex.TryLock(t.Context()); !errors.Is(err, concurrency.ErrLocked) {
+		t.Errorf("the mutex while the lock is held: got %v, want %v", err, concurrency.ErrLocked)
+	}
+
+	ok(t, lock.Release(t.Context()))
+	ok(t, mutex.TryLock(t.Context()))
 }
 
 // TestLockWithoutServer: an error, not a wait, when etcd does not answer.

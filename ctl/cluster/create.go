@@ -160,7 +160,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		return nil, err
 	}
 
-	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.lab.Workers, f.lab.Offline)}
+	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.lab.Workers)}
 
 	c.lab.Name, c.lab.StateDir = p.name, dir
 	c.lab.Provisioner, c.lab.WorkerProvisioner = f.provisioners()

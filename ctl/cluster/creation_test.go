@@ -38,7 +38,7 @@ func newTestCreation(t *testing.T, own bool, out *strings.Builder) (*creation, *
 
 	c := &creation{
 		createFlags: &createFlags{kubernetesVersion: images.KubernetesVersion, wait: true},
-		place:       p, steps: newSteps(out), config: labcluster.Options(1, false),
+		place:       p, steps: newSteps(out), config: labcluster.Options(1),
 	}
 	c.begin(l)
 	c.cluster.Alive = nil

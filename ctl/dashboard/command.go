@@ -19,6 +19,7 @@ func Command(s *session.Session) *cobra.Command {
 	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "dashboard",
 		Short: "Watch the nodes on the terminal: overview, logs, resources, network",
+		Long:  "Watch the nodes on the terminal: overview, logs, resources, network. Unless nodes are named, it shows all members of the cluster.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < time.Second {
@@ -29,7 +30,7 @@ func Command(s *session.Session) *cobra.Command {
 				return errors.New("the dashboard needs a terminal; for scripts use get, services, memory and logs")
 			}
 
-			nodes, closeAll, err := s.Targets()
+			nodes, closeAll, err := s.TargetsOrCluster()
 			if err != nil {
 				return err
 			}

@@ -14,11 +14,12 @@ import (
 // starters are the controllers that add services to the machine, which is not in the graph of controllers. Other services, such as
 // apid, exist from the start.
 var starters = map[string]string{
-	"etcd":    "etcd.ServiceController",
-	"kubelet": "k8s.KubeletServiceController",
-	"cri":     "cri.ContainerdController",
-	"trustd":  "runtime.TrustdServiceController",
-	"udevd":   "runtime.UdevServiceController",
+	"etcd":       "etcd.ServiceController",
+	"kubelet":    "k8s.KubeletServiceController",
+	"cri":        "cri.ContainerdController",
+	"trustd":     "runtime.TrustdServiceController",
+	"discoveryd": "discovery.ServiceController",
+	"udevd":      "runtime.UdevServiceController",
 }
 
 var (

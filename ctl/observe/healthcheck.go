@@ -59,14 +59,25 @@ func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func
 	return health.Wait(ctx, h.node.Name, checks, progress)
 }
 
-// discover sets the machines to the nodes of Kubernetes.
+// discover sets the machines to the members of the cluster, or, where the node knows none but itself, to the nodes of Kubernetes.
 func (h *healthCheck) discover(ctx context.Context) error {
+	controlPlanes, workers, err := health.Members(ctx, nodeState{h.node, remote.New(h.node.Conn())})
+	if err != nil {
+		return err
+	}
+
+	if len(controlPlanes)+len(workers) > 1 {
+		h.take(controlPlanes, workers)
+
+		return nil
+	}
+
 	nodes, err := h.source.Kubernetes.Nodes(ctx)
 	if err != nil {
 		return err
 	}
 
-	var controlPlanes, workers []string
+	controlPlanes, workers = nil, nil
 
 	for _, n := range nodes {
 		i := slices.IndexFunc(n.Addresses, func(a string) bool { return net.ParseIP(a) != nil })

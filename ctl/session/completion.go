@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/seed-59268b81/talos/client"
 )
 
 // Complete completes a flag with these values.
@@ -80,23 +78,15 @@ func (s *Session) memberNames(ctx context.Context) []string {
 	here := Session{talosconfig: s.talosconfig, context: s.context, endpoints: configured.Dial()[:1], CompletionTimeout: s.CompletionTimeout}
 
 	here.Ask(ctx, func(ctx context.Context, n Node) {
-		members, _ := All(n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}))
-		for _, r := range members {
-			spec, err := DecodeSpec[struct {
-				Hostname  string   `yaml:"hostname"`
-				Addresses []string `yaml:"addresses"`
-			}](r)
-			if err != nil {
-				return
-			}
-
-			names = append(append(names, spec.Addresses...), spec.Hostname)
+		members, _ := n.Members(ctx)
+		for _, m := range members {
+			names = append(append(names, m.Addresses...), m.Name, m.Hostname)
 		}
 	})
 
 	slices.Sort(names)
 
-	return slices.Compact(names)
+	return slices.Compact(slices.DeleteFunc(names, func(name string) bool { return name == "" }))
 }
 
 // Ask calls the first node for a completion, with a short timeout. Failures are not reported.

@@ -15,6 +15,7 @@ type Session struct {
 	context      string
 	endpoints    []string
 	nodes        []string
+	cluster      bool
 	insecure     bool
 	fingerprints []string
 	Format       string
@@ -29,7 +30,8 @@ func (s *Session) Flags(cmd *cobra.Command) *cobra.Command {
 	flags.StringVar(&s.talosconfig, "talosconfig", "", "path of the client configuration (default $TALOSCONFIG, or ~/.talos/config)")
 	flags.StringVar(&s.context, "context", "", "context of the client configuration to use")
 	flags.StringSliceVarP(&s.endpoints, "endpoints", "e", nil, "endpoints to connect to, instead of the configured ones")
-	flags.StringSliceVarP(&s.nodes, "nodes", "n", nil, "nodes to work on, instead of the configured ones")
+	flags.StringSliceVarP(&s.nodes, "nodes", "n", nil, "nodes to work on, instead of the configured ones: addresses, or names of members of the cluster")
+	flags.BoolVar(&s.cluster, "cluster", false, "work on all members of the cluster, instead of named nodes")
 	s.completeFlags(cmd)
 
 	return cmd

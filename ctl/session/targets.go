@@ -11,7 +11,15 @@ import (
 // Targets connects and returns the nodes to work on.
 func (s *Session) Targets() (nodes []Node, closeAll func(), err error) {
 	if s.insecure {
+		if s.cluster {
+			return nil, nil, errors.New("--insecure works on the machine itself, which knows no cluster: do not use --cluster")
+		}
+
 		return s.insecureTargets()
+	}
+
+	if s.cluster {
+		return s.clusterTargets()
 	}
 
 	if len(s.fingerprints) > 0 {

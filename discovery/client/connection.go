@@ -25,6 +25,7 @@ import (
 	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/discovery/extension"
+	"github.com/seed-59268b81/talos/discovery/seal"
 )
 
 const (
@@ -72,7 +73,7 @@ func (s *Session) dial(endpoint string) (*grpc.ClientConn, error) {
 	}
 
 	if o.Prove {
-		options = append(options, grpc.WithPerRPCCredentials(&prover{cipher: s.cipher, cluster: o.ClusterID}))
+		options = append(options, grpc.WithPerRPCCredentials(&prover{prover: seal.NewProver(seal.ProofKey(o.Key)), cluster: o.ClusterID}))
 	}
 
 	return grpc.NewClient("passthrough:///"+endpoint, options...)

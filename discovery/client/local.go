@@ -55,7 +55,8 @@ func sealLocal(c *seal.Cipher, l *Local) (*sealed, error) {
 	}
 
 	if l.Revision != 0 {
-		field := protowire.AppendTag(nil, extension.FieldRevision, protowire.VarintType)
+		// Beside the fields that the caller has added.
+		field := protowire.AppendTag(slices.Clip(affiliate.ProtoReflect().GetUnknown()), extension.FieldRevision, protowire.VarintType)
 		affiliate.ProtoReflect().SetUnknown(protoreflect.RawFields(protowire.AppendVarint(field, l.Revision)))
 	}
 

@@ -14,7 +14,7 @@ import (
 
 // prover adds the proof of the cluster secret to each call.
 type prover struct {
-	cipher  *seal.Cipher
+	prover  *seal.Prover
 	cluster string
 }
 
@@ -27,7 +27,7 @@ func (p *prover) GetRequestMetadata(ctx context.Context, _ ...string) (map[strin
 		return nil, errors.New("prove the cluster secret: the connection has no TLS")
 	}
 
-	proof, err := p.cipher.Prove(&connection.State, p.cluster)
+	proof, err := p.prover.Prove(&connection.State, p.cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,6 @@ type Cipher struct {
 	block    cipher.Block
 	aead     cipher.AEAD
 	nonceKey []byte
-	secret   []byte
 }
 
 // New returns the cipher of a cluster secret.
@@ -60,7 +59,7 @@ func New(secret []byte) (*Cipher, error) {
 		return nil, fmt.Errorf("cluster secret: %w", err)
 	}
 
-	return &Cipher{block: block, aead: aead, nonceKey: mac(secret, "discovery: key of nonces"), secret: slices.Clone(secret)}, nil
+	return &Cipher{block: block, aead: aead, nonceKey: mac(secret, "discovery: key of nonces")}, nil
 }
 
 func mac(key []byte, parts ...string) []byte {

@@ -32,8 +32,8 @@ type cluster struct {
 	// pending is the timer of the next flush.
 	pending *time.Timer
 	// told is how many members the service's count has of this cluster.
-	told  int64
-	total *atomic.Int64
+	told int64
+	of   *clusters
 }
 
 func (c *cluster) update(now time.Time, in *serverapi.AffiliateUpdateRequest) error {
@@ -67,7 +67,8 @@ func (c *cluster) tell(now time.Time, changed bool) {
 	}
 
 	members, _ := c.log.Members()
-	c.total.Add(int64(members) - c.told)
+	c.of.changes.Add(1)
+	c.of.total.Add(int64(members) - c.told)
 	c.told = int64(members)
 
 	if c.watchers == 0 || c.pending != nil {
@@ -102,7 +103,8 @@ func (c *cluster) flush(now time.Time) {
 // clusters are all clusters of the service.
 type clusters struct {
 	limits registry.Limits
-	total  atomic.Int64
+	// total is how many members there are, changes how many changes there were.
+	total, changes atomic.Int64
 
 	mu                                 sync.Mutex
 	of                                 map[string]*cluster
@@ -116,7 +118,7 @@ func (cs *clusters) hold(id string) (c *cluster, done func()) {
 
 	c, ok := cs.of[id]
 	if !ok {
-		c = &cluster{log: registry.New(cs.limits), wake: make(chan struct{}), total: &cs.total}
+		c = &cluster{log: registry.New(cs.limits), wake: make(chan struct{}), of: cs}
 		cs.of[id] = c
 	}
 

@@ -38,6 +38,8 @@ type Options struct {
 	Trust Trust
 	// Admit decides whether a caller may use a cluster. Without it, any caller may. Callers that it has decided on have no rate limit.
 	Admit func(ctx context.Context, cluster string) error
+	// Interval is how often what has expired is removed; zero: each second. In between, it is removed when its cluster is used.
+	Interval time.Duration
 	// ClientVersion is told about the version of each client that says hello.
 	ClientVersion func(version string)
 }
@@ -96,22 +98,39 @@ func (s *Server) Register(g grpc.ServiceRegistrar) { serverapi.RegisterClusterSe
 func (s *Server) Run(ctx context.Context) {
 	defer s.close()
 
-	tick := time.NewTicker(time.Second)
+	interval := s.options.Interval
+	if interval <= 0 {
+		interval = time.Second
+	}
+
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 
-	for n := 0; ; n++ {
+	for forgotten := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			s.clusters.sweep(now, n%10 == 0)
+			forget := now.Sub(forgotten) >= forgetInterval
+			s.clusters.sweep(now, forget)
 
-			if n%60 == 0 {
+			if forget {
+				forgotten = now
+
 				s.limiter.sweep(now)
 			}
 		}
 	}
 }
+
+// forgetInterval is how often removals, caches and accounts of callers are dropped that no one needs any more.
+const forgetInterval = 10 * time.Second
+
+// Wait waits until a caller at this address may make a call, as calls of the service do.
+func (s *Server) Wait(ctx context.Context, addr netip.Addr) error { return s.limiter.wait(ctx, addr) }
+
+// Changes returns how many changes of members there were since the start, by which a snapshot knows that it is old.
+func (s *Server) Changes() int64 { return s.clusters.changes.Load() }
 
 // young returns for how long a living member may still be missing.
 func (s *Server) young(now time.Time) time.Duration { return s.started.Add(maxTTL).Sub(now) }
@@ -247,6 +266,9 @@ func (s *Server) Members(id string) []registry.Member {
 	return c.log.All(time.Now())
 }
 
+// Affiliates returns how many members there are in all clusters.
+func (s *Server) Affiliates() int64 { return s.clusters.members() }
+
 // Counts are what the service holds.
 type Counts struct {
 	Clusters, Affiliates, Endpoints, Watches int
@@ -261,9 +283,6 @@ func (s *Server) Counts() Counts {
 
 	return n
 }
-
-// Caller returns the address that a call counts for.
-func (s *Server) Caller(ctx context.Context) netip.Addr { return s.options.Trust.caller(ctx) }
 
 // Go runs the service beside f, and ends it when f ends.
 func (s *Server) Go(ctx context.Context, f func() error) error {

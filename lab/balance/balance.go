@@ -36,9 +36,8 @@ type Balancer struct {
 // target is a server and what is known of it.
 type target struct {
 	Target
-	ready  bool
-	misses int
-	open   map[*link]bool
+	ready bool
+	open  map[*link]bool
 }
 
 // link is one forwarded connection; cut ends it.
@@ -73,22 +72,13 @@ func (b *Balancer) order() []*target {
 	return out
 }
 
-// record records whether a server has answered that it is ready. It counts as ready until it has failed twice, or refuses connections. While
-// another one is ready, the connections to those that are not are closed.
+// record records whether a server has answered that it is ready. While another one is ready, the connections to those that are not are closed.
 func (b *Balancer) record(t *target, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	before := t.ready
-
-	switch {
-	case err == nil:
-		t.ready, t.misses = true, 0
-	default:
-		if t.misses++; t.misses > 1 || !isTimeout(err) {
-			t.ready = false
-		}
-	}
+	t.ready = err == nil
 
 	switch {
 	case t.ready && !before:

@@ -33,6 +33,10 @@ func (b *Balancer) Check(ctx context.Context) {
 
 			for ctx.Err() == nil {
 				err := readyz(ctx, client)
+				if isTimeout(err) { // the second try decides
+					err = readyz(ctx, client)
+				}
+
 				if ctx.Err() != nil {
 					return
 				}
@@ -61,7 +65,8 @@ func (t *target) client() *http.Client {
 	}
 }
 
-// readyz asks a server whether it is ready. One that refuses unauthenticated clients counts as ready.
+// readyz asks a server whether it is ready. One that refuses unauthenticated clients counts as ready. One that starts does not know its rules
+// yet, and forbids everything.
 func readyz(ctx context.Context, client *http.Client) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1/readyz", nil)
 	if err != nil {
@@ -76,7 +81,7 @@ func readyz(ctx context.Context, client *http.Client) error {
 
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // the status has arrived
 
-	if response.StatusCode >= http.StatusInternalServerError {
+	if response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusForbidden {
 		return fmt.Errorf("status %s", response.Status)
 	}
 

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Options returns the options for configurations of a lab's machines: their disk, the address 127.0.0.1 for clients on
-// this computer, and for an offline lab no discovery service. The contract is the oldest one, so that patches can have all
-// keys of the v1alpha1 document.
-func Options(workers int, offline bool) generate.Options {
+// Options returns the options for configurations of a lab's machines: their disk, and the address 127.0.0.1 for clients on
+// this computer. The contract is the oldest one, so that patches can have all keys of the v1alpha1 document.
+func Options(workers int) generate.Options {
 	return generate.Options{
-		Contract: generate.Oldest, InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"}, NoClusterDiscovery: offline,
+		Contract: generate.Oldest, InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"},
 		AllowSchedulingOnControlPlanes: workers == 0,
 	}
 }
@@ -42,6 +42,15 @@ const (
 	shared          = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
 	sharedDocuments = `{apiVersion: v1alpha1, kind: KubeProxyConfig, extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}`
 )
+
+// offline is for a lab without a connection to the world: its machines find each other by the services of the control planes alone.
+// Documents have no such setting. With those the machines try another service as well, which costs little.
+const offline = `cluster: {discovery: {registries: {service: {disabled: true}}}}`
+
+// isOffline reports whether no network of the lab leads out.
+func isOffline(s *state.Lab) bool {
+	return !slices.ContainsFunc(s.World.Networks, func(n world.Network) bool { return !n.Offline })
+}
 
 // ownPatches returns the patches of the control planes for the kinds of machines in the lab.
 func ownPatches(nodes []state.Node, emulated bool, contract generate.Contract) []string {
@@ -91,6 +100,15 @@ func configurations(s *state.Lab, emulated bool, kubernetesVersion string, optio
 	own, err := patch.Load(ownPatches(s.Nodes, emulated, options.Contract))
 	if err != nil {
 		return nil, err
+	}
+
+	if isOffline(s) && options.Contract < generate.Documents && !options.NoClusterDiscovery {
+		all, err := patch.Load([]string{offline})
+		if err != nil {
+			return nil, err
+		}
+
+		options.Patches = slices.Concat(all, options.Patches)
 	}
 
 	// The user's patches override these.

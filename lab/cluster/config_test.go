@@ -86,7 +86,7 @@ func TestEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		made, err := configurations(s, false, "", Options(0, true))
+		made, err := configurations(s, false, "", Options(0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,6 +121,36 @@ func conflicts(t *testing.T, cfg *config.Config) {
 	for _, f := range findings {
 		if strings.Contains(f.Text, "sets this too") {
 			t.Errorf("%v", f)
+		}
+	}
+}
+
+// TestDiscovery checks that the machines of a lab find each other, and that those of an offline lab ask no service outside.
+func TestDiscovery(t *testing.T) {
+	for offline, services := range map[bool]int{true: 0, false: 1} {
+		s, err := lab.Options{
+			Name: "demo", StateDir: t.TempDir(), ControlPlanes: 1, Workers: 1, Provisioner: state.Container, Offline: offline,
+			Image: lab.Image{Root: "/", Cache: "/"},
+		}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		made, err := configurations(s, false, "", Options(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, text := range [][]byte{made.ControlPlane, made.Worker} {
+			cfg, err := config.Decode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got, err := view.Of(cfg).DiscoveryServices()
+			if err != nil || !view.Of(cfg).DiscoveryEnabled() || len(got) != services {
+				t.Errorf("offline: %t: got services %v, %v, enabled: %t, want %d", offline, got, err, view.Of(cfg).DiscoveryEnabled(), services)
+			}
 		}
 	}
 }

@@ -40,7 +40,7 @@ func workersJoin(t *testing.T, inTurn bool) {
 	c.Emulated = inTurn
 
 	plan := Plan{
-		KubernetesVersion: images.KubernetesVersion, Config: Options(len(workers), false), Ready: true,
+		KubernetesVersion: images.KubernetesVersion, Config: Options(len(workers)), Ready: true,
 		Talosconfig: func(*talosconfig.Config) error { return nil }, Kubeconfig: func(*kubeconfig.File) error { return nil },
 	}
 

@@ -26,7 +26,7 @@ func TestInjected(t *testing.T) {
 		Say: t.Logf, Try: 10 * time.Second, Every: 250 * time.Millisecond, Final: Final,
 	})
 
-	options := Options(1, false)
+	options := Options(1)
 
 	userData, err := UserData(images.KubernetesVersion, &options)
 	if err != nil {

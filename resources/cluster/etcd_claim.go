@@ -14,7 +14,7 @@ type EtcdClaim uint32
 
 // The claims.
 const (
-	// EtcdNone: the machine has no data of etcd, and nobody asked it to start a cluster.
+	// EtcdNone: the machine has no data of etcd, and was not asked to start a cluster.
 	EtcdNone EtcdClaim = iota
 	// EtcdAsked: the machine was asked to start a cluster.
 	EtcdAsked

@@ -32,6 +32,8 @@ const (
 	StepLocking Step = "locking"
 	// StepChecking: it has the lock, and the cluster must change before this machine can go on.
 	StepChecking Step = "checking"
+	// StepWithdrawing: the API server here ends. It withdraws its address from the cluster while etcd still serves it.
+	StepWithdrawing Step = "withdrawing"
 	// StepRemoving: the old member is removed from the cluster.
 	StepRemoving Step = "removing"
 	// StepAdding: the new member is added to the cluster, as a learner.
@@ -68,6 +70,19 @@ type MembershipStatusSpec struct {
 
 // Definition implements resource.Spec.
 func (MembershipStatusSpec) Definition() *resource.Definition { return membershipStatusDefinition }
+
+// Belongs reports whether the machine has the data of a member that the cluster is not known to lack, and does not leave: an API server here
+// can have its data in etcd.
+func (s MembershipStatusSpec) Belongs() bool {
+	switch s.Intent {
+	case IntentNone:
+		return s.Step != StepWaiting
+	case IntentLeave:
+		return s.Step == StepChecking // it may be refused
+	default:
+		return false
+	}
+}
 
 var memberStatusDefinition = domain.Type("EtcdMemberStatuses",
 	"Name={.name}", "Learner={.learner}", "Healthy={.healthy}", "Leader={.leader}", "Peer URLs={.peerURLs}")

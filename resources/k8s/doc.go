@@ -44,6 +44,7 @@ const (
 	NodeCordonedID       = "nodecordoned"
 	EndpointAPIServerID  = "kube-apiserver"
 	EndpointControlPlane = "controlplane"
+	EndpointDiscoveryID  = "discovery"
 	KubePrismConfigID    = "k8s-loadbalancer-config"
 	KubePrismEndpointsID = "k8s-cluster"
 	KubePrismStatusID    = "k8s-loadbalancer"

@@ -29,6 +29,9 @@ func (StaticPodServerStatusSpec) Definition() *resource.Definition {
 	return staticPodServerStatusDefinition
 }
 
+// StaticPodStatusOf returns the id of the status of a pod of the control plane: its namespace, and the name that the kubelet gives it.
+func StaticPodStatusOf(id, nodename string) string { return "kube-system/" + id + "-" + nodename }
+
 var staticPodStatusDefinition = domain.Alias("podstatus").Type("StaticPodStatuses", `Ready={.conditions[?(@.type=="Ready")].status}`)
 
 // StaticPodStatusSpec is the status of a static pod as the kubelet reports it.

@@ -44,6 +44,20 @@ type TrustdCertsSpec struct {
 // Definition implements resource.Spec.
 func (TrustdCertsSpec) Definition() *resource.Definition { return trustdCertsDefinition }
 
+var discoverydDefinition = domain.Type("DiscoverydSecrets")
+
+// DiscoverydSpec has the certificate of discoveryd, and what it checks its callers with.
+type DiscoverydSpec struct {
+	Server CertAndKey `yaml:"server" protobuf:"1"`
+	// ClusterID is the only cluster that is served.
+	ClusterID string `yaml:"clusterID" protobuf:"2"`
+	// ProofKey checks that callers know the cluster's secret. It is derived from the secret and decrypts nothing.
+	ProofKey []byte `yaml:"proofKey" protobuf:"3"`
+}
+
+// Definition implements resource.Spec.
+func (DiscoverydSpec) Definition() *resource.Definition { return discoverydDefinition }
+
 var etcdCertsDefinition = domain.Type("EtcdSecrets")
 
 // EtcdCertsSpec has the certificates of etcd and of its clients.

@@ -32,6 +32,7 @@ const (
 	MaintenanceRootID    = "maintenance"
 	APIID                = "api"
 	TrustdID             = "trustd"
+	DiscoverydID         = "discoveryd"
 	KubernetesID         = "k8s-certs"
 	KubernetesDynamicID  = "k8s-dynamic-certs"
 	EtcdID               = "etcd"
@@ -46,6 +47,7 @@ func Register() error {
 	return errors.Join(
 		resource.Register[APICertsSpec](),
 		resource.Register[CertSANSpec](),
+		resource.Register[DiscoverydSpec](),
 		resource.Register[EtcdCertsSpec](),
 		resource.Register[EtcdRootSpec](),
 		resource.Register[KubeletSpec](),

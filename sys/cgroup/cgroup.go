@@ -38,11 +38,13 @@ type Group struct {
 // The groups of the system; the paths are those that users know. The API has the highest weight, so that it answers however busy the pods
 // are.
 var (
-	Init       = Group{Path: "init", Min: 96 * MiB, Low: 192 * MiB, CPUWeight: 263}
-	System     = Group{Path: "system", Low: 192 * MiB, CPUWeight: 500}
-	Runtime    = Group{Path: "system/runtime", Low: 96 * MiB, CPUWeight: 209}
-	Apid       = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 500}
-	Trustd     = Group{Path: "system/trustd", Low: 8 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 39}
+	Init    = Group{Path: "init", Min: 96 * MiB, Low: 192 * MiB, CPUWeight: 263}
+	System  = Group{Path: "system", Low: 192 * MiB, CPUWeight: 500}
+	Runtime = Group{Path: "system/runtime", Low: 96 * MiB, CPUWeight: 209}
+	Apid    = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 500}
+	Trustd  = Group{Path: "system/trustd", Low: 8 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 39}
+	// Discoveryd serves up to 5,000 machines, with a connection each.
+	Discoveryd = Group{Path: "system/discoveryd", Low: 8 * MiB, Max: 512 * MiB, PIDs: 128, CPUWeight: 39}
 	Udevd      = Group{Path: "system/udevd", Low: 8 * MiB, CPUWeight: 39}
 	PodRuntime = Group{Path: "podruntime", CPUWeight: 157}
 	Containerd = Group{Path: "podruntime/runtime", Low: 196 * MiB, CPUWeight: 39}
@@ -53,7 +55,7 @@ var (
 
 // All returns all groups, parents first.
 func All() []Group {
-	return []Group{Init, System, Runtime, Apid, Trustd, Udevd, PodRuntime, Containerd, Etcd, Kubelet, Kubepods}
+	return []Group{Init, System, Runtime, Apid, Trustd, Discoveryd, Udevd, PodRuntime, Containerd, Etcd, Kubelet, Kubepods}
 }
 
 // controllers that are delegated down the tree where the kernel has them.

@@ -23,7 +23,7 @@ import (
 const (
 	// systemLimit is for the private memory of all processes of a control plane in a container, except Kubernetes' own.
 	systemLimit = 150 << 20
-	// busyLimit is for the processor time of machined, apid and trustd together, in percent of a core.
+	// busyLimit is for the processor time of machined, apid, trustd and discoveryd together, in percent of a core.
 	busyLimit = 1.0
 	// calmTime is how long a new cluster takes to become idle, idleTime how long it is measured.
 	calmTime = time.Minute
@@ -31,7 +31,7 @@ const (
 )
 
 // kubernetes are the programs of Kubernetes, its database and its pods. Everything else in a machine is the system:
-// machined, apid, trustd, containerd and its shim for each pod.
+// machined, apid, trustd, discoveryd, containerd and its shim for each pod.
 var kubernetes = []string{
 	"etcd", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "flanneld", "coredns", "pause",
 }
@@ -75,16 +75,16 @@ func idle(t *testing.T, first int) {
 		t.Errorf("private memory of the system: got %s, want at most %s", mib(all.private), mib(systemLimit))
 	}
 
-	busy, err := busyOf(before, after, "machined", "apid", "trustd")
+	busy, err := busyOf(before, after, "machined", "apid", "trustd", "discoveryd")
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	percent := 100 * busy.Seconds() / passed.Seconds()
-	report("%8.2f %%  of %.0f %%  of a core, machined, apid and trustd together, over %.0f s", percent, busyLimit, passed.Seconds())
+	report("%8.2f %%  of %.0f %%  of a core, machined, apid, trustd and discoveryd together, over %.0f s", percent, busyLimit, passed.Seconds())
 
 	if percent > busyLimit {
-		t.Errorf("machined, apid and trustd: got %.2f %% of a core, want at most %.0f %%", percent, busyLimit)
+		t.Errorf("machined, apid, trustd and discoveryd: got %.2f %% of a core, want at most %.0f %%", percent, busyLimit)
 	}
 }
 
@@ -172,7 +172,7 @@ func systemOf(t *testing.T, first int) map[int]process {
 	}
 
 	// A program that is not found would be within every limit.
-	for _, program := range []string{"machined", "apid", "trustd", "containerd", "containerd-shim-runc-v2"} {
+	for _, program := range []string{"machined", "apid", "trustd", "discoveryd", "containerd", "containerd-shim-runc-v2"} {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(all)), func(p process) bool { return p.program == program }) {
 			t.Fatalf("%s is not among the machine's processes: %v", program, running)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/lab"
 )
 
 // These limits are many times the usual duration, for machines that are emulated on two shared cores.
@@ -30,6 +31,11 @@ func (c *Cluster) With(ctx context.Context, identity client.Option, call func(co
 // API calls the machine as the administrator.
 func (c *Cluster) API(ctx context.Context, call func(context.Context, *client.Client) error) error {
 	return c.With(ctx, c.cluster.Administrator(), call)
+}
+
+// APIOf calls a machine as the administrator.
+func (c *Cluster) APIOf(ctx context.Context, n *lab.Node, call func(context.Context, *client.Client) error) error {
+	return c.cluster.With(ctx, n, c.cluster.Administrator(), call)
 }
 
 // Do is API for a call that must succeed.

@@ -2,7 +2,8 @@
 
 // Package cluster is a cluster of one control plane node, for tests of the whole system: it boots what was built,
 // configures it over its API, and reads it with kubectl, as a user does. The node is a virtual machine, or, for tests that
-// need no kernel, disk or firmware of its own, a container, which is many times as fast.
+// need no kernel, disk or firmware of its own, a container, which is many times as fast. There can be more machines; the
+// methods are about the first one, Node, unless they name another.
 //
 //	c := cluster.Start(t)            // powers a virtual machine on; it is removed at the end of the test
 //	c := cluster.StartContainer(t)   // the same for a container
@@ -89,7 +90,7 @@ func (c *Cluster) Contained() bool { return c.Node.As() == state.Container }
 func StartIn(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
-	return start(t, options, labcluster.Options(0, true))
+	return start(t, options, labcluster.Options(0))
 }
 
 // StartConfigured is StartIn for a machine that gets its configuration by itself, as user data. The options of a virtual machine name the
@@ -97,7 +98,7 @@ func StartIn(t *testing.T, options lab.Options) *Cluster {
 func StartConfigured(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
-	config := labcluster.Options(0, true)
+	config := labcluster.Options(0)
 
 	userData, err := labcluster.UserData("", &config)
 	if err != nil {
@@ -132,7 +133,7 @@ func start(t *testing.T, options lab.Options, config generate.Options) *Cluster 
 	}
 
 	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
-	options.ControlPlanes, options.ControlPlane = 1, size
+	options.ControlPlanes, options.ControlPlane = max(1, options.ControlPlanes), size
 
 	machines, err := lab.Create(t.Context(), options)
 	if err != nil {
@@ -191,9 +192,15 @@ func (c *Cluster) Causes(fault string) { c.caused = append(c.caused, fault) }
 
 // end reports the faults on the consoles and the stages.
 func (c *Cluster) end() {
-	findings, err := c.Node.Findings()
-	if err != nil {
-		c.t.Errorf("search the consoles: %v", err)
+	var findings []string
+
+	for _, n := range c.Lab.Nodes() {
+		found, err := n.Findings()
+		if err != nil {
+			c.t.Errorf("search the consoles: %v", err)
+		}
+
+		findings = append(findings, found...)
 	}
 
 	for _, f := range findings {

@@ -42,7 +42,7 @@ func firewall(t *testing.T, l *cluster.UserLab, u *user) {
 	u.refused(t, `error: @: .*no other machine would reach the API any more: add a NetworkRuleConfig for TCP port 50000`, "patch machineconfig --patch", block)
 
 	rules := map[string]string{
-		"apid":       opened("apid", "tcp", "50000-50001", subnet),
+		"apid":       opened("apid", "tcp", "50000-50002", subnet),
 		"kubernetes": opened("kubernetes", "tcp", "6443", subnet),
 		"kubelet":    opened("kubelet", "tcp", "10250", subnet),
 		"etcd":       opened("etcd", "tcp", "2379-2380", u.node()+"/32"), // not for workers
@@ -52,7 +52,7 @@ func firewall(t *testing.T, l *cluster.UserLab, u *user) {
 	u.patch(t, block, rules["apid"], rules["kubernetes"], rules["kubelet"], rules["etcd"], rules["flannel"])
 
 	// Behind 10256 is kube-proxy, behind 9 nothing.
-	some, open := []uint16{9, 2379, 2380, 6443, 10250, 10256, 50000, 50001}, []uint16{6443, 10250, 50000, 50001}
+	some, open := []uint16{9, 2379, 2380, 6443, 10250, 10256, 50000, 50001, 50002}, []uint16{6443, 10250, 50000, 50001, 50002}
 
 	eventually(t, "only the ports of the rules answer", func() (string, bool) {
 		diff := cmp.Diff(open, scan(some))
@@ -71,7 +71,7 @@ func firewall(t *testing.T, l *cluster.UserLab, u *user) {
 	// One more rule, and one less.
 	u.patch(t, opened("proxy", "tcp", "10256", subnet), removed("NetworkRuleConfig", "kubelet"))
 
-	open = []uint16{6443, 10256, 50000, 50001}
+	open = []uint16{6443, 10256, 50000, 50001, 50002}
 
 	eventually(t, "the ports of the other rules answer", func() (string, bool) {
 		diff := cmp.Diff(open, scan(some))

@@ -36,7 +36,7 @@ func TestSabotage(t *testing.T) {
 		boot, _ = c.Ready("")
 	})
 
-	services := []string{"containerd", "apid", "etcd", "trustd", "kubelet"}
+	services := []string{"containerd", "apid", "etcd", "trustd", "discoveryd", "kubelet"}
 
 	var worst time.Duration
 

@@ -20,7 +20,7 @@ import (
 // killed kills each of the system's services and waits until it runs again, as another process, and is healthy.
 func killed(t *testing.T, c *cluster.Cluster) {
 	for _, s := range []struct{ service, program string }{
-		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"},
+		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"}, {"discoveryd", "discoveryd"},
 	} {
 		var before []string
 
@@ -65,7 +65,7 @@ const mostStopped = 10 * time.Second
 // stopped sends SIGSTOP to each of the services from outside the machine, and waits until it runs as another process.
 func stopped(t *testing.T, c *cluster.Cluster) {
 	for _, s := range []struct{ service, program string }{
-		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"},
+		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"}, {"discoveryd", "discoveryd"},
 	} {
 		c.Measured("  "+s.service+" runs again after SIGSTOP", sabotage(t, c, s.program, syscall.SIGSTOP))
 		c.Until(s.service+" is healthy", 3*time.Minute, func(ctx context.Context) error { return healthy(ctx, c, s.service) })

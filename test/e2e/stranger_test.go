@@ -40,7 +40,7 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 		t.Errorf("ports taken: %d %q, want 0", len(got.Taken), got.Taken)
 	}
 
-	for _, port := range []int{2379, 3172, 6443, 7445, 10248, 10250, 10257, 10259, 50000, 50001} {
+	for _, port := range []int{2379, 3172, 6443, 7445, 10248, 10250, 10257, 10259, 50000, 50001, 50002} {
 		if !slices.Contains(got.Ports, port) {
 			t.Errorf("port %d: nothing listens there, so nothing was tested; got %v", port, got.Ports)
 		}
@@ -49,7 +49,7 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 	// While services are down, anyone may listen at their ports, except those that process 1 holds.
 	var gone []string
 
-	for _, program := range []string{"kubelet", "kube-apiserver", "etcd", "apid", "trustd"} {
+	for _, program := range []string{"kubelet", "kube-apiserver", "etcd", "apid", "trustd", "discoveryd"} {
 		pids, err := c.Processes(t.Context(), program)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 
 	go func() {
 		impostor <- stranger.Run(t, netns, stranger.Task{
-			Ports: []int{2379, 2380, 3172, 6443, 7445, 10248, 10250, 50000, 50001}, Patience: 25 * time.Second,
+			Ports: []int{2379, 2380, 3172, 6443, 7445, 10248, 10250, 50000, 50001, 50002}, Patience: 25 * time.Second,
 		})
 	}()
 

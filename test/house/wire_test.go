@@ -285,6 +285,7 @@ var renamed = map[string]string{"Layer": "configlayer"}
 // and those that clients never decode as a message.
 var own = map[string]bool{
 	"DiscoverySources.cluster.talos.dev":           true,
+	"DiscoverydSecrets.secrets.talos.dev":          true,
 	"EtcdClaims.cluster.talos.dev":                 true,
 	"AcquireConfigSpecs.v1alpha1.talos.dev":        true,
 	"AcquireConfigStatuses.v1alpha1.talos.dev":     true,

@@ -3,10 +3,11 @@
 package cluster
 
 import (
-	"encoding/base64"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
 )
 
@@ -25,33 +26,20 @@ clusterID: BAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fIA=
 clusterSecret: AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=
 `)
 
-// keySize is the size of the identity and of the key, in bytes.
-const keySize = 32
-
 // Validate implements document.Validator. The key is a secret, so that messages do not show it.
 func (c *DiscoveryIdentityConfig) Validate(r *document.Report) {
 	for _, v := range []struct{ key, text string }{{"clusterID", c.ClusterID}, {"clusterSecret", c.ClusterSecret}} {
-		if v.text != "" && !isKey(v.text) {
-			r.Wrong(v.key, "want %d bytes in base64, as \"talosctl gen secrets\" makes them", keySize)
+		if v.text != "" && !value.IsKey(v.text) {
+			r.Wrong(v.key, "want %d bytes in base64, as \"talosctl gen secrets\" makes them", value.KeySize)
 		}
 	}
-}
-
-// isKey reports whether a text is a key in base64. Existing clients write identities in its form for URLs, and keys in the other one.
-func isKey(text string) bool {
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		if raw, err := encoding.DecodeString(text); err == nil && len(raw) == keySize {
-			return true
-		}
-	}
-
-	return false
 }
 
 // DiscoveryServiceConfig is a service through which the machines of a cluster find each other.
 type DiscoveryServiceConfig struct {
 	document.Named `yaml:",inline"`
-	// The URL of the service.
+	// The URL of the service: its scheme, host and port. All schemes are gRPC; http is without TLS. On port 50002 of a control plane it is the
+	// service that the machines carry themselves.
 	Endpoint value.URL `yaml:"endpoint" required:"true" like:"cluster.discovery"`
 }
 
@@ -60,6 +48,13 @@ kind: DiscoveryServiceConfig
 name: default
 endpoint: https://discovery.talos.dev/
 `)
+
+// Validate implements document.Validator.
+func (c *DiscoveryServiceConfig) Validate(r *document.Report) {
+	if !c.Endpoint.IsZero() && !slices.Contains(value.DiscoverySchemes, c.Endpoint.Scheme) {
+		r.Wrong("endpoint", "%q: the scheme is %q: want one of %s", c.Endpoint.String(), c.Endpoint.Scheme, strings.Join(value.DiscoverySchemes, ", "))
+	}
+}
 
 // Overlay implements overlay.Overlayer: the document switches discovery on. Documents have no registry in Kubernetes.
 func (c *DiscoveryServiceConfig) Overlay(main *v1alpha1.Config) {

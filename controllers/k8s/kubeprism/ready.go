@@ -25,6 +25,9 @@ const (
 	// probeIdle is longer than usedInterval: an API server that is in use is probed over one connection, since a handshake costs it more than
 	// an answer. Connections to the others are closed.
 	probeIdle = 2 * usedInterval
+	// rulesPatience is how long a server may refuse the probe by its rules and not be ready. An API server that starts does not know them yet, and
+	// refuses what kubelets ask. A cluster whose rules allow no one to ask whether a server is ready has only such answers.
+	rulesPatience = 10 * time.Second
 	// maxAnswer bounds what is read of an answer. A connection whose answer was not read to its end cannot be used again.
 	maxAnswer = 64 << 10
 )
@@ -41,6 +44,8 @@ type Prober struct {
 	// trusted are the authorities in cas.
 	trusted []byte
 	client  *http.Client
+	// forbids are the servers that refuse the probe by their rules, and since when.
+	forbids map[string]time.Time
 }
 
 // Trust sets the authorities (PEM) that sign API servers; without any, all servers are accepted.
@@ -115,7 +120,7 @@ func (p *Prober) asks() *http.Client {
 }
 
 // Readyz asks an API server whether it is ready. It calls answered after the handshake of a new connection, since the answer may take longer.
-// A server that refuses unauthenticated clients counts as ready.
+// A server that refuses unauthenticated clients counts as ready, after rulesPatience if its rules refuse them.
 func (p *Prober) Readyz(ctx context.Context, address string, answered func()) error {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 		if err == nil {
@@ -143,11 +148,34 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 
 	answered() // also over a connection of an earlier probe
 
-	if response.StatusCode >= http.StatusInternalServerError {
+	if response.StatusCode >= http.StatusInternalServerError || p.startsToForbid(address, response.StatusCode, time.Now()) {
 		return fmt.Errorf("the API server is not ready: status %s", response.Status)
 	}
 
 	return nil
+}
+
+// startsToForbid reports whether a server refuses the probe by its rules, and has not done so for long.
+func (p *Prober) startsToForbid(address string, status int, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if status != http.StatusForbidden {
+		delete(p.forbids, address)
+
+		return false
+	}
+
+	since, known := p.forbids[address]
+	if !known {
+		if p.forbids == nil {
+			p.forbids = map[string]time.Time{}
+		}
+
+		since, p.forbids[address] = now, now
+	}
+
+	return now.Sub(since) < rulesPatience
 }
 
 func (p *Prober) expected() string {

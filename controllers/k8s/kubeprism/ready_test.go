@@ -24,7 +24,7 @@ import (
 
 func TestReadyz(t *testing.T) {
 	for status, want := range map[int]bool{
-		http.StatusOK: true, http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusFound: true,
+		http.StatusOK: true, http.StatusUnauthorized: true, http.StatusForbidden: false, http.StatusFound: true,
 		http.StatusInternalServerError: false, http.StatusServiceUnavailable: false,
 	} {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -33,7 +33,11 @@ func TestReadyz(t *testing.T) {
 		}))
 		answered := false
 
-		err := new(kubeprism.Prober).Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
+		var prober kubeprism.Prober
+
+		err := prober.Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
+		prober.Close()
+
 		if (err == nil) != want || !answered {
 			t.Errorf("status %d: got %v, answered %t; ready: want %t", status, err, answered, want)
 		}

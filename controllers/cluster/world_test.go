@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
+	"github.com/seed-59268b81/talos/discovery/client"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// world has discovery services by their endpoints.
+type world struct {
+	mu       sync.Mutex
+	down     map[string]bool
+	carriers bool                                // whether control planes carry a service
+	said     map[string]map[string]*client.Local // by endpoint and affiliate
+	lies     map[string]map[string]client.Affiliate
+	sessions map[*fakeSession]bool
+}
+
+func newWorld() *world {
+	return &world{
+		down: map[string]bool{}, said: map[string]map[string]*client.Local{}, lies: map[string]map[string]client.Affiliate{}, sessions: map[*fakeSession]bool{},
+	}
+}
+
+// fakeSession implements Session.
+type fakeSession struct {
+	world   *world
+	options client.Options
+	changed chan struct{}
+
+	running, watch bool
+	local          *client.Local
+	view           *client.View
+}
+
+func (w *world) open(o client.Options, _ *slog.Logger) Session {
+	return &fakeSession{world: w, options: o, changed: make(chan struct{}, 1), view: &client.View{State: client.StateConnecting}}
+}
+
+func (s *fakeSession) Run(ctx context.Context) error {
+	s.world.do(func() { s.running = true; s.world.sessions[s] = true })
+	<-ctx.Done()
+	s.world.do(func() { delete(s.world.sessions, s) })
+
+	return nil
+}
+
+func (s *fakeSession) Publish(l *client.Local)  { s.world.do(func() { s.local = l }) }
+func (s *fakeSession) SetWatch(on bool)         { s.world.do(func() { s.watch = on }) }
+func (s *fakeSession) Changed() <-chan struct{} { return s.changed }
+
+func (s *fakeSession) View() *client.View {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+
+	return s.view
+}
+
+func (w *world) isDown(endpoint string) bool {
+	return w.down[endpoint] || !w.carriers && strings.HasSuffix(endpoint, ":50002")
+}
+
+// do changes the world, and then tells all sessions.
+func (w *world) do(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	change()
+
+	for s := range w.sessions {
+		at := s.options.Endpoint
+
+		switch {
+		case w.isDown(at):
+		case s.local == nil:
+			delete(w.said[at], s.options.AffiliateID)
+		default:
+			if w.said[at] == nil {
+				w.said[at] = map[string]*client.Local{}
+			}
+
+			w.said[at][s.options.AffiliateID] = s.local
+		}
+	}
+
+	for s := range w.sessions {
+		next := w.seenBy(s)
+		if fmt.Sprintf("%+v", next) == fmt.Sprintf("%+v", s.view) {
+			continue
+		}
+
+		s.view = next
+
+		select {
+		case s.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (w *world) seenBy(s *fakeSession) *client.View {
+	at := s.options.Endpoint
+
+	switch {
+	case w.isDown(at):
+		return &client.View{State: client.StateConnecting, Err: errors.New("no route to host")}
+	case !s.watch:
+		return &client.View{State: client.StatePublishing}
+	}
+
+	view := &client.View{State: client.StateWatching, Complete: true, Affiliates: map[string]client.Affiliate{}}
+
+	for id, l := range w.said[at] {
+		if id != s.options.AffiliateID {
+			view.Affiliates[id] = client.Affiliate{ID: id, Affiliate: l.Affiliate, Endpoints: l.Endpoints, Revision: l.Revision}
+		}
+	}
+
+	maps.Copy(view.Affiliates, w.lies[at])
+
+	return view
+}
+
+// knows returns the identities that a source has.
+func (w *world) knows(endpoint string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return strings.Join(slices.Sorted(maps.Keys(w.said[endpoint])), " ")
+}
+
+// stateVolume mounts what is requested at a folder.
+func stateVolume(dir string) controller.Controller {
+	return transform.Map[block.VolumeMountRequestSpec, block.VolumeMountStatusSpec]{
+		Name: "block.Mounts", Hold: true,
+		Transform: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[block.VolumeMountRequestSpec], out *block.VolumeMountStatusSpec) error {
+			out.VolumeID, out.Target = in.TypedSpec().VolumeID, dir
+
+			return nil
+		},
+	}.Controller()
+}
+
+var first, second = "one.example:443", "two.example:443"
+
+func settings() cluster.ConfigSpec {
+	return cluster.ConfigSpec{
+		DiscoveryEnabled: true, ServiceEncryptionKey: make([]byte, 32), ServiceClusterID: "cluster",
+		ServiceEndpoints: []cluster.ServiceEndpoint{{Name: "first", Endpoint: first}, {Name: "second", Endpoint: second}},
+	}
+}
+
+// machine starts the controllers of a machine, with STATE in a folder, until stop is called.
+func machine(t *testing.T, w *world, id, dir string) (n *controllertest.Node, stop func()) {
+	t.Helper()
+
+	inner := &stoppable{TB: t}
+	t.Cleanup(inner.stop)
+
+	n = controllertest.Start(inner, stateVolume(dir), discoveryServiceController(Deps{Root: dir, Open: w.open}),
+		affiliateMergeController(), memberController(), etcdClaimController(), endpointController())
+
+	controllertest.Set(n, cluster.LocalIdentityID, cluster.IdentitySpec{NodeID: id})
+	controllertest.Set(n, secrets.OSRootID, secrets.OSRootSpec{})
+	controllertest.Set(n, cluster.ConfigID, settings())
+	controllertest.Set(n, id, own(id))
+
+	return n, inner.stop
+}
+
+// stoppable is a test whose cleanup can come earlier.
+type stoppable struct {
+	testing.TB
+	cleanup []func()
+}
+
+func (s *stoppable) Cleanup(f func()) { s.cleanup = append(s.cleanup, f) }
+
+func (s *stoppable) stop() {
+	for _, f := range slices.Backward(s.cleanup) {
+		f()
+	}
+
+	s.cleanup = nil
+}
+
+func own(id string) cluster.AffiliateSpec {
+	return cluster.AffiliateSpec{
+		NodeID: id, Nodename: "node-" + id, Hostname: "node-" + id, MachineType: config.TypeControlPlane,
+		Addresses: []netip.Addr{netip.AddrFrom4([4]byte{172, 20, 0, id[0]})}, ControlPlane: &cluster.ControlPlane{APIServerPort: 6443},
+	}
+}

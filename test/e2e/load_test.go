@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+const (
+	// requestTime is the timeout of one request of a client. A client that is not answered by then tries again.
+	requestTime = 5 * time.Second
+	// pause between two requests of one client.
+	pause = 40 * time.Millisecond
+)
+
+// load is clients of Kubernetes that write and read, each its own ConfigMap, until they are stopped. Each request is repeated once, at once,
+// when it fails.
+type load struct {
+	t       *testing.T
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	clients []*writer
+}
+
+// writer is one client. Its fields are of interest after its end, apart from those that mu guards.
+type writer struct {
+	name   string
+	url    string
+	client *http.Client
+
+	requests, failures int
+	// lost are the requests that failed twice, and answers that contradict an earlier one.
+	lost []string
+	// acknowledged is the value of the last write that was answered.
+	acknowledged int
+
+	mu sync.Mutex
+	// last is when the last request succeeded, and gap the longest time between two since the mark.
+	last time.Time
+	gap  time.Duration
+}
+
+// startLoad starts an empty load.
+func startLoad(t *testing.T) (*load, context.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &load{t: t, cancel: cancel}
+
+	t.Cleanup(l.stop)
+
+	return l, ctx
+}
+
+// add starts a client that connects with a function; nil is a plain connection.
+func (l *load) add(ctx context.Context, name, server, file string, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	l.t.Helper()
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+
+	config, err := kubeconfig.Parse(text)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+
+	pool, err := pki.Pool(config.CA)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+
+	pair, err := (pki.Pair{Crt: config.Crt, Key: config.Key}).TLS()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+
+	w := &writer{name: name, url: "https://" + server + "/api/v1/namespaces/default/configmaps", last: time.Now(), client: &http.Client{
+		Timeout: requestTime,
+		Transport: &http.Transport{
+			DialContext: dial, ForceAttemptHTTP2: true,
+			TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		},
+	}}
+
+	l.clients = append(l.clients, w)
+	l.done.Go(func() { w.run(ctx) })
+}
+
+// stop ends the clients.
+func (l *load) stop() {
+	l.cancel()
+	l.done.Wait()
+}
+
+// mark begins a new measurement of gaps.
+func (l *load) mark() {
+	for _, w := range l.clients {
+		w.mu.Lock()
+		w.gap = 0
+		w.mu.Unlock()
+	}
+}
+
+// gaps returns the longest time that each client was without an answer since the mark.
+func (l *load) gaps() map[string]time.Duration {
+	out := map[string]time.Duration{}
+
+	for _, w := range l.clients {
+		w.mu.Lock()
+		out[w.name] = max(w.gap, time.Since(w.last))
+		w.mu.Unlock()
+	}
+
+	return out
+}
+
+// check ends the clients, and checks that at most one in a thousand requests failed, and none twice.
+func (l *load) check(t *testing.T) {
+	l.stop()
+
+	requests, failures := 0, 0
+
+	for _, w := range l.clients {
+		t.Logf("client %s: %d requests, %d failed and were repeated", w.name, w.requests, w.failures)
+
+		requests, failures = requests+w.requests, failures+w.failures
+
+		for _, lost := range w.lost {
+			t.Errorf("client %s: %s", w.name, lost)
+		}
+	}
+
+	t.Logf("%d requests, %d failed (%.3f %%)", requests, failures, 100*float64(failures)/float64(max(requests, 1)))
+
+	if failures*1000 > requests {
+		t.Errorf("%d of %d requests failed, want at most 0.1 %%", failures, requests)
+	}
+}
+
+func (w *writer) run(ctx context.Context) {
+	defer w.client.CloseIdleConnections()
+
+	name := "load-" + w.name
+
+	w.ask(ctx, http.MethodPost, "", fmt.Sprintf(`{"metadata": {"name": %q}, "data": {"n": "0"}}`, name), "application/json", func(int, configMap) string { return "" })
+
+	for n := 1; ctx.Err() == nil; n++ {
+		w.ask(ctx, http.MethodPatch, "/"+name, fmt.Sprintf(`{"data": {"n": "%d"}}`, n), "application/merge-patch+json", func(code int, _ configMap) string {
+			if code == http.StatusOK {
+				w.acknowledged = n
+			}
+
+			return ""
+		})
+		w.ask(ctx, http.MethodGet, "/"+name, "", "", func(_ int, m configMap) string {
+			if got, _ := strconv.Atoi(m.Data.N); got < w.acknowledged {
+				return fmt.Sprintf("write %d was acknowledged, and a later read returned %q", w.acknowledged, m.Data.N)
+			}
+
+			return ""
+		})
+	}
+}
+
+type configMap struct{ Data struct{ N string } }
+
+// ask sends a request, and again if it fails. Check returns what is wrong with an answer.
+func (w *writer) ask(ctx context.Context, method, path, body, content string, check func(code int, m configMap) string) {
+	var failed []string
+
+	for range 2 {
+		code, text, err := w.send(ctx, method, path, body, content)
+		if ctx.Err() != nil {
+			return
+		}
+
+		w.requests++
+
+		// A repeated creation finds what the first one made.
+		if err == nil && code < 300 || code == http.StatusConflict && len(failed) > 0 {
+			w.succeeded()
+
+			var m configMap
+
+			if wrong := ""; json.Unmarshal(text, &m) == nil {
+				if wrong = check(code, m); wrong != "" {
+					w.lost = append(w.lost, wrong)
+				}
+			}
+
+			break
+		}
+
+		w.failures++
+		failed = append(failed, fmt.Sprintf("%s %s %s: %d %v %.200s", time.Now().Format("15:04:05.000"), method, path, code, err, text))
+	}
+
+	if len(failed) == 2 {
+		w.lost = append(w.lost, fmt.Sprintf("failed twice: %q", failed))
+	}
+
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+}
+
+func (w *writer) send(ctx context.Context, method, path, body, content string) (int, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, w.url+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return 0, nil, err
+	}
+
+	if content != "" {
+		request.Header.Set("Content-Type", content)
+	}
+
+	response, err := w.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+
+	text, err := io.ReadAll(response.Body)
+
+	return response.StatusCode, text, err
+}
+
+func (w *writer) succeeded() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	now := time.Now()
+	w.gap = max(w.gap, now.Sub(w.last))
+	w.last = now
+}
