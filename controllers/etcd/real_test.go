@@ -6,10 +6,12 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 // writer writes keys until it is stopped, and remembers those that were acknowledged.
@@ -36,7 +39,12 @@ func startWriter(client *clientv3.Client) *writer {
 	go func() {
 		defer close(w.done)
 
+		pace := time.NewTicker(5 * time.Millisecond) // it must not keep a small computer busy
+		defer pace.Stop()
+
 		for i := 0; ctx.Err() == nil; i++ {
+			<-pace.C
+
 			try, done := context.WithTimeout(ctx, 5*time.Second)
 			_, err := client.Put(try, "/written/"+strconv.Itoa(i), "x")
 
@@ -358,4 +366,35 @@ func TestNoQuorum(t *testing.T) {
 	f.boot(2).untilMember()
 	m.untilMember()
 	f.members(1, 1, 2, 3)
+}
+
+// TestSecondBootstrap: a cluster is started once. Another control plane refuses, says where the cluster is, and joins it.
+func TestSecondBootstrap(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	f.boot(1).bootstrap()
+	f.machines[1].untilMember()
+
+	m := f.boot(2)
+	controllertest.Wait[secrets.EtcdCertsSpec](m.Node, secrets.EtcdID, nil)
+
+	err := RequestBootstrap(t.Context(), m.State, m.root, etcd.BootstrapRequestSpec{})
+	if !errors.Is(err, ErrClusterExists) && !errors.Is(err, ErrHasData) || errors.Is(err, ErrClusterExists) && !strings.Contains(err.Error(), "cp-1") {
+		t.Errorf("a second bootstrap: got %v, want %v with cp-1", err, ErrClusterExists)
+	}
+
+	// The request was written before the first machine was seen.
+	if err := keepRequest(m.root, etcd.BootstrapRequestSpec{}); err != nil {
+		t.Fatal(err)
+	}
+
+	m.untilMember()
+	f.members(1, 1, 2)
+
+	if kept, err := keptRequest(m.root); kept != nil || err != nil {
+		t.Errorf("the request is still there: %v, %v", kept, err)
+	}
 }
