@@ -70,8 +70,8 @@ func startLoad(t *testing.T) (*load, context.Context) {
 	return l, ctx
 }
 
-// tooBusy is the load average for each core above which the computer says more about the times than the cluster does: its API servers then
-// take seconds to answer. A cluster of five machines that grows makes about a third of it.
+// tooBusy is the load average for each core above which times say more about the computer than about the cluster: API servers then take
+// seconds to answer.
 const tooBusy = 10
 
 // watch follows the load of the computer.
