@@ -90,11 +90,11 @@ func controlPlanes(t *testing.T, options lab.Options) {
 		t.Error("the clients ended before the test")
 	}
 
-	for _, late := range s.late {
-		t.Error(late)
-	}
-
 	s.load.check(t)
+
+	for _, late := range s.late {
+		s.load.fails(t)("%s", late)
+	}
 }
 
 // step runs a step that the later ones need.
