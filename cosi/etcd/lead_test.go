@@ -6,13 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/etcd"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
 // candidate calls Lead again and again, and reports when it leads and why it stops.
@@ -70,8 +75,6 @@ func within[T any](t *testing.T, what string, limit time.Duration, ch <-chan T) 
 
 // TestLead: one process leads at a time. When it resigns, ends or is cut off, the next one leads.
 func TestLead(t *testing.T) {
-	const patience = 30 * time.Second
-
 	srv := ownServer(t, t.TempDir())
 	way := newProxy(t, srv.endpoint())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -122,3 +125,89 @@ func TestLead(t *testing.T) {
 	within(t, "the first ends", patience, first.ended)
 	within(t, "the second ends", patience, second.ended)
 }
+
+// TestLeadFences: the controllers of a runtime that leads write with the fence. When another process may lead, their writes are
+// refused, though the runtime does not know it yet.
+func TestLeadFences(t *testing.T) {
+	srv := ownServer(t, t.TempDir())
+	client := dialTo(t, srv.endpoint())
+	st := openAt(t, client, "/led")
+
+	refused := make(chan error, 1)
+
+	rt := runtime.New(st, slog.New(slog.DiscardHandler))
+	ok(t, rt.RegisterController(&controller.Reconciler{
+		ControllerName: "CopyController",
+		Reads:          []controller.Input{controller.In[BookSpec](controller.Weak, "", "book")},
+		Writes:         []controller.Output{controller.Out[copySpec](controller.Exclusive)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			var book BookSpec
+			if f := typed.Read(ctx, rt, "book", &book); !f.OK {
+				return f.Err
+			}
+
+			err := typed.Set(ctx, rt, "", "copy", copySpec{Title: book.Title})
+			if errors.Is(err, etcd.ErrFenced) {
+				select {
+				case refused <- err:
+				default:
+				}
+			}
+
+			return err
+		},
+	}))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+
+	// A long lease: its next renewal, which would notice, is ten seconds away.
+	go func() { ended <- etcd.Lead(ctx, client, "/led-leader", rt.Run, etcd.WithLease(time.Minute)) }()
+
+	ok(t, typed.Set(ctx, st, "", "book", BookSpec{Title: "Emma"}))
+
+	copied := func() string {
+		r, err := typed.Get[copySpec](ctx, st, "", "copy")
+		if err != nil {
+			return err.Error()
+		}
+
+		return r.TypedSpec().Title
+	}
+
+	retry(t, func() error {
+		if got := copied(); got != "Emma" {
+			return fmt.Errorf("the leader has written %q, want Emma", got)
+		}
+
+		return nil
+	})
+
+	leases, err := client.Leases(ctx)
+	ok(t, err)
+
+	for _, l := range leases.Leases {
+		_, err := client.Revoke(ctx, l.ID)
+		ok(t, err)
+	}
+
+	ok(t, typed.Set(ctx, st, "", "book", BookSpec{Title: "Persuasion"}))
+	within(t, "a write of the previous leader is refused", patience, refused)
+
+	if got := copied(); got != "Emma" {
+		t.Errorf("the previous leader has written %q", got)
+	}
+
+	cancel()
+	within(t, "the previous leader ends", patience, ended)
+}
+
+// copySpec is a copy of a book.
+type copySpec struct {
+	Title string `yaml:"title" protobuf:"1"`
+}
+
+var copyDefinition = &resource.Definition{Type: "Copies.example.org", DefaultNamespace: "default"}
+
+// Definition implements resource.Spec.
+func (copySpec) Definition() *resource.Definition { return copyDefinition }

@@ -73,12 +73,15 @@ func Acquire(ctx context.Context, client *clientv3.Client, key string, opts ...L
 }
 
 func acquire(ctx context.Context, client *clientv3.Client, key string, o lockOptions) (*Lock, error) {
+	q := &queue{client: client, key: key, lock: &Lock{}}
+
 	ls, err := newLease(ctx, client, o.lease)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", key, err)
+		return nil, q.explain(ctx, err)
 	}
 
 	l := &Lock{lease: ls, key: fmt.Sprintf("%s/%x", key, ls.id)}
+	q.lock = l
 
 	// Waiting ends with the caller's context, and with the lease.
 	waiting, cancel := context.WithCancelCause(ctx)
@@ -86,8 +89,6 @@ func acquire(ctx context.Context, client *clientv3.Client, key string, o lockOpt
 
 	stop := context.AfterFunc(ls.ctx, func() { cancel(context.Cause(ls.ctx)) })
 	defer stop()
-
-	q := &queue{client: client, key: key, lock: l}
 
 	err = q.wait(waiting, o.holder)
 	if err == nil && o.shown != nil {

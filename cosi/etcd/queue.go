@@ -160,17 +160,21 @@ func (q *queue) gone(ctx context.Context, key string, revision int64) error {
 
 // explain returns the error of a process that waits no longer. Who holds the lock may have changed since it entered the queue.
 func (q *queue) explain(ctx context.Context, err error) error {
-	if !q.behind || ctx.Err() == nil {
+	const patience = time.Second
+
+	if ctx.Err() == nil {
 		return fmt.Errorf("lock %s: %w", q.key, err)
 	}
-
-	const patience = time.Second
 
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 
-	if holder, err := Holder(short, q.client, q.key); err == nil {
-		q.holder = holder
+	if holder, err := firstOf(short, q.client, q.key); err == nil && holder != nil && string(holder.Key) != q.lock.key {
+		q.behind, q.holder = true, string(holder.Value)
+	}
+
+	if !q.behind {
+		return fmt.Errorf("lock %s: %w", q.key, err)
 	}
 
 	return &LockedError{Key: q.key, Holder: q.holder, Err: context.Cause(ctx)}
@@ -181,14 +185,24 @@ var ErrNotHeld = errors.New("no one holds the lock")
 
 // Holder returns the name of the process that holds the lock, or leads.
 func Holder(ctx context.Context, client *clientv3.Client, key string) (string, error) {
-	res, err := client.Get(ctx, key+"/", clientv3.WithFirstCreate()...)
+	holder, err := firstOf(ctx, client, key)
 	if err != nil {
 		return "", fmt.Errorf("read lock %s: %w", key, err)
 	}
 
-	if len(res.Kvs) == 0 {
+	if holder == nil {
 		return "", ErrNotHeld
 	}
 
-	return string(res.Kvs[0].Value), nil
+	return string(holder.Value), nil
+}
+
+// firstOf returns the first place of a queue, nil if it is empty.
+func firstOf(ctx context.Context, client *clientv3.Client, key string) (*mvccpb.KeyValue, error) {
+	res, err := client.Get(ctx, key+"/", clientv3.WithFirstCreate()...)
+	if err != nil || len(res.Kvs) == 0 {
+		return nil, err
+	}
+
+	return res.Kvs[0], nil
 }
