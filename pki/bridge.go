@@ -14,7 +14,8 @@ import (
 
 // Bridge signs a certificate for the key of another authority, with its name: a bridge. A server that sends it after its own certificate,
 // which the other authority signed, is also accepted by clients that trust only ca. So an authority can be replaced before all clients
-// know the next one. The bridge ends with the first of the two authorities.
+// know the next one. The bridge ends with the first of the two authorities. It is for servers only: who vouches for another authority must not
+// let in its clients, and who has seen a bridge can use it as long as it is valid. So sign bridges to an authority that is as good as ca.
 func (ca *CA) Bridge(other *x509.Certificate) (*x509.Certificate, error) {
 	if !other.IsCA {
 		return nil, fmt.Errorf("sign a bridge: certificate %q is not one of an authority", other.Subject)
@@ -26,7 +27,7 @@ func (ca *CA) Bridge(other *x509.Certificate) (*x509.Certificate, error) {
 		NotBefore:             later(ca.Certificate.NotBefore, other.NotBefore),
 		NotAfter:              earlier(ca.Certificate.NotAfter, other.NotAfter),
 		KeyUsage:              other.KeyUsage,
-		ExtKeyUsage:           other.ExtKeyUsage,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 		MaxPathLen:            other.MaxPathLen,

@@ -158,7 +158,8 @@ func certAndKey(pair view.CertPair) secrets.CertAndKey {
 func acceptedCAs(issuing view.CertPair, accepted []view.Cert) []secrets.Cert {
 	var out []secrets.Cert
 
-	for _, c := range append([]view.Cert{{Crt: withoutBridges(issuing.Crt)}}, accepted...) {
+	for _, c := range append([]view.Cert{{Crt: issuing.Crt}}, accepted...) {
+		c.Crt = withoutBridges(c.Crt)
 		crt := bytes.TrimSpace(c.Crt)
 		known := slices.ContainsFunc(out, func(have secrets.Cert) bool { return bytes.Equal(bytes.TrimSpace(have.Crt), crt) })
 

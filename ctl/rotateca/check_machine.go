@@ -94,8 +94,8 @@ func (t trust) signed(what string, text []byte, server bool) error {
 		return fmt.Errorf("%s is not of the authority %s yet", what, short(t.issuing))
 	}
 
-	if server && !sameSet(certs[1:], t.bridges) {
-		return fmt.Errorf("%s is followed by %d certificates, want %d", what, len(certs)-1, len(t.bridges))
+	if server && !sameSet(certs[1:], t.bridgesTo(t.issuing)) {
+		return fmt.Errorf("%s is followed by %d certificates, want %d", what, len(certs)-1, len(t.bridgesTo(t.issuing)))
 	}
 
 	return nil

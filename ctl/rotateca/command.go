@@ -28,8 +28,8 @@ func Command(s *session.Session) *cobra.Command {
 		Long: `Replace the authorities (CAs) of the machine API and of Kubernetes in a running cluster, in three steps. Each is in effect on every
 node before the next begins:
 
-  1. Every node accepts certificates of the old and of the new authority. The new talosconfig works, and is written.
-  2. The new authority issues, and all certificates are replaced. The old authority is still accepted.
+  1. Every node accepts certificates of the old and of the new authority.
+  2. The new authority issues, and all certificates are replaced. The old authority is still accepted. The new talosconfig is written.
   3. The old authority is not accepted any more, nor are talosconfigs and kubeconfigs of it.
 
 By default the command only says what it would do. If it is interrupted or a node does not come along, the same command continues;

@@ -8,8 +8,10 @@
 //  2. issue: the new authority signs, and every certificate of the cluster is replaced. The old one is still accepted.
 //  3. remove: the old authority is not accepted any more.
 //
-// In steps 1 and 2 servers send bridges (pki.CA.Bridge) after their certificates, so that clients that trust only one of the two authorities
-// accept them: an administrator with the former talosconfig or kubeconfig, one with the new, and pods that read the authority at their start.
+// From step 2 on servers send a bridge (pki.CA.Bridge) after their certificates, so that clients that trust only the old authority accept
+// them: administrators with the former talosconfig or kubeconfig, until step 3 refuses their certificates, and pods that read the authority at
+// their start. There is no bridge in the other direction: with it, a stolen key of the old authority would be good for more than the old
+// authority is. So the new talosconfig is written after step 2.
 //
 // The nodes' configurations are the only record of a rotation. rotation.go reads from them how far each node is (its level), which is all
 // that a later run needs to continue: a step changes only nodes that are behind it. Only the key of a new authority that no node issues with

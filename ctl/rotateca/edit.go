@@ -3,7 +3,6 @@
 package rotateca
 
 import (
-	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/pki"
 )
 
 // authorityDocument is the kind of the document that may have the authorities of Kubernetes instead of the main document.
@@ -41,7 +39,7 @@ func edit(k kind, text []byte, want trust) ([]byte, error) {
 	}
 
 	if main == nil {
-		return nil, fmt.Errorf("change the authority of the %s: the configuration has no main document", k)
+		return nil, fmt.Errorf("change the authority (%s): the configuration has no main document", k)
 	}
 
 	switch {
@@ -63,8 +61,13 @@ func edit(k kind, text []byte, want trust) ([]byte, error) {
 		return nil, err
 	}
 
-	if got, err := trustOf(k, view.Of(cfg)); err != nil || !got.equal(want) {
-		return nil, fmt.Errorf("change the authority of the %s: the changed configuration does not say what it should (%w): change it by hand", k, err)
+	got, err := trustOf(k, view.Of(cfg))
+	if err != nil {
+		return nil, err
+	}
+
+	if !got.equal(want) {
+		return nil, fmt.Errorf("change the authority (%s): the changed configuration would not say what it should: change it by hand", k)
 	}
 
 	return changed, nil
@@ -84,7 +87,7 @@ func putMain(main *yaml.Node, section string, want trust) {
 
 	for _, cert := range want.accepted {
 		item := &yaml.Node{Kind: yaml.MappingNode}
-		set(item, "crt", scalar(base64.StdEncoding.EncodeToString(pki.EncodeCertificate(cert))))
+		set(item, "crt", scalar(base64.StdEncoding.EncodeToString(want.text(cert))))
 		list.Content = append(list.Content, item)
 	}
 
@@ -94,7 +97,7 @@ func putMain(main *yaml.Node, section string, want trust) {
 // putPair changes the issuing authority in a section of the main document. The key of a worker, which has none, stays as it is.
 func putPair(main *yaml.Node, section string, want trust) {
 	ca := field(field(main, section), "ca")
-	set(ca, "crt", scalar(base64.StdEncoding.EncodeToString(want.text())))
+	set(ca, "crt", scalar(base64.StdEncoding.EncodeToString(want.text(want.issuing))))
 
 	if len(want.key) > 0 {
 		set(ca, "key", scalar(base64.StdEncoding.EncodeToString(append(slices.Clone(want.key), '\n'))))
@@ -109,7 +112,7 @@ func putDocument(main, document *yaml.Node, want trust) {
 	switch cluster := find(main, "cluster"); {
 	case find(document, "issuingCA") != nil:
 		issuing := field(document, "issuingCA")
-		set(issuing, "cert", block(want.text()))
+		set(issuing, "cert", block(want.text(want.issuing)))
 		set(issuing, "key", block(append(slices.Clone(want.key), '\n')))
 	case cluster != nil && find(find(cluster, "ca"), "crt") != nil:
 		putPair(main, "cluster", want)
@@ -129,15 +132,10 @@ func putDocument(main, document *yaml.Node, want trust) {
 
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, cert := range accepted {
-		list.Content = append(list.Content, block(pki.EncodeCertificate(cert)))
+		list.Content = append(list.Content, block(want.text(cert)))
 	}
 
 	set(document, "acceptedCAs", list)
-}
-
-// text returns the issuing authority with its bridges, PEM.
-func (t trust) text() []byte {
-	return pki.EncodeCertificates(append([]*x509.Certificate{t.issuing}, t.bridges...))
 }
 
 func scalar(value string) *yaml.Node {

@@ -3,6 +3,7 @@
 package rotateca
 
 import (
+	"bytes"
 	"crypto/x509"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestEdit(t *testing.T) {
 
 				// A worker's text is changed by what its control plane has the key for.
 				plane := m
-				plane.controlPlane, plane.trust.key = true, key
+				plane.controlPlane, plane.trust.key = true, bytes.TrimSpace(key)
 
 				r, err := plan(k, []member{plane}, false)
 				if err != nil {
@@ -97,7 +98,8 @@ func TestEdit(t *testing.T) {
 				}
 
 				if h.controlPlane {
-					if _, err := pki.ParseCA(memberIn(t, k, h, text).trust.text(), memberIn(t, k, h, text).trust.key); err != nil {
+					now := memberIn(t, k, h, text).trust
+					if _, err := pki.ParseCA(now.text(now.issuing), now.key); err != nil {
 						t.Error(err)
 					}
 				}

@@ -3,7 +3,7 @@
 package rotateca
 
 import (
-	"cmp"
+	"bytes"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -43,37 +43,43 @@ type rotation struct {
 	kind     kind
 	old, new *x509.Certificate
 	key      []byte // of new, PEM
-	// oldBridge follows the old authority's certificates, so that clients that know only the new one accept them. newBridge is the opposite.
-	oldBridge, newBridge *x509.Certificate
+	// bridge is to the new authority, from the old one. In the configuration of a control plane it follows the new authority, and tells that
+	// this replaces the old one. As long as both are accepted, servers send it to clients that know only the old one.
+	bridge *x509.Certificate
 	// dropped is the new authority of an interrupted run, whose key is in no configuration.
 	dropped []*x509.Certificate
-	// reverts is set when the old authority was to be the new one.
+	// reverts is set when new was there before old. Then the bridge is from new to old.
 	reverts bool
 }
 
 // plan finds out from the configurations of all nodes which authority is replaced by which. A new one is created when none is being replaced.
 func plan(k kind, members []member, revert bool) (*rotation, error) {
 	issuers, keys := issuersOf(members)
+	found := underway(members, issuers)
 
 	var (
 		r   *rotation
 		err error
 	)
 
-	switch len(issuers) {
-	case 1:
-		r, err = planOne(k, members, issuers[0], keys, revert)
-	case 2:
-		r, err = planTwo(k, issuers, keys, revert)
+	switch {
+	case len(issuers) > 2 || len(issuers) == 2 && found == nil:
+		err = fmt.Errorf("the nodes name different authorities as theirs: %s", fingerprints(issuers))
+	case found == nil && revert:
+		err = errors.New("no rotation is in progress, so there is nothing to revert")
+	case found == nil:
+		r, err = create(k, issuers[0], keys, nil)
+	case revert:
+		r, err = back(k, found, keys)
+	case len(keys[pki.Fingerprint(found.new)]) > 0:
+		r = &rotation{kind: k, old: found.old, new: found.new, key: keys[pki.Fingerprint(found.new)], bridge: found.bridge}
+	case len(issuers) == 1:
+		r, err = create(k, found.old, keys, []*x509.Certificate{found.new})
 	default:
-		err = fmt.Errorf("%d authorities issue certificates, want one, or two while one is replaced: %s", len(issuers), fingerprints(issuers))
+		err = fmt.Errorf("no control plane node has the key of the authority %s, which some nodes name as theirs: restore their configurations", short(found.new))
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k, err)
-	}
-
-	if err := r.bridge(members, keys); err != nil {
 		return nil, fmt.Errorf("%s: %w", k, err)
 	}
 
@@ -86,7 +92,7 @@ func plan(k kind, members []member, revert bool) (*rotation, error) {
 	return r, nil
 }
 
-// issuersOf returns the authorities that the nodes name as theirs, oldest first, and the keys of those that the control planes have.
+// issuersOf returns the authorities that the nodes name as theirs, and the keys of those that the control planes have.
 func issuersOf(members []member) (issuers []*x509.Certificate, keys map[string][]byte) {
 	keys = map[string][]byte{}
 
@@ -100,49 +106,38 @@ func issuersOf(members []member) (issuers []*x509.Certificate, keys map[string][
 		}
 	}
 
-	slices.SortFunc(issuers, byAge)
-
 	return issuers, keys
 }
 
-// byAge compares two authorities by their start, and then in an order that is the same in each run.
-func byAge(a, b *x509.Certificate) int {
-	return cmp.Or(a.NotBefore.Compare(b.NotBefore), cmp.Compare(pki.Fingerprint(a), pki.Fingerprint(b)))
-}
+// replacement is a rotation that was begun.
+type replacement struct{ old, new, bridge *x509.Certificate }
 
-// planOne plans a rotation when all nodes name one authority. A second one is accepted when an earlier run has begun, or is almost complete.
-func planOne(k kind, members []member, issuing *x509.Certificate, keys map[string][]byte, revert bool) (*rotation, error) {
-	key := keys[pki.Fingerprint(issuing)]
-	if len(key) == 0 {
-		return nil, errors.New("no control plane node has the key of the authority")
-	}
+// underway returns the rotation in progress, nil if there is none: all issuing authorities belong to it, and a node accepts both of its
+// authorities, or both issue. A bridge alone stays after a rotation, and authorities that are accepted for other reasons have none.
+func underway(members []member, issuers []*x509.Certificate) *replacement {
+	var known, bridges []*x509.Certificate
 
-	other := partner(members)
-
-	switch {
-	case other == nil && revert:
-		return nil, errors.New("no rotation is in progress, so there is nothing to revert")
-	case other == nil:
-		return create(k, issuing, nil)
-	case byAge(issuing, other) < 0 && revert: // the other one does not issue yet
-		return &rotation{kind: k, old: other, new: issuing, key: key, reverts: true}, nil
-	case byAge(issuing, other) < 0:
-		return create(k, issuing, []*x509.Certificate{other})
-	case revert:
-		return nil, errors.New("every node issues with the new authority, and no node has the key of the old one: complete the rotation instead")
-	default:
-		return &rotation{kind: k, old: other, new: issuing, key: key}, nil
-	}
-}
-
-// partner returns the authority that replaces, or is replaced by, the one of all nodes: it is accepted, and has signed a bridge. Authorities
-// that are accepted for other reasons have no bridge.
-func partner(members []member) *x509.Certificate {
 	for _, m := range members {
-		for _, accepted := range m.trust.accepted {
-			for _, server := range members {
-				if len(server.trust.bridgedBy(accepted)) > 0 {
-					return accepted
+		for _, cert := range m.trust.all() {
+			if !contains(known, cert) {
+				known = append(known, cert)
+			}
+		}
+
+		if m.controlPlane {
+			bridges = append(bridges, m.trust.bridges...)
+		}
+	}
+
+	for _, bridge := range bridges {
+		for _, from := range known {
+			for _, to := range known {
+				if from.Equal(to) || !pki.SameKey(bridge, to) || bridge.CheckSignatureFrom(from) != nil {
+					continue
+				}
+
+				if !slices.ContainsFunc(issuers, func(i *x509.Certificate) bool { return !i.Equal(from) && !i.Equal(to) }) {
+					return &replacement{from, to, bridge}
 				}
 			}
 		}
@@ -152,67 +147,38 @@ func partner(members []member) *x509.Certificate {
 }
 
 // create returns a rotation to a new authority.
-func create(k kind, old *x509.Certificate, dropped []*x509.Certificate) (*rotation, error) {
+func create(k kind, old *x509.Certificate, keys map[string][]byte, dropped []*x509.Certificate) (*rotation, error) {
+	key := keys[pki.Fingerprint(old)]
+	if len(key) == 0 {
+		return nil, errors.New("no control plane node has the key of the authority")
+	}
+
+	signer, err := pki.ParseCA(pki.EncodeCertificate(old), key)
+	if err != nil {
+		return nil, err
+	}
+
 	ca, err := pki.NewCA(k.options())
 	if err != nil {
 		return nil, err
 	}
 
-	return &rotation{kind: k, old: old, new: ca.Certificate, key: ca.PEM.Key, dropped: dropped}, nil
+	bridge, err := signer.Bridge(ca.Certificate)
+	if err != nil {
+		return nil, err
+	}
+
+	return &rotation{kind: k, old: old, new: ca.Certificate, key: bytes.TrimSpace(ca.PEM.Key), bridge: bridge, dropped: dropped}, nil
 }
 
-// planTwo continues a rotation in which some nodes issue with the new authority already.
-func planTwo(k kind, issuers []*x509.Certificate, keys map[string][]byte, revert bool) (*rotation, error) {
-	r := &rotation{kind: k, old: issuers[0], new: issuers[1], reverts: revert}
-
-	if revert {
-		r.old, r.new = r.new, r.old
+// back returns the rotation back to the authority that was to be replaced.
+func back(k kind, found *replacement, keys map[string][]byte) (*rotation, error) {
+	key := keys[pki.Fingerprint(found.old)]
+	if len(key) == 0 {
+		return nil, errors.New("every control plane node issues with the new authority, and none has the key of the old one any more: complete the rotation instead")
 	}
 
-	r.key = keys[pki.Fingerprint(r.new)]
-
-	switch {
-	case len(r.key) > 0:
-		return r, nil
-	case revert:
-		return nil, errors.New("no control plane node has the key of the old authority any more: complete the rotation instead")
-	default:
-		return nil, fmt.Errorf("no control plane node has the key of the authority %s, which some nodes name as theirs: restore their configuration", short(r.new))
-	}
-}
-
-// bridge signs what is missing of the two bridges, as far as there are the keys.
-func (r *rotation) bridge(members []member, keys map[string][]byte) error {
-	for _, m := range members {
-		for _, b := range m.trust.bridges {
-			switch {
-			case m.trust.issuing.Equal(r.new) && b.CheckSignatureFrom(r.old) == nil:
-				r.newBridge = b
-			case m.trust.issuing.Equal(r.old) && b.CheckSignatureFrom(r.new) == nil:
-				r.oldBridge = b
-			}
-		}
-	}
-
-	sign := func(signer *x509.Certificate, key []byte, other *x509.Certificate, into **x509.Certificate) error {
-		if *into != nil || len(key) == 0 {
-			return nil
-		}
-
-		ca, err := pki.ParseCA(pki.EncodeCertificate(signer), key)
-		if err != nil {
-			return err
-		}
-
-		*into, err = ca.Bridge(other)
-
-		return err
-	}
-
-	return errors.Join(
-		sign(r.new, r.key, r.old, &r.oldBridge),
-		sign(r.old, keys[pki.Fingerprint(r.old)], r.new, &r.newBridge),
-	)
+	return &rotation{kind: k, old: found.new, new: found.old, key: key, bridge: found.bridge, reverts: true}, nil
 }
 
 // level returns how far a node is.
@@ -228,7 +194,7 @@ func (r *rotation) level(m member) (level, error) {
 		return untouched, fmt.Errorf("its authority is %s, want %s or %s", short(t.issuing), short(r.old), short(r.new))
 	case !t.accepts(r.new), slices.ContainsFunc(r.dropped, t.accepts):
 		return untouched, nil
-	case m.controlPlane && len(t.bridgedBy(r.new)) == 0:
+	case m.controlPlane && !r.reverts && !contains(t.bridges, r.bridge):
 		return untouched, nil
 	default:
 		return accept, nil
@@ -237,47 +203,36 @@ func (r *rotation) level(m member) (level, error) {
 
 // at returns what the configuration of a node says after a step. Authorities that have nothing to do with the rotation stay.
 func (r *rotation) at(step level, m member) trust {
-	others := m.trust.without(append([]*x509.Certificate{r.old, r.new}, r.dropped...)...)
+	next := trust{issuing: r.new, accepted: m.trust.without(append([]*x509.Certificate{r.old, r.new}, r.dropped...)...)}
 
-	next := trust{issuing: r.new, accepted: others}
+	if m.controlPlane {
+		next.key = r.key
+	}
 
 	switch step {
-	case untouched:
-		return m.trust
 	case accept:
-		next = trust{issuing: r.old, key: m.trust.key}
-		next.accept(others...)
+		next.issuing, next.key = r.old, m.trust.key
 		next.accept(r.new)
-
-		if m.controlPlane {
-			next.bridges = append(m.trust.notBridgedBy(append(r.dropped, r.new)...), r.oldBridge)
-		}
 	case issue:
 		next.accept(r.old)
+	}
 
-		if m.controlPlane {
-			next.key, next.bridges = r.key, some(r.newBridge)
-		}
-	case remove:
-		if m.controlPlane {
-			next.key = m.trust.key
-		}
-
-		// Pods may have read the old authority at their start. With the bridge they accept the API server as long as they run.
-		if m.controlPlane && r.kind == kubernetes && !r.reverts {
-			next.bridges = m.trust.bridges
+	// Bridges to authorities that are not there any more have no use.
+	if m.controlPlane {
+		for _, bridge := range append(slices.Clone(m.trust.bridges), r.bridge) {
+			if r.keeps(step, bridge) && !contains(next.bridges, bridge) && slices.ContainsFunc(next.all(), func(cert *x509.Certificate) bool { return pki.SameKey(cert, bridge) }) {
+				next.bridges = append(next.bridges, bridge)
+			}
 		}
 	}
 
 	return next
 }
 
-func some(cert *x509.Certificate) []*x509.Certificate {
-	if cert == nil {
-		return nil
-	}
-
-	return []*x509.Certificate{cert}
+// keeps reports whether a bridge is still sent after a step. Pods may have read the former authority of Kubernetes at their start: with the
+// bridge they accept API servers as long as they run.
+func (r *rotation) keeps(step level, bridge *x509.Certificate) bool {
+	return step != remove || r.kind == kubernetes || !pki.SameKey(bridge, r.new)
 }
 
 func fingerprints(certs []*x509.Certificate) []string {

@@ -3,6 +3,7 @@
 package rotateca
 
 import (
+	"bytes"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -42,7 +43,7 @@ func newWorld(t *testing.T, k kind) *world {
 	for _, name := range []string{"cp1", "cp2", "cp3", "worker1", "worker2"} {
 		m := member{name: name, controlPlane: name[0] == 'c', trust: trust{issuing: ca.Certificate, accepted: []*x509.Certificate{foreign.Certificate}}}
 		if m.controlPlane {
-			m.trust.key = ca.PEM.Key[:len(ca.PEM.Key)-1]
+			m.trust.key = bytes.TrimSpace(ca.PEM.Key)
 		}
 
 		w.members = append(w.members, m)
@@ -102,11 +103,17 @@ func hosts(members []member) []host {
 }
 
 // check checks that every node accepts the certificates of every other, those that are still of the authority that issued before too, and
-// that clients that trust only one of the authorities accept the servers while both of them are accepted by all.
+// that clients of the old authority accept the servers, and are accepted, until it is removed. Those of the new one get their configuration
+// when all issue with it.
 func (w *world) check(t *testing.T, r *rotation) {
 	t.Helper()
 
-	both := !slices.ContainsFunc(w.members, func(m member) bool { return !m.trust.accepts(r.old) || !m.trust.accepts(r.new) })
+	everywhere := func(is func(m member) bool) bool {
+		return !slices.ContainsFunc(w.members, func(m member) bool { return m.controlPlane && !is(m) })
+	}
+
+	accepted := everywhere(func(m member) bool { return m.trust.accepts(r.old) && m.trust.accepts(r.new) })
+	issues := everywhere(func(m member) bool { return m.trust.issuing.Equal(r.new) })
 
 	for _, server := range w.members {
 		for _, client := range w.members {
@@ -119,17 +126,21 @@ func (w *world) check(t *testing.T, r *rotation) {
 			t.Fatalf("%s has lost an authority that has nothing to do with the rotation", server.name)
 		}
 
-		if contains(server.trust.all(), r.oldBridge) || contains(server.trust.all(), r.newBridge) {
+		if contains(server.trust.all(), r.bridge) {
 			t.Fatalf("%s trusts a bridge", server.name)
 		}
 
-		if server.controlPlane && len(server.trust.key) == 0 {
-			t.Fatalf("%s has no key", server.name)
+		if !server.controlPlane {
+			continue
 		}
 
-		for _, root := range []*x509.Certificate{r.old, r.new} {
-			if server.controlPlane && both && !verifies(server.trust, root) {
-				t.Fatalf("a client that trusts only %s does not accept %s, which issues with %s and sends %d bridges",
+		if _, err := pki.ParseCA(server.trust.text(server.trust.issuing), server.trust.key); err != nil {
+			t.Fatalf("%s: %v", server.name, err)
+		}
+
+		for root, want := range map[*x509.Certificate]bool{r.old: accepted && !r.reverts, r.new: issues} {
+			if want && !verifies(server.trust, root) {
+				t.Fatalf("a client that trusts only %s does not accept %s, which issues with %s and has %d bridges",
 					short(root), server.name, short(server.trust.issuing), len(server.trust.bridges))
 			}
 		}
@@ -138,7 +149,7 @@ func (w *world) check(t *testing.T, r *rotation) {
 
 // verifies reports whether a client with one root accepts a server's certificate.
 func verifies(t trust, root *x509.Certificate) bool {
-	ca, err := pki.ParseCA(pki.EncodeCertificate(t.issuing), t.key)
+	ca, err := pki.ParseCA(t.text(t.issuing), t.key)
 	if err != nil {
 		return false
 	}
@@ -156,7 +167,7 @@ func verifies(t trust, root *x509.Certificate) bool {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	roots.AddCert(root)
 
-	for _, bridge := range t.bridges {
+	for _, bridge := range t.bridgesTo(t.issuing) {
 		between.AddCert(bridge)
 	}
 

@@ -4,6 +4,7 @@ package rotateca
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"sync"
@@ -44,7 +45,7 @@ type run struct {
 	admin     pki.Pair // of the new authority of the machines' API
 }
 
-// state is what the nodes' configurations say at a moment.
+// snapshot is what the nodes' configurations say at a moment.
 type snapshot struct {
 	hosts   []host
 	configs []*view.Config
@@ -167,7 +168,7 @@ func (r *run) reach(ctx context.Context, now snapshot) error {
 			continue
 		}
 
-		api, server, err := r.api(rotation, now, false)
+		api, server, err := r.api(rotation, now, untouched)
 		if err != nil {
 			return err
 		}
@@ -185,17 +186,25 @@ func (r *run) reach(ctx context.Context, now snapshot) error {
 	return nil
 }
 
-// api returns a client of the API servers: with a certificate of the new authority, which is the only one that it trusts, or with one of the
-// authority that issues now.
-func (r *run) api(rotation *rotation, now snapshot, proves bool) (*kube.Client, string, error) {
+// api returns a client of the API servers after a step: with a certificate of the authority that issues now, or of the new one once it is
+// accepted. Once it issues, it is also the only one that the client trusts.
+func (r *run) api(rotation *rotation, now snapshot, done level) (*kube.Client, string, error) {
 	for i, m := range now.members[kubernetes] {
-		switch {
-		case !m.controlPlane:
-		case proves:
-			return kubernetesAt(now.configs[i], r.endpoint, rotation.old, rotation.new, rotation.key, rotation.new)
-		default:
-			return kubernetesAt(now.configs[i], r.endpoint, rotation.old, m.trust.issuing, m.trust.key, append(m.trust.all(), rotation.old, rotation.new)...)
+		if !m.controlPlane {
+			continue
 		}
+
+		issuing, key, roots := rotation.new, rotation.key, []*x509.Certificate{rotation.new}
+
+		if done < accept {
+			issuing, key = m.trust.issuing, m.trust.key
+		}
+
+		if done < issue {
+			roots = append(m.trust.all(), rotation.old, rotation.new)
+		}
+
+		return kubernetesAt(now.configs[i], r.endpoint, rotation.old, issuing, key, roots...)
 	}
 
 	return nil, "", errors.New("there is no control plane node")
@@ -221,7 +230,7 @@ func (r *run) step(ctx context.Context, step level) error {
 			continue
 		}
 
-		api, _, err := r.api(rotation, now, step > accept)
+		api, _, err := r.api(rotation, now, step-1)
 		if err != nil {
 			return err
 		}
@@ -382,6 +391,10 @@ func (r *run) after(ctx context.Context, step level, apis map[*rotation]*kube.Cl
 
 	for _, rotation := range r.rotations {
 		if rotation.kind == machineAPI {
+			if step < issue {
+				continue
+			}
+
 			if err := r.take(ctx, rotation); err != nil {
 				return err
 			}
@@ -395,7 +408,7 @@ func (r *run) after(ctx context.Context, step level, apis map[*rotation]*kube.Cl
 			return err
 		}
 
-		api, server, err := r.api(rotation, now, true)
+		api, server, err := r.api(rotation, now, step)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ type trust struct {
 	// issuing signs certificates. Workers know it without its key.
 	issuing *x509.Certificate
 	key     []byte
-	// bridges are other authorities' certificates for the key of issuing, which servers send.
+	// bridges are certificates for the keys of these authorities that other authorities signed. Servers send those of issuing.
 	bridges []*x509.Certificate
 	// accepted are the other authorities.
 	accepted []*x509.Certificate
@@ -65,12 +65,13 @@ func trustOf(k kind, cfg *view.Config) (trust, error) {
 	t.accept(authority.Others...)
 
 	for i, c := range list {
-		certs, err := pki.ParseCertificates(c.Crt)
+		authority, err := pki.ParseAuthority(c.Crt)
 		if err != nil {
 			return trust{}, fmt.Errorf("accepted authority %d of %s: %w", i+1, k, err)
 		}
 
-		t.accept(certs...)
+		t.accept(authority.Trusted()...)
+		t.bridges = append(slices.Clip(t.bridges), authority.Bridges...)
 	}
 
 	return t, nil
@@ -104,16 +105,14 @@ func (t trust) equal(o trust) bool {
 	return t.issuing.Equal(o.issuing) && bytes.Equal(t.key, o.key) && sameSet(t.bridges, o.bridges) && sameSet(t.accepted, o.accepted)
 }
 
-// bridgedBy returns the bridges that an authority signed.
-func (t trust) bridgedBy(cert *x509.Certificate) []*x509.Certificate {
-	return slices.DeleteFunc(slices.Clone(t.bridges), func(bridge *x509.Certificate) bool { return bridge.CheckSignatureFrom(cert) != nil })
+// bridgesTo returns the bridges to an authority.
+func (t trust) bridgesTo(cert *x509.Certificate) []*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(t.bridges), func(bridge *x509.Certificate) bool { return !pki.SameKey(bridge, cert) })
 }
 
-// notBridgedBy returns the bridges that none of the authorities signed.
-func (t trust) notBridgedBy(certs ...*x509.Certificate) []*x509.Certificate {
-	return slices.DeleteFunc(slices.Clone(t.bridges), func(bridge *x509.Certificate) bool {
-		return slices.ContainsFunc(certs, func(cert *x509.Certificate) bool { return bridge.CheckSignatureFrom(cert) == nil })
-	})
+// text returns an authority with the bridges to it, PEM.
+func (t trust) text(cert *x509.Certificate) []byte {
+	return pki.EncodeCertificates(append([]*x509.Certificate{cert}, t.bridgesTo(cert)...))
 }
 
 func contains(certs []*x509.Certificate, cert *x509.Certificate) bool {
