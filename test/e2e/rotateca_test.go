@@ -46,7 +46,7 @@ func TestRotateCA(t *testing.T) {
 		}
 	}
 
-	before := runningPods(t, l)
+	before := workloads(t, l)
 
 	// Without --dry-run=false it changes nothing.
 	stdout, _, err := l.Talosctl(time.Minute, "rotate-ca", "--talosconfig", old, "-n", node)
@@ -111,7 +111,7 @@ func TestRotateCA(t *testing.T) {
 	}
 
 	until(t, time.Minute, "the pods run that ran before", func() error {
-		return samePods(before, runningPods(t, l))
+		return samePods(before, workloads(t, l))
 	})
 
 	for _, address := range []string{node, last} {
@@ -151,8 +151,8 @@ func newKubeconfig(t *testing.T, l *cluster.UserLab, talosconfig, node, endpoint
 	}
 }
 
-// runningPods returns the containers of pods that are not static, with their restarts.
-func runningPods(t *testing.T, l *cluster.UserLab) map[string]string {
+// workloads returns the containers of pods that are not static, with their restarts.
+func workloads(t *testing.T, l *cluster.UserLab) map[string]string {
 	t.Helper()
 
 	pods := map[string]string{}
