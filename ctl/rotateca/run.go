@@ -4,23 +4,17 @@ package rotateca
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/pki"
 )
 
 const (
-	// interval is the time between two looks at a node.
-	interval = time.Second
-	// attempt is the timeout of a look.
-	attempt = 20 * time.Second
 	// atOnce is how many workers are changed at the same time.
 	atOnce = 5
 	// tries is how often a node's configuration is read again because someone else changed it.
@@ -134,80 +128,6 @@ func (r *run) do(ctx context.Context) error {
 	r.finish()
 
 	return nil
-}
-
-// describe says what is replaced by what, and how far the nodes are.
-func (r *run) describe(rotation *rotation, members []member) {
-	verb := "is replaced by"
-	if rotation.reverts {
-		verb = "is given up again for"
-	}
-
-	r.say("%s: authority %s %s %s", rotation.kind, short(rotation.old), verb, short(rotation.new))
-
-	if len(rotation.dropped) > 0 {
-		r.say("  an earlier run was interrupted before a node issued with %s, whose key is not stored: it is replaced by the new one", fingerprints(rotation.dropped))
-	}
-
-	for _, m := range members {
-		at, _ := rotation.level(m) // which plan has checked
-		role := "worker"
-
-		if m.controlPlane {
-			role = "control plane"
-		}
-
-		r.say("  %s (%s) %s", m.name, role, at)
-	}
-}
-
-// reach makes sure that the API servers can be reached before anything is changed.
-func (r *run) reach(ctx context.Context, now snapshot) error {
-	for _, rotation := range r.rotations {
-		if rotation.kind != kubernetes {
-			continue
-		}
-
-		api, server, err := r.api(rotation, now, untouched)
-		if err != nil {
-			return err
-		}
-		defer api.Close()
-
-		if err := r.wait(ctx, "Kubernetes at "+server, func(ctx context.Context) error {
-			_, err := api.Nodes(ctx)
-
-			return err
-		}); err != nil {
-			return fmt.Errorf("%w; nothing was changed: name a way to an API server with --k8s-endpoint", err)
-		}
-	}
-
-	return nil
-}
-
-// api returns a client of the API servers after a step: with a certificate of the authority that issues now, or of the new one once it is
-// accepted. Once it issues, it is also the only one that the client trusts.
-func (r *run) api(rotation *rotation, now snapshot, done level) (*kube.Client, string, error) {
-	for i, m := range now.members[kubernetes] {
-		if !m.controlPlane {
-			continue
-		}
-
-		issuing, key, roots := rotation.new, rotation.key, []*x509.Certificate{rotation.new}
-
-		if done < accept {
-			issuing, key = m.trust.issuing, m.trust.key
-		}
-
-		if done < issue {
-			roots = append(m.trust.all(), rotation.old, rotation.new)
-		}
-
-		return kubernetesAt(now.configs[i], r.endpoint, rotation.old, issuing, key, roots...)
-	}
-
-	return nil, "", errors.New("there is no control plane node")
 }
 
 // step brings all nodes at least to a level.
@@ -430,49 +350,6 @@ func (r *run) after(ctx context.Context, step level, apis map[*rotation]*kube.Cl
 	return nil
 }
 
-// take makes sure that the new talosconfig works, writes it, and goes on with it.
-func (r *run) take(ctx context.Context, rotation *rotation) error {
-	if len(r.admin.Crt) > 0 {
-		return nil
-	}
-
-	own, err := administrator(machineAPI, rotation.new, rotation.key)
-	if err != nil {
-		return err
-	}
-
-	proof := r.cluster.as(own, rotation.new)
-
-	if err := r.wait(ctx, "the new talosconfig", func(ctx context.Context) error { return r.cluster.answers(ctx, proof) }); err != nil {
-		return err
-	}
-
-	if err := write(r.output, r.name, proof); err != nil {
-		return err
-	}
-
-	r.admin = own
-	r.say("  the new talosconfig is in %s, context %s", r.output, r.name)
-
-	return r.cluster.reconnect(r.cluster.as(own, rotation.new, rotation.old))
-}
-
-// write puts a context into a talosconfig, whose other contexts stay.
-func write(path, name string, context talosconfig.Context) error {
-	config, err := talosconfig.LoadOrNew(path)
-	if err != nil {
-		return err
-	}
-
-	if config.Contexts == nil {
-		config.Contexts = map[string]*talosconfig.Context{}
-	}
-
-	config.Contexts[name], config.Context = &context, name
-
-	return config.Save(path)
-}
-
 // pause gives API servers and pods the time to read the new authority before it issues.
 func (r *run) pause(ctx context.Context, rotation *rotation, now snapshot, step level) error {
 	ahead, err := r.beyond(now, step)
@@ -487,64 +364,5 @@ func (r *run) pause(ctx context.Context, rotation *rotation, now snapshot, step 
 		return ctx.Err()
 	case <-time.After(r.settle):
 		return nil
-	}
-}
-
-// wait tries a check until it has succeeded twice in a row: what a change restarts may still be about to stop at the first.
-func (r *run) wait(ctx context.Context, what string, check func(context.Context) error) error {
-	var (
-		p      = patience{until: time.Now().Add(r.timeout)}
-		passed bool
-		said   string
-	)
-
-	for {
-		err := func() error {
-			ctx, cancel := context.WithTimeout(ctx, attempt)
-			defer cancel()
-
-			return check(ctx)
-		}()
-
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("wait for %s: %w", what, ctx.Err())
-		case err == nil && passed:
-			return nil
-		case err == nil:
-			passed = true
-		default:
-			passed = false
-
-			if text := err.Error(); text != said {
-				said = text
-				r.say("  %s: waiting: %s", what, text)
-			}
-
-			var end error
-
-			if p, end = p.after(err, time.Now()); end != nil {
-				// The text of a status inside would be taken for the whole error.
-				return fmt.Errorf("wait for %s: %s", what, end.Error())
-			}
-		}
-
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
-	}
-}
-
-// finish says what the user has to do.
-func (r *run) finish() {
-	for _, rotation := range r.rotations {
-		switch rotation.kind {
-		case machineAPI:
-			r.say("machine API: the authority is %s. Talosconfigs of the former one do not work any more: use %s, or merge it with talosctl config merge",
-				short(rotation.new), r.output)
-		case kubernetes:
-			r.say("Kubernetes: the authority is %s. Kubeconfigs of the former one do not work any more: fetch another with talosctl kubeconfig", short(rotation.new))
-		}
 	}
 }
