@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,32 +60,48 @@ func TestRotateCA(t *testing.T) {
 		clusterOld  = repeated(t, "kubectl with the old kubeconfig", l.Kubectl, "--kubeconfig", oldKube, "--request-timeout=10s", "get", "nodes")
 		machinesNew *repetition
 		clusterNew  *repetition
-		began       = time.Now()
 	)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
 	defer cancel()
 
-	//program:built talosctl
-	cmd := exec.CommandContext(ctx, l.Program, "rotate-ca", "--talosconfig", old, "-n", node, "--k8s-endpoint", endpoint,
-		"--dry-run=false", "--settle", "0s", "--output", fresh)
-	out := &notifying{on: map[string]func(){
-		"the new talosconfig is in": func() {
+	rotate := func(on map[string]func(*os.Process)) (string, error) {
+		//program:built talosctl
+		cmd := exec.CommandContext(ctx, l.Program, "rotate-ca", "--talosconfig", old, "-n", node, "--k8s-endpoint", endpoint,
+			"--dry-run=false", "--settle", "0s", "--output", fresh)
+		out := &notifying{on: on, cmd: cmd}
+		cmd.Stdout, cmd.Stderr = out, out
+
+		began := time.Now()
+		err := cmd.Run()
+		t.Logf("talosctl rotate-ca: %v, after %.1fs\n%s", err, time.Since(began).Seconds(), out)
+
+		return out.String(), err
+	}
+
+	// The first run is interrupted when only the control plane issues with the new authorities.
+	if _, err := rotate(map[string]func(*os.Process){
+		`(?s)step 2 of 3.*node ` + regexp.QuoteMeta(node) + `: in effect`: func(p *os.Process) { p.Signal(os.Interrupt) }, // it may have ended
+	}); err == nil {
+		t.Fatal("the first run was not interrupted")
+	}
+
+	said, err := rotate(map[string]func(*os.Process){
+		`the new talosconfig is in`: func(*os.Process) {
 			machinesNew = repeated(t, "talosctl with the new talosconfig", l.Program, "version", "--talosconfig", fresh, "-n", last)
 			newKubeconfig(t, l, fresh, node, endpoint)
 			clusterNew = repeated(t, "kubectl with the new kubeconfig", l.Kubectl,
 				"--kubeconfig", machines.State().KubeconfigPath(), "--request-timeout=10s", "get", "nodes")
 		},
 		// From here on the old ones are refused, once the node has it in effect.
-		"step 3 of 3": func() { machinesOld.end(); clusterOld.end() },
-	}}
-	cmd.Stdout, cmd.Stderr = out, out
-
-	err = cmd.Run()
-	t.Logf("talosctl rotate-ca: %v, after %.1fs\n%s", err, time.Since(began).Seconds(), out)
-
+		`step 3 of 3`: func(*os.Process) { machinesOld.end(); clusterOld.end() },
+	})
 	if err != nil {
 		t.Fatal("the rotation is not complete")
+	}
+
+	if !strings.Contains(said, node+" (control plane) issues with the new authority and accepts both\n") || strings.Contains(said, "step 1 of 3") {
+		t.Error("the second run does not continue where the first was interrupted")
 	}
 
 	for _, r := range []*repetition{machinesOld, clusterOld, machinesNew, clusterNew} {
@@ -235,20 +252,21 @@ func repeated(t *testing.T, name, program string, args ...string) *repetition {
 	return r
 }
 
-// notifying is an output that calls functions, each once, when their text appears.
+// notifying is the output of a command. It calls functions with its process, each once, when the output matches.
 type notifying struct {
 	text bytes.Buffer
-	on   map[string]func()
+	cmd  *exec.Cmd
+	on   map[string]func(*os.Process)
 }
 
 // Write implements io.Writer.
 func (n *notifying) Write(p []byte) (int, error) {
 	n.text.Write(p)
 
-	for text, call := range n.on {
-		if bytes.Contains(n.text.Bytes(), []byte(text)) {
-			delete(n.on, text)
-			call()
+	for pattern, call := range n.on {
+		if regexp.MustCompile(pattern).Match(n.text.Bytes()) {
+			delete(n.on, pattern)
+			call(n.cmd.Process)
 		}
 	}
 
