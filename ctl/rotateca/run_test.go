@@ -136,7 +136,7 @@ func TestNotBegun(t *testing.T) {
 		"a staged configuration": {func(n nodes) {
 			n.worker.Resources[1] = wired(t, configres.PersistentID, configres.NewMachineConfigSpec(decoded(t, "version: v1alpha1\nmachine: {type: worker}\n")))
 		}, "node 10.5.0.3: another configuration is staged for the next boot, or on trial"},
-		"a node is not named": {func(n nodes) { n.run.controlPlanes = []string{"10.5.0.2"} }, "node two [10.5.0.3] of the cluster is not named"},
+		"a node is not named":              {func(n nodes) { n.run.controlPlanes = []string{"10.5.0.2"} }, "node two [10.5.0.3] of the cluster is not named"},
 		"a node in the other list":         {func(n nodes) { n.run.controlPlanes = []string{"10.5.0.2", "10.5.0.3"} }, "node 10.5.0.3: the node is of type worker"},
 		"a node that is down":              {func(n nodes) { n.worker.SetDown(true) }, "node 10.5.0.3: read the configuration"},
 		"nothing to revert":                {func(n nodes) { n.run.revert = true }, "nothing to revert"},
