@@ -25,6 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/lifecycle"
 	"github.com/seed-59268b81/talos/ctl/logs"
 	"github.com/seed-59268b81/talos/ctl/observe"
+	"github.com/seed-59268b81/talos/ctl/rotateca"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/ctl/support"
 )
@@ -55,7 +56,7 @@ func groups(s *session.Session, local []*cobra.Command) []group {
 		)},
 		{"Configure the nodes", configure.Commands(s)},
 		{"Start, restart and stop the nodes", lifecycle.Commands(s)},
-		{"etcd, Kubernetes and images", []*cobra.Command{etcdcmd.Command(s), imagecmd.Command(s), imagecmd.DebugCommand(s), kubecmd.Command(s)}},
+		{"etcd, Kubernetes and images", []*cobra.Command{etcdcmd.Command(s), imagecmd.Command(s), imagecmd.DebugCommand(s), kubecmd.Command(s), rotateca.Command(s)}},
 		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), []*cobra.Command{inject.Command()}, local)},
 	}
 }

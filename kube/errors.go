@@ -100,3 +100,6 @@ func Conflicts(err error) []Cause {
 
 	return out
 }
+
+// IsUnauthorized reports whether the server does not accept the client's credentials.
+func IsUnauthorized(err error) bool { return code(err) == http.StatusUnauthorized }

@@ -21,6 +21,8 @@ type Authority struct {
 	// CA signs, and Bundle has all authorities that nodes are to accept, PEM.
 	CA     *pki.CA
 	Bundle []byte
+	// Chain has the bridges to other authorities, which servers send after their certificates, PEM.
+	Chain []byte
 	// Token is the machine token that a caller must have.
 	Token string
 	// Reserved are the names and addresses of the control plane.
@@ -46,8 +48,13 @@ func ReadAuthority(ctx context.Context, st state.Reader) (*Authority, error) {
 		return nil, fmt.Errorf("machine.ca: %w", err)
 	}
 
+	issuer, err := pki.ParseAuthority(ca.PEM.Crt)
+	if err != nil {
+		return nil, fmt.Errorf("machine.ca: %w", err)
+	}
+
 	a := &Authority{
-		CA: ca, Bundle: secrets.JoinCerts(root.TypedSpec().AcceptedCAs), Token: root.TypedSpec().Token, Reserved: newReserved(),
+		CA: ca, Chain: issuer.Chain(), Bundle: secrets.JoinCerts(root.TypedSpec().AcceptedCAs), Token: root.TypedSpec().Token, Reserved: newReserved(),
 	}
 
 	declared := root.TypedSpec().CertSANIPs

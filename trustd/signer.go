@@ -111,7 +111,7 @@ func (s *Signer) Certificate(ctx context.Context, in *securityapi.CertificateReq
 
 	s.log.InfoContext(ctx, "signed", "peer", from, "name", granted.CommonName, "names", granted.DNSNames, "addresses", granted.Addresses, "left out", left)
 
-	return &securityapi.CertificateResponse{Ca: authority.Bundle, Crt: crt}, nil
+	return &securityapi.CertificateResponse{Ca: authority.Bundle, Crt: append(crt, authority.Chain...)}, nil
 }
 
 func single(values []string) string {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/volume"
@@ -109,6 +110,11 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		if f := typed.Read(ctx, rt, secrets.KubernetesRootID, issuer); f.Err != nil || !f.OK {
 			return f.Err
 		}
+
+		// Both are from the configuration, but one may be a moment behind. A kubelet must not join with the authority of the former one.
+		if !slices.Equal(authorityOf(issuer.AcceptedCAs), authorityOf(join.AcceptedCAs)) {
+			return nil
+		}
 	}
 
 	var bundle files.EtcFileStatusSpec // none without authorities of the configuration
@@ -118,6 +124,15 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 	}
 
 	return c.apply(ctx, spec, join, issuer, environment.Variables, bundle.SpecVersion, log)
+}
+
+// authorityOf returns the authority that signs, the first that is accepted.
+func authorityOf(accepted []secrets.Cert) []byte {
+	if len(accepted) == 0 {
+		return nil
+	}
+
+	return accepted[0].Crt
 }
 
 func (c *kubeletServiceController) apply(

@@ -38,8 +38,18 @@ func renderSecretsController(root string) controller.Controller {
 			return err
 		}
 
-		return writeFolders(root, folders, pods.SecretsVersion, func(id, version string) error {
+		publish := func(id, version string) error {
 			return typed.Set(ctx, rt, "", id, k8s.SecretsStatusSpec{Ready: true, Version: version})
+		}
+
+		return writeFolders(root, folders, pods.SecretsVersion, func(id, version string) error {
+			if id == pods.APIServer {
+				if err := publish(pods.KubeletCA, pods.KubeletCAVersion(folders)); err != nil {
+					return err
+				}
+			}
+
+			return publish(id, version)
 		})
 	})
 }

@@ -126,14 +126,15 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 
 	var (
 		keys  k8s.SecretsStatusSpec
-		files k8s.ConfigStatusSpec // the controller manager has none
+		ca    k8s.SecretsStatusSpec // the authorities of kubelets
+		files k8s.ConfigStatusSpec  // the controller manager has none
 	)
 
-	if err := errors.Join(typed.Read(ctx, rt, id, &keys).Err, typed.Read(ctx, rt, id, &files).Err); err != nil {
+	if err := errors.Join(typed.Read(ctx, rt, id, &keys).Err, typed.Read(ctx, rt, pods.KubeletCA, &ca).Err, typed.Read(ctx, rt, id, &files).Err); err != nil {
 		return err
 	}
 
-	v := pods.Versions{Settings: settings.Metadata().VersionString(), Secrets: keys.Version, ConfigFiles: files.Version}
+	v := pods.Versions{Settings: settings.Metadata().VersionString(), Secrets: keys.Version, ConfigFiles: files.Version, KubeletCA: ca.Version}
 
 	pod := build(*settings.TypedSpec(), v)
 	if pod == nil {

@@ -70,6 +70,48 @@ func TestAPICerts(t *testing.T) {
 	}
 }
 
+// TestServersSendBridges checks that a server's certificate is followed by the bridges of its authority, and that it stays when only they change.
+func TestServersSendBridges(t *testing.T) {
+	ca, former := newCA(t, pki.Ed25519), newCA(t, pki.Ed25519)
+	root := secrets.OSRootSpec{IssuingCA: pairOf(ca), AcceptedCAs: []secrets.Cert{{Crt: ca.PEM.Crt}}}
+	sans := apiSANs(root, node, addrs)
+
+	plain, _, err := apiCerts(secrets.APICertsSpec{}, root, sans, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	bridge, err := former.Bridge(ca.Certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	root.IssuingCA.Crt = slices.Concat(ca.PEM.Crt, pki.EncodeCertificate(bridge))
+
+	bridged, _, err := apiCerts(plain, root, sans, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if want := slices.Concat(plain.Server.Crt, pki.EncodeCertificate(bridge)); !slices.Equal(bridged.Server.Crt, want) {
+		t.Errorf("server: got\n%s\nwant\n%s", bridged.Server.Crt, want)
+	}
+
+	if !bridged.Client.Equal(plain.Client) {
+		t.Error("the client certificate has changed")
+	}
+
+	if again, _, err := apiCerts(bridged, root, sans, time.Now()); err != nil || !again.Server.Equal(bridged.Server) {
+		t.Errorf("a second time: the certificate has changed (%v)", err)
+	}
+
+	root.IssuingCA = pairOf(ca)
+
+	if after, _, err := apiCerts(bridged, root, sans, time.Now()); err != nil || !after.Server.Equal(plain.Server) {
+		t.Errorf("without the bridge: the certificate is not as before (%v)", err)
+	}
+}
+
 func TestMaintenanceCerts(t *testing.T) {
 	ca := newCA(t, pki.Ed25519)
 	root := secrets.OSRootSpec{IssuingCA: pairOf(ca)}

@@ -19,7 +19,8 @@ type authority struct {
 	secrets.CertAndKey
 }
 
-// leaf is a certificate that is kept or replaced.
+// leaf is a certificate that is kept or replaced. A server's is followed by the bridges of its authority, for clients that know only
+// another one.
 type leaf struct {
 	pair *secrets.CertAndKey
 	want pki.LeafOptions
@@ -32,6 +33,11 @@ func renew(from authority, lifetime time.Duration, now time.Time, leaves ...leaf
 		return now, fmt.Errorf("%s: %w", from.path, err)
 	}
 
+	issuer, err := pki.ParseAuthority(from.Crt)
+	if err != nil {
+		return now, fmt.Errorf("%s: %w", from.path, err)
+	}
+
 	due = now.Add(lifetime)
 
 	for _, l := range leaves {
@@ -40,6 +46,12 @@ func renew(from authority, lifetime time.Duration, now time.Time, leaves ...leaf
 		pair, at, err := keepOrSign(*l.pair, ca, l.want, now)
 		if err != nil {
 			return now, err
+		}
+
+		if l.want.Server {
+			if pair.Crt, err = followedBy(pair.Crt, issuer.Chain()); err != nil {
+				return now, err
+			}
 		}
 
 		*l.pair, due = pair, earlier(due, at)
@@ -136,4 +148,14 @@ func sortedIPs(in []netip.Addr) []netip.Addr {
 	slices.SortFunc(out, netip.Addr.Compare)
 
 	return slices.Compact(out)
+}
+
+// followedBy returns the first certificate of a text, followed by a chain.
+func followedBy(crt, chain []byte) ([]byte, error) {
+	cert, err := pki.ParseCertificate(crt)
+	if err != nil {
+		return nil, err
+	}
+
+	return append(pki.EncodeCertificate(cert), chain...), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/talosaccess"
+	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -158,6 +159,7 @@ func acceptedCAs(issuing view.CertPair, accepted []view.Cert) []secrets.Cert {
 	var out []secrets.Cert
 
 	for _, c := range append([]view.Cert{{Crt: issuing.Crt}}, accepted...) {
+		c.Crt = withoutBridges(c.Crt)
 		crt := bytes.TrimSpace(c.Crt)
 		known := slices.ContainsFunc(out, func(have secrets.Cert) bool { return bytes.Equal(bytes.TrimSpace(have.Crt), crt) })
 
@@ -167,4 +169,15 @@ func acceptedCAs(issuing view.CertPair, accepted []view.Cert) []secrets.Cert {
 	}
 
 	return out
+}
+
+// withoutBridges returns the certificates of an authority without those that other authorities signed for it. Servers send these to clients
+// that do not know the authority. No one trusts them: programs with OpenSSL would look for the authority that signed them, and fail.
+func withoutBridges(crt []byte) []byte {
+	parsed, err := pki.ParseAuthority(crt)
+	if err != nil || len(parsed.Bridges) == 0 {
+		return crt
+	}
+
+	return pki.EncodeCertificates(parsed.Trusted())
 }

@@ -3,6 +3,8 @@
 package secrets
 
 import (
+	"bytes"
+	"crypto/x509"
 	"strings"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 func generated(t *testing.T) (controlPlane, worker *config.Config) {
@@ -99,5 +103,72 @@ func TestWorkerHasNoKeys(t *testing.T) {
 	root, err := osRoot(view.Of(worker))
 	if err != nil || len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
 		t.Errorf("worker: got a key of %d bytes, %d authorities and error %v; want none, 1 and none", len(root.IssuingCA.Key), len(root.AcceptedCAs), err)
+	}
+}
+
+// TestBridgesAreNotTrusted checks that what other authorities have signed for one is sent by servers, but not trusted.
+func TestBridgesAreNotTrusted(t *testing.T) {
+	cfg, _ := generated(t)
+	_, other := generated(t)
+
+	main := config.Find[*v1alpha1.Config](cfg)
+
+	for _, test := range []struct {
+		name     string
+		ca       *v1alpha1.CertPair
+		accepted *[]v1alpha1.Cert
+		other    []byte
+		read     func() (issuing []byte, accepted []secrets.Cert)
+	}{
+		{"machine", &main.Machine.CA, &main.Machine.AcceptedCAs, view.Of(other).MachineCA().Crt, func() ([]byte, []secrets.Cert) {
+			root, err := osRoot(view.Of(cfg))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return root.IssuingCA.Crt, root.AcceptedCAs
+		}},
+		{"cluster", &main.Cluster.CA, &main.Cluster.AcceptedCAs, view.Of(other).ClusterCA().Crt, func() ([]byte, []secrets.Cert) {
+			root, err := kubernetesRoot(view.Of(cfg))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return root.IssuingCA.Crt, root.AcceptedCAs
+		}},
+	} {
+		ca, err := pki.ParseCA(test.ca.Crt, test.ca.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		next, err := pki.ParseCertificate(test.other)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		bridge, err := ca.Bridge(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// As an authority that will issue, and as the one that does.
+		*test.accepted = []v1alpha1.Cert{{Crt: pki.EncodeCertificates([]*x509.Certificate{next, bridge})}}
+
+		if _, got := test.read(); len(got) != 2 || !bytes.Equal(got[1].Crt, pki.EncodeCertificate(next)) {
+			t.Errorf("%s: accepted: got %d, want the authority and the next one, without the bridge", test.name, len(got))
+		}
+
+		*test.accepted = []v1alpha1.Cert{{Crt: test.ca.Crt}}
+		test.ca.Crt = pki.EncodeCertificates([]*x509.Certificate{next, bridge})
+
+		issuing, got := test.read()
+		if len(got) != 2 || !bytes.Equal(got[0].Crt, pki.EncodeCertificate(next)) {
+			t.Errorf("%s: issuing: got %d accepted, want the authority without the bridge, and the former one", test.name, len(got))
+		}
+
+		if authority, err := pki.ParseAuthority(issuing); err != nil || len(authority.Bridges) != 1 {
+			t.Errorf("%s: issuing: got %d bridges, %v; want one for servers", test.name, len(authority.Bridges), err)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -42,18 +43,25 @@ func (s *Session) load() (config *talosconfig.Config, path string, err error) {
 
 // Configured returns the context of the client configuration, with the values of the flags in place of its own.
 func (s *Session) Configured() (*talosconfig.Context, error) {
+	context, _, err := s.ConfiguredContext()
+
+	return context, err
+}
+
+// ConfiguredContext is Configured, and returns the name of the context too.
+func (s *Session) ConfiguredContext() (*talosconfig.Context, string, error) {
 	config, path, err := s.load()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: name one with --talosconfig, or --insecure for a machine in maintenance", err)
+		return nil, "", fmt.Errorf("%w: name one with --talosconfig, or --insecure for a machine in maintenance", err)
 	}
 
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 
 	context, err := config.Find(s.context)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, "", fmt.Errorf("%s: %w", path, err)
 	}
 
 	if len(s.endpoints) > 0 {
@@ -65,8 +73,8 @@ func (s *Session) Configured() (*talosconfig.Context, error) {
 	}
 
 	if len(context.Dial()) == 0 {
-		return nil, fmt.Errorf("%s: the context has no endpoints: set them with talosctl config endpoint ADDRESS, or name one with --endpoints", path)
+		return nil, "", fmt.Errorf("%s: the context has no endpoints: set them with talosctl config endpoint ADDRESS, or name one with --endpoints", path)
 	}
 
-	return context, nil
+	return context, cmp.Or(s.context, config.Context), nil
 }

@@ -76,6 +76,11 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)
 	}
 
+	// While the authority is replaced, the certificates of some nodes are still those of the other one.
+	for _, context := range client.Contexts {
+		context.CA = secrets.JoinCerts(root.TypedSpec().AcceptedCAs)
+	}
+
 	text, err := client.Encode()
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)

@@ -12,6 +12,10 @@ type KubeletServingStatusSpec struct {
 	Ready bool `yaml:"ready" protobuf:"1"`
 	// Reason why it is not ready.
 	Reason string `yaml:"reason,omitempty" protobuf:"2"`
+	// Authority is the SHA-256 fingerprint of the authority that signed it, ClientAuthority that of the authority of the kubelet's client
+	// certificate. Both change when the authority of the cluster is replaced.
+	Authority       string `yaml:"authority,omitempty" protobuf:"3"`
+	ClientAuthority string `yaml:"clientAuthority,omitempty" protobuf:"4"`
 }
 
 // Definition implements resource.Spec.

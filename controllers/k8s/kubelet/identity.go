@@ -21,7 +21,7 @@ const CurrentCert = "kubelet-client-current.pem"
 const nodePrefix = "system:node:"
 
 // StaleIdentity returns why the kubelet cannot use its certificate of an earlier run and must join again: the node has another name, or the
-// cluster another authority. It is empty when the certificate can be used, or there is none. dir is PKIDir. The kubelet itself handles a
+// cluster another authority that signs. It is empty when the certificate can be used, or there is none. dir is PKIDir. The kubelet itself handles a
 // certificate that has expired.
 func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string {
 	cert, stale := currentIdentity(dir, join)
@@ -31,9 +31,51 @@ func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string 
 		return stale
 	case cert.Subject.CommonName != nodePrefix+nodename:
 		return fmt.Sprintf("the certificate is that of %s, not %s", cert.Subject.CommonName, nodePrefix+nodename)
+	case Authority(cert, join) != Issuing(join):
+		return "the cluster has another authority now, and accepts that of the certificate for a while only"
 	default:
 		return ""
 	}
+}
+
+// Issuing returns the fingerprint of the authority that signs the certificates of kubelets now: the first that is accepted.
+func Issuing(join secrets.KubeletSpec) string {
+	if len(join.AcceptedCAs) == 0 {
+		return ""
+	}
+
+	cert, err := pki.ParseCertificate(join.AcceptedCAs[0].Crt)
+	if err != nil {
+		return ""
+	}
+
+	return pki.Fingerprint(cert)
+}
+
+// Authority returns the fingerprint of the accepted authority that signed a certificate; empty when none did.
+func Authority(cert *x509.Certificate, join secrets.KubeletSpec) string {
+	accepted, err := pki.ParseCertificates(secrets.JoinCerts(join.AcceptedCAs))
+	if err != nil {
+		return ""
+	}
+
+	for _, ca := range accepted {
+		if cert.CheckSignatureFrom(ca) == nil {
+			return pki.Fingerprint(ca)
+		}
+	}
+
+	return ""
+}
+
+// ClientAuthority returns the fingerprint of the authority that signed the kubelet's client certificate; empty when there is none. dir is PKIDir.
+func ClientAuthority(dir fs.FS, join secrets.KubeletSpec) string {
+	cert, stale := currentIdentity(dir, join)
+	if stale != "" || cert == nil {
+		return ""
+	}
+
+	return Authority(cert, join)
 }
 
 // RegisteredName returns the name of this machine's Node in this cluster in an earlier run; empty when there was none. dir is PKIDir.

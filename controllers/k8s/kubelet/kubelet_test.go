@@ -181,13 +181,16 @@ func TestStaleIdentity(t *testing.T) {
 	if _, err := tls.X509KeyPair(own, own); err != nil {
 		t.Errorf("certificate and key in one file, as the kubelet reads them: %v", err)
 	}
-	join := secrets.KubeletSpec{AcceptedCAs: []secrets.Cert{{Crt: ours.PEM.Crt}}}
+
+	former := newCA()
+	join := secrets.KubeletSpec{AcceptedCAs: []secrets.Cert{{Crt: ours.PEM.Crt}, {Crt: former.PEM.Crt}}}
 
 	for name, test := range map[string]struct {
 		dir        fstest.MapFS
 		want       string
 		registered string
 	}{
+		"of the former authority": {dir: held(former, "cp1"), registered: "cp1", want: "another authority now"},
 		"none":                    {dir: fstest.MapFS{}},
 		"its own":                 {dir: held(ours, "cp1"), registered: "cp1"},
 		"of another name":         {dir: held(ours, "old"), registered: "old", want: "the certificate is that of system:node:old, not system:node:cp1"},

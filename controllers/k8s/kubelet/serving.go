@@ -113,7 +113,7 @@ func Serving(dir fs.FS, nodename string, ips []netip.Addr, join secrets.KubeletS
 		}
 	}
 
-	return k8s.KubeletServingStatusSpec{Ready: true}
+	return k8s.KubeletServingStatusSpec{Ready: true, Authority: Authority(cert, join), ClientAuthority: ClientAuthority(dir, join)}
 }
 
 // StaleServing returns why the certificate on disk must be removed before the kubelet starts: the kubelet does not start with a broken one, and
@@ -132,7 +132,12 @@ func StaleServing(dir fs.FS, nodename string, join secrets.KubeletSpec, now time
 		return fmt.Sprintf("the certificate cannot be read: %v", err)
 	}
 
-	return Serving(dir, nodename, nil, join, now).Reason
+	status := Serving(dir, nodename, nil, join, now)
+	if status.Ready && status.Authority != Issuing(join) {
+		return "the cluster has another authority now, and accepts that of the certificate for a while only"
+	}
+
+	return status.Reason
 }
 
 // NewServingIdentity signs the serving certificate of a kubelet of a control plane, as the controller manager would. So the state of the static

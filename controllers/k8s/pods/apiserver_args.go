@@ -100,7 +100,7 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		"etcd-certfile":                      {secret(c, "etcd-client.crt")},
 		"etcd-keyfile":                       {secret(c, "etcd-client.key")},
 		"etcd-servers":                       {strings.Join(cfg.EtcdServers, ",")},
-		"kubelet-certificate-authority":      {secret(c, "ca.crt")},
+		"kubelet-certificate-authority":      {secret(c, KubeletCA)},
 		"kubelet-client-certificate":         {secret(c, "apiserver-kubelet-client.crt")},
 		"kubelet-client-key":                 {secret(c, "apiserver-kubelet-client.key")},
 		"kubelet-preferred-address-types":    {"InternalIP,ExternalIP,Hostname"},

@@ -4,6 +4,7 @@ package pods
 
 import (
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -28,7 +29,7 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 		}
 	}
 
-	return component{
+	pod := component{
 		name: APIServer, binary: "/usr/local/bin/kube-apiserver", image: cfg.Image, args: cfg.Args, uid: layout.UserAPIServer,
 		capabilities: []any{"NET_BIND_SERVICE"}, env: cfg.EnvironmentVariables, podIP: true,
 		volumes: folders(APIServer, true, cfg.ExtraVolumes,
@@ -37,7 +38,16 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 		requests:  render.Object{"cpu": "200m", "memory": "512Mi"},
 		probes:    probes,
 	}.pod(v)
+
+	if minorOf(cfg.Image) < reloadsKubeletCA {
+		kube.At[render.Object](pod, "metadata", "annotations")["talos.dev/kubelet-ca-version"] = v.KubeletCA
+	}
+
+	return pod
 }
+
+// reloadsKubeletCA is the first minor version whose API server reads the authorities of kubelets again when they change.
+const reloadsKubeletCA = 36
 
 // ControllerManagerPod returns the pod of kube-controller-manager.
 func ControllerManagerPod(cfg k8s.ControllerManagerConfigSpec, v Versions) render.Object {

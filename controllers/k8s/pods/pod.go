@@ -15,7 +15,11 @@ import (
 )
 
 // Versions are the versions of what a pod depends on; each becomes an annotation.
-type Versions struct{ Settings, Secrets, ConfigFiles string }
+type Versions struct {
+	Settings, Secrets, ConfigFiles string
+	// KubeletCA is for an API server that reads the authorities of kubelets only at its start.
+	KubeletCA string
+}
 
 // component has the differences between the three pods.
 type component struct {

@@ -217,7 +217,7 @@ func TestSecretsIncomplete(t *testing.T) {
 // new one is looked at.
 func TestSecretsVersion(t *testing.T) {
 	once := map[string][]string{
-		pods.APIServer:         {"ca.crt", "encryptionconfig.yaml", "etcd-client-ca.crt", "service-account.key", "service-account.pub"},
+		pods.APIServer:         {"encryptionconfig.yaml", "etcd-client-ca.crt", "service-account.key", "service-account.pub"},
 		pods.ControllerManager: {"accepted-ca.crt", "kubeconfig", "service-account.key"},
 		pods.Scheduler:         {"kubeconfig"},
 	}
@@ -229,8 +229,13 @@ func TestSecretsVersion(t *testing.T) {
 
 	pair := secrets.CertAndKey{Crt: []byte("crt"), Key: []byte("key")}
 
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	folders, err := pods.SecretFolders(pods.Secrets{
-		Root:    secrets.KubernetesRootSpec{ServiceAccount: secrets.Key{Key: key}, IssuingCA: pair, AggregatorCA: pair},
+		Root:    secrets.KubernetesRootSpec{ServiceAccount: secrets.Key{Key: key}, IssuingCA: secrets.CertAndKey(ca.PEM), AggregatorCA: pair},
 		Dynamic: secrets.KubernetesDynamicCertsSpec{APIServer: pair},
 		Etcd:    secrets.EtcdCertsSpec{EtcdAPIServer: pair},
 	})
@@ -260,5 +265,20 @@ func TestSecretsVersion(t *testing.T) {
 
 	if len(folders) != len(once) {
 		t.Errorf("got %d folders, want %d", len(folders), len(once))
+	}
+}
+
+// TestKubeletCAVersion checks that only an API server that does not read the authority of kubelets again gets a new pod when it changes.
+func TestKubeletCAVersion(t *testing.T) {
+	for image, restarts := range map[string]bool{
+		"registry.k8s.io/kube-apiserver:v1.35.4": true, "registry.k8s.io/kube-apiserver:v1.36.3": false, "registry.example.com/kube-apiserver@sha256:11": false,
+	} {
+		pod := func(version string) any {
+			return pods.APIServerPod(k8s.APIServerConfigSpec{Image: image}, pods.Versions{KubeletCA: version})["metadata"]
+		}
+
+		if got := !cmp.Equal(pod("1"), pod("2")); got != restarts {
+			t.Errorf("%s: restarted %t, want %t", image, got, restarts)
+		}
 	}
 }

@@ -38,13 +38,20 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 
 	acceptedCAs := secrets.JoinCerts(s.Root.AcceptedCAs)
 
+	// The controller manager refuses a file with more than one certificate.
+	issuing, err := issuingCertificate(s.Root.IssuingCA)
+	if err != nil {
+		return nil, err
+	}
+
 	return []folder.Folder{
 		{Path: SecretsDir(APIServer), UID: layout.UserAPIServer, Files: map[string]folder.File{
 			"ca.crt":             folder.Public(acceptedCAs),
+			KubeletCA:            folder.Public(acceptedCAs),
 			"etcd-client-ca.crt": folder.Public(s.EtcdRoot.EtcdCA.Crt),
 			"etcd-client.crt":    folder.Public(s.Etcd.EtcdAPIServer.Crt),
 			"etcd-client.key":    folder.Private(s.Etcd.EtcdAPIServer.Key),
-			// The authority follows the leaf, for clients that trust only another authority of the cluster.
+			// The authority with its bridges follows the leaf, for clients that trust only another authority of the cluster.
 			"apiserver.crt":                folder.Public(slices.Concat(s.Dynamic.APIServer.Crt, s.Root.IssuingCA.Crt)),
 			"apiserver.key":                folder.Private(s.Dynamic.APIServer.Key),
 			"apiserver-kubelet-client.crt": folder.Public(s.Dynamic.APIServerKubeletClient.Crt),
@@ -57,7 +64,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 			"encryptionconfig.yaml":        folder.Private([]byte(s.EtcdEncryption)),
 		}},
 		{Path: SecretsDir(ControllerManager), UID: layout.UserControllerManager, Files: map[string]folder.File{
-			"ca.crt":              folder.Public(s.Root.IssuingCA.Crt),
+			"ca.crt":              folder.Public(issuing),
 			"ca.key":              folder.Private(s.Root.IssuingCA.Key),
 			"accepted-ca.crt":     folder.Public(acceptedCAs),
 			"aggregator-ca.crt":   folder.Public(secrets.JoinCerts(s.Root.AcceptedAggregatorCAs)),
@@ -70,13 +77,17 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 	}, checkComplete(s)
 }
 
+// KubeletCA is the file of the authorities by which API servers verify kubelets. Its version is published under this id too.
+const KubeletCA = "kubelet-ca.crt"
+
 // reloaded are the files that a component reads again by itself when they change, so that it needs no new pod. A file that also has a use for
-// which the component reads it once is not here: the API server's ca.crt also verifies kubelets, the controller manager's accepted-ca.crt is
-// written to each namespace, and a kubeconfig has its certificate inside.
+// which the component reads it once is not here: the controller manager's accepted-ca.crt is written to each namespace, and a kubeconfig has
+// its certificate inside.
 var reloaded = map[string][]string{
 	APIServer: {
-		// The packages k8s.io/apiserver/pkg/server/dynamiccertificates and k8s.io/client-go/transport (cert_rotation.go).
-		"apiserver.crt", "apiserver.key", "aggregator-ca.crt", "front-proxy-client.crt", "front-proxy-client.key",
+		// The packages k8s.io/apiserver/pkg/server/dynamiccertificates and k8s.io/client-go/transport (cert_rotation.go, and ca_rotation.go,
+		// which checks the file every five minutes. Versions before 1.36 do not, see APIServerPod).
+		"ca.crt", KubeletCA, "apiserver.crt", "apiserver.key", "aggregator-ca.crt", "front-proxy-client.crt", "front-proxy-client.key",
 		"apiserver-kubelet-client.crt", "apiserver-kubelet-client.key",
 		// TLSInfo of go.etcd.io/etcd/client/pkg/v3/transport reads the certificate for each handshake, and the authority once.
 		"etcd-client.crt", "etcd-client.key",
@@ -112,4 +123,29 @@ func checkComplete(s Secrets) error {
 	}
 
 	return nil
+}
+
+// issuingCertificate returns the first certificate of an authority. An authority that is not complete is reported later.
+func issuingCertificate(ca secrets.CertAndKey) ([]byte, error) {
+	if len(bytes.TrimSpace(ca.Crt)) == 0 {
+		return nil, nil
+	}
+
+	cert, err := pki.ParseCertificate(ca.Crt)
+	if err != nil {
+		return nil, fmt.Errorf("cluster.ca: %w", err)
+	}
+
+	return pki.EncodeCertificate(cert), nil
+}
+
+// KubeletCAVersion returns the version of the authorities by which API servers verify kubelets.
+func KubeletCAVersion(folders []folder.Folder) string {
+	for _, f := range folders {
+		if file, ok := f.Files[KubeletCA]; ok {
+			return folder.Digest([]folder.Folder{{Path: f.Path, UID: f.UID, Files: map[string]folder.File{KubeletCA: file}}})
+		}
+	}
+
+	return ""
 }

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// TestRotateCA replaces both authorities of a cluster while clients of the old and of the new ones work. In the end the old ones are
+// refused, and pods have run all the time.
+func TestRotateCA(t *testing.T) {
+	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are restarts")
+
+	l := cluster.NewUserLab(t, "e2e-rotate-ca")
+	l.Create(10*time.Minute, "cluster", "create", "container", "--workers", "1")
+
+	var (
+		machines   = l.Open()
+		plane      = machines.Node(0)
+		node, last = plane.Addr.String(), machines.Node(1).Addr.String()
+		endpoint   = "https://" + plane.KubernetesEndpoint()
+		fresh      = filepath.Join(l.Dir, "new-talosconfig")
+		old        = filepath.Join(l.Dir, "old-talosconfig")
+		oldKube    = filepath.Join(l.Dir, "old-kubeconfig")
+	)
+
+	for from, to := range map[string]string{machines.State().TalosconfigPath(): old, machines.State().KubeconfigPath(): oldKube} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	before := workloads(t, l)
+
+	// Without --dry-run=false it changes nothing.
+	stdout, _, err := l.Talosctl(time.Minute, "rotate-ca", "--talosconfig", old, "-n", node)
+	if err != nil || !strings.Contains(stdout, "This was a dry run") || strings.Count(stdout, "knows only the old authority") != 4 {
+		t.Fatalf("a dry run: got %v, want two nodes with two authorities that are as before", err)
+	}
+
+	var (
+		machinesOld = repeated(t, "talosctl with the old talosconfig", l.Program, "version", "--talosconfig", old, "-n", last)
+		clusterOld  = repeated(t, "kubectl with the old kubeconfig", l.Kubectl, "--kubeconfig", oldKube, "--request-timeout=10s", "get", "nodes")
+		machinesNew *repetition
+		clusterNew  *repetition
+	)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
+	defer cancel()
+
+	rotate := func(on map[string]func(*os.Process)) (string, error) {
+		//program:built talosctl
+		cmd := exec.CommandContext(ctx, l.Program, "rotate-ca", "--talosconfig", old, "-n", node, "--k8s-endpoint", endpoint,
+			"--dry-run=false", "--settle", "0s", "--output", fresh)
+		out := &notifying{on: on, cmd: cmd}
+		cmd.Stdout, cmd.Stderr = out, out
+
+		began := time.Now()
+		err := cmd.Run()
+		t.Logf("talosctl rotate-ca: %v, after %.1fs\n%s", err, time.Since(began).Seconds(), out)
+
+		return out.String(), err
+	}
+
+	// The first run is interrupted when only the control plane issues with the new authorities.
+	if _, err := rotate(map[string]func(*os.Process){
+		`(?s)step 2 of 3.*node ` + regexp.QuoteMeta(node) + `: in effect`: func(p *os.Process) { p.Signal(os.Interrupt) }, // it may have ended
+	}); err == nil {
+		t.Fatal("the first run was not interrupted")
+	}
+
+	said, err := rotate(map[string]func(*os.Process){
+		`the new talosconfig is in`: func(*os.Process) {
+			machinesNew = repeated(t, "talosctl with the new talosconfig", l.Program, "version", "--talosconfig", fresh, "-n", last)
+			newKubeconfig(t, l, fresh, node, endpoint)
+			clusterNew = repeated(t, "kubectl with the new kubeconfig", l.Kubectl,
+				"--kubeconfig", machines.State().KubeconfigPath(), "--request-timeout=10s", "get", "nodes")
+		},
+		// From here on the old ones are refused, once the node has it in effect.
+		`step 3 of 3`: func(*os.Process) { machinesOld.end(); clusterOld.end() },
+	})
+	if err != nil {
+		t.Fatal("the rotation is not complete")
+	}
+
+	if !strings.Contains(said, node+" (control plane) issues with the new authority and accepts both\n") || strings.Contains(said, "step 1 of 3") {
+		t.Error("the second run does not continue where the first was interrupted")
+	}
+
+	for _, r := range []*repetition{machinesOld, clusterOld, machinesNew, clusterNew} {
+		if r == nil {
+			t.Fatal("the new talosconfig was not written before the rotation was complete")
+		}
+
+		r.end()
+		t.Logf("%s: %d calls, %d repeated once, the longest %.1fs", r.name, r.calls, r.repeated, r.longest.Seconds())
+
+		if len(r.lost) > 0 {
+			t.Errorf("%s: %d of %d calls failed twice: %q", r.name, len(r.lost), r.calls, r.lost)
+		}
+	}
+
+	if _, stderr, err := l.Talosctl(time.Minute, "version", "--talosconfig", old, "-n", node); err == nil {
+		t.Errorf("the old talosconfig: got no error, want it refused; %s", stderr)
+	}
+
+	//program:built kubectl
+	if got, err := exec.CommandContext(ctx, l.Kubectl, "--kubeconfig", oldKube, "--request-timeout=10s", "get", "nodes").CombinedOutput(); err == nil ||
+		!strings.Contains(string(got), "logged in") && !strings.Contains(string(got), "Unauthorized") {
+		t.Errorf("the old kubeconfig: got %v, %s, want it refused", err, got)
+	}
+
+	until(t, time.Minute, "the pods run that ran before", func() error {
+		return samePods(before, workloads(t, l))
+	})
+
+	for _, address := range []string{node, last} {
+		if _, _, err := l.Talosctl(time.Minute, "memory", "--talosconfig", fresh, "-n", address); err != nil {
+			t.Error(err)
+		}
+	}
+
+	if _, _, err := l.Talosctl(time.Minute, "rotate-ca", "--talosconfig", fresh, "-n", node, "--revert"); err == nil {
+		t.Error("--revert after the rotation is complete: got no error")
+	}
+}
+
+// newKubeconfig replaces the lab's kubeconfig by one of the new authority.
+func newKubeconfig(t *testing.T, l *cluster.UserLab, talosconfig, node, endpoint string) {
+	t.Helper()
+
+	path := l.Open().State().KubeconfigPath()
+
+	if _, _, err := l.Talosctl(time.Minute, "kubeconfig", "--talosconfig", talosconfig, "-n", node, "--merge=false", "--force", path); err != nil {
+		t.Error(err)
+
+		return
+	}
+
+	file, err := kubeconfig.Read(path)
+	if err != nil {
+		t.Error(err)
+
+		return
+	}
+
+	file.SetServer(endpoint)
+
+	if err := kubeconfig.Write(path, file); err != nil {
+		t.Error(err)
+	}
+}
+
+// workloads returns the containers of pods that are not static, with their restarts.
+func workloads(t *testing.T, l *cluster.UserLab) map[string]string {
+	t.Helper()
+
+	pods := map[string]string{}
+
+	until(t, time.Minute, "Kubernetes lists the pods", func() error {
+		text, err := kubectl(t.Context(), l, "", "get", "pods", "--all-namespaces", "-o",
+			`jsonpath={range .items[?(@.metadata.ownerReferences[0].kind!="Node")]}{.metadata.name} {.status.containerStatuses[*].containerID} {.status.phase}{"\n"}{end}`)
+		if err != nil {
+			return err
+		}
+
+		clear(pods)
+
+		for line := range strings.Lines(text) {
+			name, running, _ := strings.Cut(strings.TrimSpace(line), " ")
+			pods[name] = running
+		}
+
+		return nil
+	})
+
+	return pods
+}
+
+func samePods(before, now map[string]string) error {
+	for name, running := range before {
+		if now[name] != running {
+			return fmt.Errorf("pod %s: got %q, want %q", name, now[name], running)
+		}
+	}
+
+	return nil
+}
+
+// repetition calls a program again and again. A call that fails is repeated once.
+type repetition struct {
+	name            string
+	calls, repeated int
+	lost            []string
+	longest         time.Duration // from the first failure of a call to its success, or the call itself
+	end             func()        // may be called more than once
+}
+
+func repeated(t *testing.T, name, program string, args ...string) *repetition {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, ended := &repetition{name: name}, make(chan struct{})
+
+	call := func() (string, error) {
+		//program:built talosctl
+		out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+
+		return strings.TrimSpace(string(out)), err
+	}
+
+	go func() {
+		defer close(ended)
+
+		for ctx.Err() == nil {
+			began := time.Now()
+			_, err := call()
+
+			if err != nil && ctx.Err() == nil {
+				r.repeated++
+
+				if again, err := call(); err != nil && ctx.Err() == nil {
+					r.lost = append(r.lost, time.Now().UTC().Format(time.TimeOnly)+" "+again)
+				}
+			}
+
+			if ctx.Err() == nil {
+				r.calls++
+				r.longest = max(r.longest, time.Since(began))
+			}
+		}
+	}()
+
+	r.end = func() { cancel(); <-ended }
+	t.Cleanup(func() { r.end() })
+
+	return r
+}
+
+// notifying is the output of a command. It calls functions with its process, each once, when the output matches.
+type notifying struct {
+	text bytes.Buffer
+	cmd  *exec.Cmd
+	on   map[string]func(*os.Process)
+}
+
+// Write implements io.Writer.
+func (n *notifying) Write(p []byte) (int, error) {
+	n.text.Write(p)
+
+	for pattern, call := range n.on {
+		if regexp.MustCompile(pattern).Match(n.text.Bytes()) {
+			delete(n.on, pattern)
+			call(n.cmd.Process)
+		}
+	}
+
+	return len(p), nil
+}
+
+func (n *notifying) String() string { return n.text.String() }
