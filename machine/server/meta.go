@@ -47,6 +47,8 @@ func (s *Server) changeMeta(verb string, key uint32, change func(meta.Tag) error
 	case s.Meta == nil:
 	case tag == meta.Administrators: // a caller could make anyone an administrator
 		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system writes it, from machine.ca and machine.acceptedCAs", verb, tag)
+	case tag == meta.Trial: // a caller could commit a change that was never healthy
+		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system writes it, for changes on trial", verb, tag)
 	default:
 		err = change(tag)
 	}

@@ -67,8 +67,10 @@ func TestMeta(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
-	if got := []codes.Code{write(uint32(meta.Administrators), "x"), remove(uint32(meta.Administrators))}; got[0] != codes.PermissionDenied || got[1] != codes.PermissionDenied {
-		t.Errorf("the administrators: got %v, want %v", got, codes.PermissionDenied)
+	for _, tag := range []meta.Tag{meta.Administrators, meta.Trial} {
+		if got := []codes.Code{write(uint32(tag), "x"), remove(uint32(tag))}; got[0] != codes.PermissionDenied || got[1] != codes.PermissionDenied {
+			t.Errorf("the system's key %s: got %v, want %v", tag, got, codes.PermissionDenied)
+		}
 	}
 
 	if d := cmp.Diff(map[meta.Tag]string{0xa: "one", 0xb: ""}, p.values); d != "" {

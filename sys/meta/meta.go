@@ -32,9 +32,14 @@ const (
 	DiskImageBootloader         Tag = 0x11
 )
 
-// Administrators has the certificates, in PEM, of the authorities that the machine's administrators have, once the machine has had a
-// configuration. Only the system writes it: the API does not change it.
-const Administrators Tag = 0x80
+// The tags that only the system writes: the API does not change them.
+const (
+	// Administrators has the certificates, in PEM, of the authorities that the machine's administrators have, once the machine has had a
+	// configuration.
+	Administrators Tag = 0x80
+	// Trial has the record of the change that is on trial, or of the last one (package trial).
+	Trial Tag = 0x81
+)
 
 // String returns the form that users see: 0x0a.
 func (t Tag) String() string { return fmt.Sprintf("0x%02x", uint8(t)) }

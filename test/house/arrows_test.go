@@ -39,11 +39,16 @@ var arrows = map[string][]string{
 	"resources": {"config", "cosi", "layout"},
 	// Thin shells over the kernel. They do not depend on their users.
 	"sys": {"cosi", "durable", "layout"},
+	// A system onto a disk, its boot loaders, and whether a change of it stays. For the build too.
+	"install": {},
 	// Runs programs: processes, containers, their logs.
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
 	"controllers": {"api", apiContract, "config", "cosi", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
+
+	// The discovery service and its client, for a node, for the service on its own, and for a laptop.
+	"discovery": {"api", "cosi", "durable", "sys"},
 
 	// One client of Kubernetes, for a node and for a laptop.
 	"kube": {"durable", "pki"},

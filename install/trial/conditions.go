@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trial
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// observe notes from when the conditions hold.
+func (r *Record) observe(e Observe) {
+	var unmet []Condition
+
+	own := true
+
+	for _, c := range e.Conditions {
+		if c.Met || c.Kind != Own && !slices.Contains(r.Before, c.Name) {
+			continue
+		}
+
+		unmet = append(unmet, c)
+		own = own && c.Kind == Cluster
+	}
+
+	w := &r.watch
+	w.unmet, w.lost = unmet, e.Lost
+
+	// Without any condition the machine has not looked yet.
+	seen := len(e.Conditions) > 0
+
+	since(&w.healthy, &w.held, seen && len(unmet) == 0, e.Now)
+	since(&w.ownAll, &w.own, seen && own, e.Now)
+}
+
+// since keeps from when something is true.
+func since(was *bool, from *time.Duration, is bool, now time.Duration) {
+	if is && !*was {
+		*from = now
+	}
+
+	*was = is
+}
+
+// Unmet returns what a running trial waits for, as text.
+func (r Record) Unmet() string {
+	if len(r.watch.unmet) == 0 {
+		return "no conditions were seen"
+	}
+
+	var out []string
+
+	for _, c := range r.watch.unmet {
+		if c.Why != "" {
+			c.Name += " (" + c.Why + ")"
+		}
+
+		out = append(out, c.Name)
+	}
+
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Judge returns the record after an event, and what to do. It writes nothing: a record that must survive a power cut is in a Save.
+func Judge(r Record, event Event) (Record, []Action) {
+	switch e := event.(type) {
+	case Arm:
+		return r.arm(e)
+	case Boot:
+		return r.boot(e)
+	case Observe:
+		r.observe(e)
+	case Confirm:
+		if why := r.open(e.ID, Committed); why != "" {
+			return r, []Action{Deny{why}}
+		}
+
+		r.watch.confirmed = cmp.Or(e.By, "a person")
+	case Refuse:
+		if why := r.open(e.ID, Reverted); why != "" {
+			return r, []Action{Deny{why}}
+		}
+
+		return r.end(cmp.Or(e.By, "a person") + " refused it")
+	case Fatal:
+		return r.end(e.Why)
+	case Failed:
+		return r.failed(e)
+	case Done:
+		return r.done()
+	}
+
+	return r.decide(event.at())
+}
+
+// open returns why a request about a trial cannot be met, or an empty string. end is what the request asks for.
+func (r Record) open(id string, end State) string {
+	switch {
+	case r.ID == "":
+		return "there is no trial"
+	case id != "" && id != r.ID:
+		return fmt.Sprintf("trial %s is not known: the last one is %s, which is %s", id, r.ID, r.State)
+	case r.State == Armed:
+		return fmt.Sprintf("trial %s begins with the next boot", r.ID)
+	case r.State.Decided() && r.State != end:
+		return fmt.Sprintf("trial %s is %s already: %s", r.ID, r.State, r.Why)
+	case end == Reverted && r.watch.passed:
+		return fmt.Sprintf("trial %s is being committed: %s", r.ID, r.watch.committing)
+	default:
+		return ""
+	}
+}
+
+// arm begins a trial: at once, or with the next boot.
+func (r Record) arm(e Arm) (Record, []Action) {
+	if !r.State.Decided() || r.Pending {
+		return r, []Action{Deny{fmt.Sprintf("trial %s is not over: wait until it is decided, or confirm it", r.ID)}}
+	}
+
+	t := e.Trial
+	t.State, t.Why, t.Pending, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, e.Boot, "", 0, watch{}
+	t.Deadline = DeadlineFor(t.Deadline, 0)
+
+	_, err := t.Encode()
+	if err = cmp.Or(t.check(), err); err != nil {
+		return r, []Action{Deny{"the trial cannot begin: " + err.Error()}}
+	}
+
+	if !t.AtBoot {
+		t.State, t.Boot, t.Began = Running, e.Boot, e.Now
+
+		return t, []Action{Save{t}, UseConfig{t.Config.To}}
+	}
+
+	return t, append([]Action{Save{t}}, t.start()...)
+}
+
+// start returns the actions that lead to the boot in which the trial runs.
+func (r Record) start() (actions []Action) {
+	if r.Entry.To != "" {
+		actions = append(actions, BootOnce{r.Entry.To})
+	}
+
+	return append(actions, Reboot{"trial " + r.ID})
+}
+
+// decide ends a running trial when it is time, and does again what failed.
+func (r Record) decide(now time.Duration) (Record, []Action) {
+	w := r.watch
+
+	switch {
+	case w.trouble != "" && now < w.retry:
+		return r, nil
+	case r.State == Reverted && r.Pending && w.trouble != "":
+		return r.undo(now)
+	case r.State != Running:
+		return r, nil
+	case w.passed:
+		return r.commit(w.committing)
+	case w.trouble != "" && now-r.Began >= r.Deadline:
+		return r.end("it could not be committed: " + w.trouble)
+	case w.confirmed != "":
+		return r.commit(w.confirmed + " confirmed it")
+	case !r.Confirm && w.healthy && now-w.held >= Hold:
+		return r.commit(fmt.Sprintf("all conditions held for %s", Hold))
+	case now-r.Began < r.Deadline:
+		return r, nil
+	case !r.Confirm && w.lost && w.ownAll && now-w.own >= Hold:
+		return r.commit(fmt.Sprintf("the machine's own conditions held for %s, and the cluster is lost for its other nodes too", Hold))
+	case r.Confirm:
+		return r.end(fmt.Sprintf("no one confirmed it within %s", r.Deadline))
+	case w.healthy:
+		return r.end(fmt.Sprintf("the conditions did not hold for %s within %s", Hold, r.Deadline))
+	default:
+		return r.end(fmt.Sprintf("not healthy within %s: %s", r.Deadline, r.Unmet()))
+	}
+}
+
+// Next returns when the next Tick is due, as time since the boot, and false if none is.
+func (r Record) Next() (time.Duration, bool) {
+	w := r.watch
+
+	switch {
+	case w.trouble != "" && (r.State == Running || r.Pending):
+		return w.retry, true
+	case r.State != Running:
+		return 0, false
+	case !r.Confirm && w.healthy:
+		return min(w.held+Hold, r.Began+r.Deadline), true
+	default:
+		return r.Began + r.Deadline, true
+	}
+}
+
+// commit makes the change what every boot begins with. The first action is the commit point. The record stays running until all are done.
+func (r Record) commit(why string) (Record, []Action) {
+	why = brief(why)
+	r.watch.committing, r.watch.trouble = why, ""
+
+	end := r
+	end.State, end.Why = Committed, why
+
+	var actions []Action
+	if r.Entry.To != "" {
+		actions = append(actions, SetDefault{r.Entry.To})
+	}
+
+	if r.Config.To != "" {
+		actions = append(actions, StoreConfig{r.Config.To})
+	}
+
+	return r, append(actions, Save{end}, Report{Text: fmt.Sprintf("trial %s is committed: %s", r.ID, why)}, Collect{})
+}
+
+// end reverts a running trial, unless it is past the commit point.
+func (r Record) end(why string) (Record, []Action) {
+	if r.State != Running || r.watch.passed {
+		return r, nil
+	}
+
+	return r.revert(why)
+}
+
+// revert decides that the change goes, and undoes it.
+func (r Record) revert(why string) (Record, []Action) {
+	r.State, r.Why, r.Pending, r.watch = Reverted, brief(why), true, watch{}
+
+	return r, slices.Concat([]Action{Save{r}, r.reverted()}, r.undoing())
+}
+
+func (r Record) reverted() Report {
+	return Report{Error: true, Text: fmt.Sprintf("trial %s is reverted: %s", r.ID, r.Why)}
+}
