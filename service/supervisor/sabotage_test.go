@@ -162,7 +162,7 @@ func childrenOf(log *memoryLog) (children []string) {
 	return children
 }
 
-// running reports whether a process exists that is no zombie.
+// running reports whether a process exists and has not ended.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 
