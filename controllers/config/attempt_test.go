@@ -88,6 +88,40 @@ func TestNetworkComesUp(t *testing.T) {
 	}
 }
 
+// TestNoHasteInAFlappingNetwork: a server that refuses is not asked for each change of the network.
+func TestNoHasteInAFlappingNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); synctest.Wait() }()
+
+		var asked atomic.Int64
+
+		b := startFetching(ctx, t, "talos.config=http://10.5.0.1/x", platform.Platform{}, func(context.Context, cloud.Request) ([]byte, error) {
+			asked.Add(1)
+
+			return nil, errUnreachable
+		})
+
+		for n := range 600 {
+			if err := typed.Set(ctx, b.st, "", "inet4/192.0.2.1//1024", network.RouteStatusSpec{OutLinkName: fmt.Sprint("eth", n)}); err != nil {
+				t.Fatal(err)
+			}
+
+			time.Sleep(100 * time.Millisecond)
+		}
+
+		synctest.Wait()
+
+		if n := asked.Load(); n < 40 || n > 60+freeChanges+2 {
+			t.Errorf("the server was asked %d times in a minute, want once a second and %d times more", n, freeChanges)
+		}
+
+		if len(b.failed) != 1 {
+			t.Errorf("after a minute: failed %v, want one failure", b.failed)
+		}
+	})
+}
+
 // TestNetworkFlaps: a network that changes ten times a second does not prevent a download that takes longer, neither before nor after the
 // server begins to answer.
 func TestNetworkFlaps(t *testing.T) {

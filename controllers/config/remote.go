@@ -121,8 +121,10 @@ func (r *remote) find(ctx context.Context, hurry <-chan struct{}, failed func(er
 		log.Warn(r.notice, "platform", r.name)
 	}
 
-	for attempt, hurried := 0, 0; ; attempt++ {
-		text, changed, err := r.attempt(ctx, hurry, hurried, log)
+	var h haste
+
+	for attempt := 0; ; attempt++ {
+		text, changed, err := r.attempt(ctx, hurry, h.free(time.Now()), log)
 
 		switch {
 		case ctx.Err() != nil:
@@ -135,9 +137,16 @@ func (r *remote) find(ctx context.Context, hurry <-chan struct{}, failed func(er
 			return text
 		}
 
-		err = fmt.Errorf("configuration of %s: %w", r.name, err)
+		pause, cut := quickPause, hurry
 
-		if !changed && err.Error() != said {
+		switch {
+		case changed: // the error is not that of the platform
+			pause = hurriedPause
+		case attempt >= quickAttempts:
+			pause = slowPause
+		}
+
+		if err = fmt.Errorf("configuration of %s: %w", r.name, err); !changed && err.Error() != said {
 			said = err.Error()
 			log.Warn("no configuration yet: trying again until there is one", "error", err)
 		}
@@ -147,22 +156,22 @@ func (r *remote) find(ctx context.Context, hurry <-chan struct{}, failed func(er
 			failed(err)
 		}
 
-		pause := quickPause
-
-		switch {
-		case changed:
-			hurried++
-			attempt-- // it is not counted
-			pause = hurriedPause
-		case attempt >= quickAttempts:
-			pause = slowPause
+		if !h.free(time.Now()) {
+			cut = nil
 		}
 
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hurry:
+		case <-cut:
+			changed = true
 		case <-time.After(pause):
+		}
+
+		if changed { // such attempts are not counted
+			attempt--
+
+			h.note(time.Now())
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (c *ethernetSpecs) reconcile(ctx context.Context, rt controller.Runtime, lo
 		return 0, err
 	}
 
-	wanted, indexes := map[string]ethtool.Settings{}, map[string]uint32{}
+	wanted, indexes, owners := map[string]ethtool.Settings{}, map[string]uint32{}, map[string]string{}
 
 	for _, l := range links {
 		indexes[l.Metadata().ID()] = l.TypedSpec().Index
@@ -75,15 +75,20 @@ func (c *ethernetSpecs) reconcile(ctx context.Context, rt controller.Runtime, lo
 			continue
 		}
 
-		link := s.Metadata().ID()
-		wanted[link] = wantedSettings(*s.TypedSpec())
+		id := s.Metadata().ID()
+		link := linkNamed(id, links)
+		condition := network.SpecConditionSpec{State: network.SpecConflict, Cause: "the link is already set up by " + owners[link]}
 
-		condition := c.apply(link, wanted[link], indexes, log)
+		if _, twice := wanted[link]; !twice {
+			wanted[link], owners[link] = wantedSettings(*s.TypedSpec()), id
+			condition = c.apply(link, wanted[link], indexes, log)
+		}
+
 		if condition.State == network.SpecRefused {
 			again = refusedRetry
 		}
 
-		if err := set(ctx, rt, "", network.SpecConditionID(network.ConditionEthernet, link), condition); err != nil {
+		if err := set(ctx, rt, "", network.SpecConditionID(network.ConditionEthernet, id), condition); err != nil {
 			return 0, err
 		}
 	}
@@ -95,6 +100,22 @@ func (c *ethernetSpecs) reconcile(ctx context.Context, rt controller.Runtime, lo
 	}
 
 	return again, rt.CleanupOutputs(ctx, resource.KindOf[network.SpecConditionSpec](""))
+}
+
+// linkNamed returns the kernel's name of the link with a name or an alternative name, or that name if there is none.
+func linkNamed(name string, links []*resource.Typed[network.LinkStatusSpec]) string {
+	found := name
+
+	for _, l := range links {
+		switch {
+		case l.Metadata().ID() == name:
+			return name
+		case slices.Contains(l.TypedSpec().AltNames, name):
+			found = l.Metadata().ID()
+		}
+	}
+
+	return found
 }
 
 // apply sets up one link, and restores settings that are not wanted any more.

@@ -3,6 +3,7 @@
 package network
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,4 +128,49 @@ func TestEthernetNames(t *testing.T) {
 	if want := map[string]uint32{"rx-jumbo": 7, "tx-push": 1, "tcp-data-split": 2}; !cmp.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+}
+
+// TestEthernetByAlias: a document means a card by an alternative name. When another card has it, that one gets the settings, and the first one has
+// its own again.
+func TestEthernetByAlias(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cards := &ethtooltest.Cards{}
+		m := &machine{t: t, patience: patience, state: memory.New()}
+		run(t, m.state, []controller.Controller{EthernetConfigController(), ethernetSpecController(cards), ethernetStatusController(cards)})
+
+		name := func(link string, index uint32, names ...string) {
+			t.Helper()
+
+			if err := typed.Set(t.Context(), m.state, "", link, network.LinkStatusSpec{Index: index, Type: nethelpers.LinkTypeEther, AltNames: names}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		for _, link := range []string{"eth0", "eth1"} {
+			cards.Plug(link, card())
+		}
+
+		rx := func(link string, want uint32) {
+			t.Helper()
+
+			await(m, "", link, func(s network.EthernetStatusSpec) bool { return s.Rings != nil && *s.Rings.RX == want })
+		}
+
+		name("eth0", 2, "net0")
+		name("eth1", 3)
+		m.configure(strings.Replace(ethernetDocument, "name: eth0", "name: net0", 1))
+		rx("eth0", 1024)
+		rx("eth1", 256)
+		await(m, "", "ethernet/net0", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
+
+		name("eth0", 2)
+		name("eth1", 3, "net0")
+		rx("eth0", 256)
+		rx("eth1", 1024)
+
+		// Two documents about one card: the first one decides.
+		m.configure(strings.Replace(ethernetDocument, "name: eth0", "name: net0", 1) + "---\napiVersion: v1alpha1\nkind: EthernetConfig\nname: eth1\nrings: {rx: 512}\n")
+		await(m, "", "ethernet/net0", func(s network.SpecConditionSpec) bool { return s.State == network.SpecConflict })
+		rx("eth1", 512)
+	})
 }

@@ -73,3 +73,14 @@ addresses: [{address: 192.0.2.7/24}]
 	await(m, "", "eth1", func(s network.LinkStatusSpec) bool { return s.Alias == "" && len(s.AltNames) == 0 && s.MTU == 1500 })
 	awaitGone[network.AddressStatusSpec](m, "", "eth1/192.0.2.7/24")
 }
+
+// TestRuleByAlias: the kernel compares links with the names in a rule, and not with their alternative names.
+func TestRuleByAlias(t *testing.T) {
+	f := given(t, "", "")
+	f.configure(t, documents("RoutingRuleConfig\nname: \"1000\"\niifName: enp0s4\noifName: eth0\ntable: \"7\"\n"))
+
+	rules := ruleLayers(f, nil)
+	if len(rules) != 2 || rules[0].IIFName != "eth1" || rules[0].OIFName != "eth0" {
+		t.Errorf("got %+v, want rules for eth1 and eth0", rules)
+	}
+}

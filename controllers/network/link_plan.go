@@ -5,9 +5,12 @@ package network
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -23,6 +26,11 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		if !slices.ContainsFunc(now.Links, func(l netlink.Link) bool { return l.Index == index }) {
 			delete(p.changed, index)
 		}
+	}
+
+	p.up = map[string]bool{}
+	for _, l := range now.Links {
+		p.up[l.Name] = l.Up()
 	}
 
 	p.links = noteLinks(p.links, specs, now, func(s network.LinkSpecSpec) string { return s.Name })
@@ -83,7 +91,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		case peers[spec.Name]:
 			out.say(s.id, network.SpecWaiting, "it is created with the other end of its pair")
 		case spec.Logical:
-			planNew(&out, s, now)
+			p.planNew(&out, s, now)
 
 			peers[spec.Veth.PeerName] = spec.Kind == network.LinkKindVeth
 		default:
@@ -157,9 +165,10 @@ func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l net
 	p.leaveMaster(out, s.id, l)
 }
 
-func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
+// planNew creates a link, up and with its master where the kernel can do that in one request. What remains is planned in the next pass.
+func (p *linkPlanner) planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 	spec := s.spec
-	n := netlink.NewLink{Name: spec.Name, Kind: spec.Kind, MTU: spec.MTU}
+	n := netlink.NewLink{Name: spec.Name, Kind: spec.Kind, MTU: spec.MTU, Up: spec.Up && len(spec.HardwareAddress) == 0 && spec.BondSlave.MasterName == ""}
 
 	switch spec.Kind {
 	case network.LinkKindVLAN:
@@ -174,11 +183,14 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 			n.MTU = parent.MTU // planMTU handles the rest
 		}
 
+		n.Up = n.Up && p.up[parent.Name]
 		n.Parent, n.VLAN = parent.Index, &netlink.VLAN{ID: spec.VLAN.VID, Protocol: uint16(spec.VLAN.Protocol)}
 	case network.LinkKindBridge:
 		n.Bridge = bridgeOf(spec)
 	case network.LinkKindBond:
-		n.Bond = bondOf(spec, now)
+		n.Bond, n.Up = bondOf(spec, now), false // it gets its slaves first
+	case network.LinkKindWireguard:
+		n.Up = false // it gets its keys first
 	case network.LinkKindVRF:
 		n.VRF = &netlink.VRF{Table: uint32(spec.VRFMaster.Table)}
 	case network.LinkKindVeth:
@@ -191,7 +203,19 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 		n.VethPeer = spec.Veth.PeerName
 	}
 
-	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k netlink.Kernel) error { return k.CreateLink(n) })
+	if master, ok := now.Link(spec.MasterName()); ok && spec.BondSlave.MasterName == "" {
+		n.Master = master.Index
+	}
+
+	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k netlink.Kernel) error {
+		err := k.CreateLink(n)
+		if n.Up && errors.Is(err, unix.ENETDOWN) { // its parent is not up after all
+			n.Up = false
+			err = k.CreateLink(n)
+		}
+
+		return err
+	})
 }
 
 // planChange compares an existing link with its spec.
@@ -229,6 +253,8 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 	if spec.Up != l.Up() {
 		out.change(s.id, direction(spec.Up), l, netlink.LinkChange{Up: &spec.Up})
 	}
+
+	p.up[l.Name] = spec.Up
 }
 
 // another reports whether a link differs from its spec in what cannot be changed, so that it is created again.

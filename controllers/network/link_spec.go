@@ -12,13 +12,13 @@ import (
 // linkSpecController creates and changes the kernel's links by LinkSpecs.
 func linkSpecController(kernel *netlink.Observer, p platform.Platform) controller.Controller {
 	return &specController[network.LinkSpecSpec]{
-		declared: specsOf[network.LinkSpecSpec]("network.LinkSpecController"), kind: network.ConditionLink, kernel: kernel, what: netlink.WatchLinks | netlink.WatchAddresses, touches: netlink.WatchAll, tries: tries{},
+		declared: specsOf[network.LinkSpecSpec]("network.LinkSpecController"), kind: network.ConditionLink, kernel: kernel, what: netlink.WatchLinks | netlink.WatchAddresses, reads: netlink.WatchLinks, touches: netlink.WatchAll, tries: tries{},
 		planner: &linkPlanner{platform: p, changed: map[uint32]changedLink{}}, passes: linkPasses,
 	}
 }
 
-// linkPasses is enough for a bond of new links with a VLAN, in a VLAN, in a VRF: create the links and the bond, add the links and create the
-// VLAN, set it up and create the next, set that up.
+// linkPasses is enough for a bond of new links with a VLAN, in a VLAN, in a VRF: create the links, the bond and the VRF, add the links and create the
+// VLAN, create the next, and find nothing to do.
 const linkPasses = 5
 
 // linkPlanner has what it changed of links that it did not create, so that it can undo a setting.
@@ -26,6 +26,8 @@ type linkPlanner struct {
 	platform platform.Platform
 	changed  map[uint32]changedLink
 	links    knownLinks
+	// up has the names of the links that are up after the steps planned so far.
+	up map[string]bool
 }
 
 // changedLink is what was set on a link, by its index.

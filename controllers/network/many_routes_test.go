@@ -197,7 +197,7 @@ func routeID(r netlink.Route) string {
 }
 
 // processorTime is that of this process, of all its threads.
-func processorTime(t *testing.T) time.Duration {
+func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 
 	var u unix.Rusage

@@ -31,7 +31,7 @@ type machine struct {
 	// patience is how long await waits.
 	patience time.Duration
 
-	t      *testing.T
+	t      testing.TB
 	state  state.State
 	kernel *netlinktest.Kernel
 
@@ -43,14 +43,14 @@ type machine struct {
 }
 
 // newMachine starts the controllers; the links are plugged in before.
-func newMachine(t *testing.T, links ...netlink.Link) *machine {
+func newMachine(t testing.TB, links ...netlink.Link) *machine {
 	t.Helper()
 
 	return newMachineWith(t, func(*Deps) {}, links...)
 }
 
 // newMachineWith is newMachine with a change of what the controllers use.
-func newMachineWith(t *testing.T, change func(*Deps), links ...netlink.Link) *machine {
+func newMachineWith(t testing.TB, change func(*Deps), links ...netlink.Link) *machine {
 	t.Helper()
 
 	m := &machine{t: t, patience: patience, state: memory.New(), kernel: &netlinktest.Kernel{}}
@@ -76,7 +76,7 @@ func ethernet(name string, last byte) netlink.Link {
 }
 
 // run starts controllers and stops them with the test.
-func run(t *testing.T, st state.State, controllers []controller.Controller) {
+func run(t testing.TB, st state.State, controllers []controller.Controller) {
 	t.Helper()
 
 	rt := cosiruntime.New(st, slog.New(slog.DiscardHandler))

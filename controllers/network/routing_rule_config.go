@@ -16,6 +16,7 @@ func ruleLayers(f facts, _ remarks) []network.RoutingRuleSpecSpec {
 	var specs []network.RoutingRuleSpecSpec
 
 	for _, r := range f.config.RoutingRules() {
+		r.InLink, r.OutLink = f.canonical(r.InLink), f.canonical(r.OutLink) // a rule of the kernel knows no alternative names
 		known := cmp.Or(r.Source, r.Destination)
 
 		switch {

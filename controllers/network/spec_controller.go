@@ -23,6 +23,8 @@ type specController[S layered] struct {
 	kernel *netlink.Observer
 	// what is the part of the kernel's state that plans depend on; 0 is all.
 	what netlink.Groups
+	// reads is the part that a plan needs; 0 is all.
+	reads netlink.Groups
 	// touches is what a step may change of the kernel.
 	touches netlink.Groups
 	planner planner[S]
@@ -126,7 +128,12 @@ func (c *specController[S]) look(wanted func() (held[S], error)) (specs held[S],
 		p.listen()
 	}
 
-	now, err = c.kernel.Snapshot()
+	reads := c.reads
+	if reads == 0 {
+		reads = netlink.WatchAll
+	}
+
+	now, err = c.kernel.Look(reads)
 
 	return specs, now, err
 }

@@ -175,6 +175,9 @@ func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-cha
 			return nil
 		}
 
+		// Processes that were stopped by a signal would not get this one.
+		_ = task.Kill(ctx, syscall.SIGCONT, containerd.WithKillAll)
+
 		select {
 		case <-exited:
 			return nil

@@ -114,6 +114,8 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	}
 
 	_ = cmd.Process.Signal(signal)
+	// A process that was stopped by a signal (SIGSTOP) would not get this one, and a reboot would wait until it is killed.
+	_ = cmd.Process.Signal(unix.SIGCONT)
 
 	select {
 	case <-exited:

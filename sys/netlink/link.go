@@ -171,9 +171,17 @@ func (c *Conn) CreateLink(n NewLink) error {
 		info.Data = &driver.Veth{PeerInfo: &rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{Name: n.VethPeer}}}
 	}
 
-	if err := c.rt.Link.New(&rtnetlink.LinkMessage{
-		Attributes: &rtnetlink.LinkAttributes{Name: n.Name, Type: n.Parent, MTU: n.MTU, Info: info},
-	}); err != nil {
+	m := &rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{Name: n.Name, Type: n.Parent, MTU: n.MTU, Info: info}}
+
+	if n.Up {
+		m.Flags, m.Change = unix.IFF_UP, unix.IFF_UP
+	}
+
+	if n.Master != 0 {
+		m.Attributes.Master = &n.Master
+	}
+
+	if err := c.rt.Link.New(m); err != nil {
 		return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, err)
 	}
 

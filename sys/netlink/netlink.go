@@ -23,7 +23,7 @@ type Kernel interface {
 	// Routes returns the routes of all tables, without the kernel's caches.
 	Routes() ([]Route, error)
 
-	// CreateLink creates a logical link, which is down.
+	// CreateLink creates a logical link.
 	CreateLink(NewLink) error
 	// SetLink changes a link.
 	SetLink(index uint32, change LinkChange) error
@@ -151,6 +151,10 @@ type NewLink struct {
 	VRF    *VRF
 	// VethPeer is the name of the other end, for kind veth.
 	VethPeer string
+	// Up sets the link up, but not the other end of a veth. A VLAN can be up only if its parent is, else the error is ENETDOWN and there is no link.
+	Up bool
+	// Master is the bridge or VRF that the link belongs to; 0 is none.
+	Master uint32
 }
 
 // LinkChange is a change of a link; a nil field is not changed.

@@ -87,16 +87,19 @@ func NewObserver(k Kernel) *Observer {
 }
 
 // Snapshot returns the current state of the kernel.
-func (o *Observer) Snapshot() (*Snapshot, error) {
+func (o *Observer) Snapshot() (*Snapshot, error) { return o.Look(WatchAll) }
+
+// Look is Snapshot for a caller that needs only some groups: the others may be those of an earlier snapshot.
+func (o *Observer) Look(what Groups) (*Snapshot, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 
-	now, err := o.current()
+	now, err := o.current(what)
 	if err != nil {
 		return nil, err
 	}
 
-	if o.index != nil && !o.copied {
+	if what&WatchRoutes != 0 && o.index != nil && !o.copied {
 		o.snapshot.Routes, o.copied = slices.Clone(o.table), true
 		now = &o.snapshot
 	}
@@ -106,14 +109,20 @@ func (o *Observer) Snapshot() (*Snapshot, error) {
 	return &own, nil
 }
 
-// current brings the snapshot up to date, except for the copy of routes. The lock of reads is held.
-func (o *Observer) current() (*Snapshot, error) {
+// current brings groups of the snapshot up to date, except for the copy of routes. The others stay as they are, and dirty. The lock of reads is held.
+func (o *Observer) current(what Groups) (*Snapshot, error) {
 	o.mu.Lock()
-	dirty, routes := o.dirty, o.routes
-	o.dirty, o.routes = 0, nil
+	dirty := o.dirty
 
 	if !o.watching { // changes are not reported
 		dirty = WatchAll
+	}
+
+	o.dirty, dirty = dirty&^what, dirty&what
+
+	var routes []RouteChange
+	if what&WatchRoutes != 0 {
+		routes, o.routes = o.routes, nil
 	}
 	o.mu.Unlock()
 

@@ -16,6 +16,52 @@ import (
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
+// TestLook: a look at links reads nothing else, and the next snapshot has what the look left out.
+func TestLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k netlinktest.Kernel
+
+		eth0 := k.Plug(netlink.Link{Name: "eth0", Flags: 1}).Index
+		o := netlink.NewObserver(&k)
+
+		go func() { _ = o.WatchOnly(0, nil)(t.Context(), func() {}) }()
+
+		synctest.Wait()
+
+		first, err := o.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		mtu := uint32(1400)
+		if err := errors.Join(k.AddAddress(netlink.Address{LinkIndex: eth0, Prefix: netip.MustParsePrefix("192.0.2.2/24")}), k.SetLink(eth0, netlink.LinkChange{MTU: &mtu})); err != nil {
+			t.Fatal(err)
+		}
+
+		synctest.Wait()
+
+		before := k.Reads()
+
+		for range 2 {
+			if s, err := o.Look(netlink.WatchLinks); err != nil || s.Links[0].MTU != mtu || len(s.Addresses) != 0 || s.Generation != first.Generation+1 {
+				t.Errorf("a look at links: got %+v, %v", s, err)
+			}
+		}
+
+		if n := k.Reads() - before; n != 1 {
+			t.Errorf("two looks at links: got %d reads, want 1", n)
+		}
+
+		if s, err := o.Snapshot(); err != nil || len(s.Addresses) != 1 || len(s.Routes) != 1 || s.Generation != first.Generation+2 {
+			t.Errorf("the snapshot after them: got %+v, %v", s, err)
+		}
+
+		if n := k.Reads() - before; n != 3 {
+			t.Errorf("with the snapshot: got %d reads, want 3", n)
+		}
+	})
+}
+
 // For six watchers an event causes one read, and only of the groups that may have changed.
 func TestObserverReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -140,7 +140,7 @@ func (o *Observer) Since(earlier uint64) (*Snapshot, []RouteChange, bool, error)
 	o.reading.Lock()
 	defer o.reading.Unlock()
 
-	now, err := o.current()
+	now, err := o.current(WatchAll)
 	if err != nil {
 		return nil, nil, false, err
 	}

@@ -128,6 +128,13 @@ func (k *Kernel) CreateLink(n netlink.NewLink) error {
 			k.links[len(k.links)-1].Parent, k.links[len(k.links)-2].Parent = l, peer
 		}
 
+		created, _ := k.link(l)
+		created.Master = n.Master
+
+		if n.Up {
+			k.setUp(created, true)
+		}
+
 		k.notify(netlink.WatchLinks)
 
 		return nil
@@ -140,7 +147,15 @@ func (k *Kernel) checkNew(n netlink.NewLink) unix.Errno {
 		return unix.ERANGE
 	case slices.ContainsFunc(k.links, func(l netlink.Link) bool { return l.Named(n.Name) }):
 		return unix.EEXIST
-	case n.Kind != "vlan":
+	case n.Master != 0:
+		if master, ok := k.link(n.Master); !ok {
+			return unix.EINVAL
+		} else if errno := checkMaster(master, n.Up); errno != 0 {
+			return errno
+		}
+	}
+
+	if n.Kind != "vlan" {
 		return 0
 	}
 
@@ -153,6 +168,20 @@ func (k *Kernel) checkNew(n netlink.NewLink) unix.Errno {
 		return unix.ERANGE
 	case slices.ContainsFunc(k.links, func(l netlink.Link) bool { return l.VLAN != nil && l.Parent == n.Parent && *l.VLAN == *n.VLAN }):
 		return unix.EEXIST
+	case n.Up && !parent.Up():
+		return unix.ENETDOWN
+	default:
+		return 0
+	}
+}
+
+// checkMaster checks whether a link, which may be up, can belong to a master.
+func checkMaster(master *netlink.Link, up bool) unix.Errno {
+	switch {
+	case master.Kind != "bond" && master.Kind != "bridge" && master.Kind != "vrf":
+		return unix.EOPNOTSUPP
+	case master.Kind == "bond" && up:
+		return unix.EPERM
 	default:
 		return 0
 	}
@@ -259,15 +288,11 @@ func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Er
 
 	if change.Master != nil && *change.Master != 0 {
 		master, ok := k.link(*change.Master)
-
-		switch {
-		case !ok:
+		if !ok {
 			return unix.EINVAL
-		case master.Kind != "bond" && master.Kind != "bridge" && master.Kind != "vrf":
-			return unix.EOPNOTSUPP
-		case master.Kind == "bond" && l.Up():
-			return unix.EPERM
 		}
+
+		return checkMaster(master, l.Up())
 	}
 
 	return 0
