@@ -416,15 +416,15 @@ func TestWriteErrors(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	d := powercut.New(40 * mib)
-	create(f, format(f, d, 40*mib), "/EFI/Linux/Talos.efi", "text")
+	whole := powercut.New(40 * mib)
+	create(f, format(f, whole, 40*mib), "/EFI/Linux/Talos.efi", "text")
 
 	boot, table, root := make([]byte, 512), make([]byte, 512), make([]byte, 512)
 	for _, part := range []struct {
 		b  []byte
 		at int64
 	}{{boot, 0}, {table, 32 * 512}, {root, (32 + 2*641) * 512}} {
-		if _, err := d.ReadAt(part.b, part.at); err != nil {
+		if _, err := whole.ReadAt(part.b, part.at); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -432,8 +432,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(boot, table, root)
 
 	f.Fuzz(func(t *testing.T, boot, table, root []byte) {
-		d := powercut.New(40 * mib)
-		format(t, d, 40*mib)
+		d := whole.Fork()
 
 		// The folder of the root is the first cluster, after the reserved sectors and two tables.
 		for _, part := range []struct {

@@ -120,6 +120,29 @@ func (d *Disk) Forget() {
 	maps.Copy(d.start, d.sectors)
 }
 
+// Fork returns a disk with the same content. This one must not be written to while the other is in use.
+func (d *Disk) Fork() *Disk {
+	under := maps.Clone(d.under)
+	if under == nil {
+		under = map[int64]*[sector]byte{}
+	}
+
+	maps.Copy(under, d.sectors)
+
+	return &Disk{size: d.size, sectors: map[int64]*[sector]byte{}, under: under, start: under, Writable: -1}
+}
+
+// Flushes returns the number of recorded flushes.
+func (d *Disk) Flushes() (n int) {
+	for _, r := range d.log {
+		if r.content == nil {
+			n++
+		}
+	}
+
+	return n
+}
+
 // Writes returns the number of recorded sectors and flushes.
 func (d *Disk) Writes() int { return len(d.log) }
 
