@@ -17,7 +17,7 @@
 // The disk image is as small as possible. A machine's disk is larger: at its first boot, the machine creates STATE
 // and EPHEMERAL in the free space after the last partition.
 //
-// No step needs root: mke2fs and mtools write the file systems, without mounts.
+// No step needs root: mke2fs and package fat write the file systems, without mounts.
 package image
 
 import "time"

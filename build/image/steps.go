@@ -4,6 +4,8 @@ package image
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
@@ -40,4 +42,29 @@ func Steps(o Options) []graph.Step {
 // inputs returns the inputs of an image's step: values, and the sources that build images.
 func (o Options) inputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
 	return source.Inputs(o.Root, []string{"image", "cpio", "pe"}, values...)
+}
+
+// diskSources are the folders of what writes a disk, outside the build.
+var diskSources = []string{"install", "install/loader", "layout", "sys/fat", "sys/gpt"}
+
+// diskInputs returns the inputs of a disk image's step, which are also the sources that install the system to a disk.
+func (o Options) diskInputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
+	return func(ctx context.Context, r graph.Results) ([]string, error) {
+		out, err := o.inputs(values...)(ctx, r)
+
+		for _, folder := range diskSources {
+			if err != nil {
+				return nil, err
+			}
+
+			var hash string
+
+			hash, err = source.Hash(filepath.Join(o.Root, folder), func(rel string) bool {
+				return filepath.Dir(rel) == "." && strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go")
+			})
+			out = append(out, hash)
+		}
+
+		return out, err
+	}
 }
