@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	// Thin shells over the kernel. They do not depend on their users.
 	"sys": {"cosi", "durable", "layout"},
 	// A system onto a disk, its boot loaders, and whether a change of it stays. For the build too.
-	"install": {"layout", "sys"},
+	"install": {"layout", "sys", "version"},
 	// Runs programs: processes, containers, their logs.
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
