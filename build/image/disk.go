@@ -27,7 +27,7 @@ func diskStep(o Options, target, about, cache, published string) graph.Step {
 		Name:   target,
 		About:  about,
 		Needs:  []string{artifact.TargetUKI, cache, artifact.TargetBoot},
-		Inputs: o.diskInputs(version.Tag),
+		Inputs: o.installInputs(version.Tag),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			return makeDisk(ctx, filepath.Join(w.Dir, name), diskParts{
 				loader: filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.SystemdBoot),

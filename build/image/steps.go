@@ -30,6 +30,7 @@ func Steps(o Options) []graph.Step {
 			artifact.TargetImages, published.ImageLayers()),
 		cacheStep(o, artifact.TargetCache, "the file system of container images", artifact.TargetImages, artifact.TargetLayers),
 		diskStep(o, artifact.TargetDisk, "the disk image", artifact.TargetCache, published.Disk()),
+		installerStep(o),
 		layersStep(o, artifact.TargetConformanceLayers, "file systems of the container images' layers, those of Kubernetes' tests too",
 			artifact.TargetConformanceImages, published.ConformanceImageLayers()),
 		cacheStep(o, artifact.TargetConformanceCache, "the file system of container images, those of Kubernetes' tests too",
@@ -44,15 +45,15 @@ func (o Options) inputs(values ...string) func(context.Context, graph.Results) (
 	return source.Inputs(o.Root, []string{"image", "cpio", "pe"}, values...)
 }
 
-// diskSources are the folders of what writes a disk, outside the build.
-var diskSources = []string{"install", "install/loader", "layout", "sys/fat", "sys/gpt"}
+// installSources are the folders of what writes a disk and a release, outside the build.
+var installSources = []string{"install", "install/loader", "install/release", "layout", "sys/fat", "sys/gpt"}
 
-// diskInputs returns the inputs of a disk image's step, which are also the sources that install the system to a disk.
-func (o Options) diskInputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
+// installInputs returns the inputs of the step of a disk image or a release, which are also the sources that install the system.
+func (o Options) installInputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
 	return func(ctx context.Context, r graph.Results) ([]string, error) {
-		out, err := o.inputs(values...)(ctx, r)
+		out, err := source.Inputs(o.Root, []string{"image", "cpio", "pe", "ociimage"}, values...)(ctx, r)
 
-		for _, folder := range diskSources {
+		for _, folder := range installSources {
 			if err != nil {
 				return nil, err
 			}
