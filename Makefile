@@ -1,6 +1,7 @@
 # Talos: `make up` builds everything and starts a cluster on this machine.
 
 GO      ?= go
+CONTROLPLANES ?= 1
 WORKERS ?= 0
 NAME    ?= default
 # IN=containers starts containers in place of virtual machines.
@@ -36,8 +37,8 @@ host-tools: ## install the programs that the build, the lab and the tests need
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
 
-up: build ## build, then start the cluster NAME (default: default) with WORKERS=n workers; IN=containers is fast without KVM
-	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
+up: build ## build, then start the cluster NAME (default: default) with CONTROLPLANES=n and WORKERS=n machines; IN=containers is fast without KVM
+	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --controlplanes $(CONTROLPLANES) --workers $(WORKERS) $(LABFLAGS)
 
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
@@ -47,7 +48,7 @@ test: ## all tests (E2E=landing: all that a merge needs); PKG=./apid for one pac
 	@$(GO) test -count=1 $(if $(RUN),-v -run '$(RUN)') $(PKG)
 else
 test:
-	@TALOS_E2E=$(E2E) $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
+	@TALOS_E2E=$(E2E) $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e,test/chaos -timeout 50m ./...
 endif
 
 vet: ## static checks: go vet, staticcheck, go mod tidy
@@ -79,9 +80,10 @@ conformance: ## Kubernetes' own tests against the cluster NAME: a short set, or 
 	@$(BUILD) e2e kubectl
 	@$(GO) run ./test/conformance -kubeconfig out/lab/$(NAME)/kubeconfig -focus '$(FOCUS)' -skip '$(SKIP)'
 
-chaos: ## test package cosi with long random histories and killed processes
+chaos: build ## long random histories: package cosi, and an hour (CHAOS_TIME=10m) of faults of a cluster's machines; CHAOS_SEED=n repeats a run
 	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 ETCD_TEST_OPERATIONS=10000 $(GO) test -count=1 -v -timeout 60m \
 		-run 'TestLongHistory|TestKill|TestFaults' ./cosi/memory ./cosi/bolt ./cosi/etcd
+	@TALOS_E2E=all CHAOS_TIME=$(or $(CHAOS_TIME),1h) $(GO) test -count=1 -v -timeout 3h -run TestChaos ./test/chaos
 
 fuzz: ## all fuzz targets, one after another, each for FUZZTIME=10s; PKG=./config for one package, RUN=FuzzDecode for some targets
 	@$(GO) run ./test/fuzz -time $(FUZZTIME) -run '$(RUN)' $(or $(PKG),./...)

@@ -61,6 +61,15 @@ func (l *Lab) Nodes() []*Node { return l.nodes }
 // Node returns a node by its place in Nodes.
 func (l *Lab) Node(i int) *Node { return l.nodes[i] }
 
+// KubernetesEndpoint returns the address on this computer of Kubernetes: of its load balancer, if there are several control planes.
+func (l *Lab) KubernetesEndpoint() string {
+	if l.state.KubernetesPort != 0 {
+		return loopback(l.state.KubernetesPort)
+	}
+
+	return l.nodes[0].KubernetesEndpoint()
+}
+
 // NodeByName returns a node by its name or its address in the lab.
 func (l *Lab) NodeByName(name string) (*Node, error) {
 	for _, n := range l.nodes {

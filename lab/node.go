@@ -58,6 +58,18 @@ func (n *Node) PowerCut(ctx context.Context) error { return n.power(ctx, control
 // Reset presses the reset button.
 func (n *Node) Reset(ctx context.Context) error { return n.power(ctx, control.Reset) }
 
+// Pause stops the machine's processors, while its clock and the world go on.
+func (n *Node) Pause(ctx context.Context) error { return n.power(ctx, control.Pause) }
+
+// Resume ends a pause.
+func (n *Node) Resume(ctx context.Context) error { return n.power(ctx, control.Resume) }
+
+// Wipe replaces the disks of a machine that is off with those that it was created with.
+func (n *Node) Wipe(ctx context.Context) error { return n.power(ctx, control.Wipe) }
+
+// Do does an action to the machine.
+func (n *Node) Do(ctx context.Context, action control.Action) error { return n.power(ctx, action) }
+
 func (n *Node) power(ctx context.Context, action control.Action) error {
 	return n.lab.control.Power(ctx, n.Name, action)
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,10 @@ type Options struct {
 	// Provisioner is that of the control planes, by default QEMU. WorkerProvisioner is that of the workers, by default
 	// the same.
 	Provisioner, WorkerProvisioner state.Provisioner
+
+	// Off are the names of machines that are not switched on with the lab. A name is that of the lab, a role and a number, such as
+	// demo-controlplane-2.
+	Off []string
 
 	// ExtraDisks are the sizes in GiB of further, empty disks of each machine.
 	ExtraDisks []int
@@ -148,6 +153,7 @@ func (o Options) Plan() (*state.Lab, error) {
 			lab.Nodes = append(lab.Nodes, state.Node{
 				Name: name, Role: role, Provisioner: as, Cards: o.cards(&lab.World, role, i, name), UUID: uuid.NewString(),
 				CPUs: size.CPUs, MemoryMiB: size.MemoryMiB, DiskGiB: size.DiskGiB, ExtraDisksGiB: o.ExtraDisks,
+				Off: slices.Contains(o.Off, name),
 			})
 		}
 	}
@@ -162,7 +168,18 @@ func (o Options) Plan() (*state.Lab, error) {
 		lab.Nodes[i].Addr = lab.Nodes[i].Cards[0].Addr()
 	}
 
-	return lab, o.checkNodeCards(lab)
+	return lab, errors.Join(o.checkNodeCards(lab), o.checkOff(lab))
+}
+
+// checkOff checks the names of the machines that stay off.
+func (o *Options) checkOff(lab *state.Lab) error {
+	for _, name := range o.Off {
+		if !slices.ContainsFunc(lab.Nodes, func(n state.Node) bool { return n.Name == name }) {
+			return fmt.Errorf("machine %q that stays off: the lab has no such machine", name)
+		}
+	}
+
+	return nil
 }
 
 // domain is the lab's own zone in DNS.

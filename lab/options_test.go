@@ -56,6 +56,58 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanKubernetes checks where Kubernetes is reached: at the gateway's load balancer if there are several control planes.
+func TestPlanKubernetes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		controlPlanes int
+		subnet6       string // instead of IPv4
+		want          string
+	}{
+		"one":           {1, "", "10.5.0.2"},
+		"several":       {3, "", "10.5.0.1"},
+		"several, IPv6": {3, "fd05::/64", "fd05::1"},
+	} {
+		o := validOptions(t)
+		o.ControlPlanes = tt.controlPlanes
+
+		if tt.subnet6 != "" {
+			o.Subnet6 = netip.MustParsePrefix(tt.subnet6)
+		}
+
+		lab, err := o.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := lab.KubernetesAddr().String(); got != tt.want || lab.Balanced() != (tt.controlPlanes > 1) {
+			t.Errorf("%s: got %s, balanced %t, want %s", name, got, lab.Balanced(), tt.want)
+		}
+	}
+}
+
+// TestPlanOff checks that machines can stay off when the lab starts.
+func TestPlanOff(t *testing.T) {
+	o := validOptions(t)
+	o.Off = []string{"demo-controlplane-2"}
+
+	lab, err := o.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, n := range lab.Nodes {
+		if want := n.Name == "demo-controlplane-2"; n.Off != want {
+			t.Errorf("%s: got off %t, want %t", n.Name, n.Off, want)
+		}
+	}
+
+	o.Off = []string{"demo-controlplane-9"}
+
+	if _, err := o.Plan(); err == nil || !strings.Contains(err.Error(), "demo-controlplane-9") {
+		t.Errorf("a machine that does not exist: got %v, want it named", err)
+	}
+}
+
 // TestPlanCards checks that control planes are on the first network and workers on the sites in turn, unless they have
 // cards of their own.
 func TestPlanCards(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/apid"
 	blockctl "github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/controllers/cluster"
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/cri"
 	"github.com/seed-59268b81/talos/controllers/etcd"
@@ -84,6 +85,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		network.Controllers(links),
 		timectl.Controllers(m.Platform),
 		cluster.Controllers(),
+		clusterstate.Controllers(clusterstate.Deps{Shared: m.shared}),
 		secrets.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch}),
 		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),

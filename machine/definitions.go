@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/clusterstate"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/resources/etcd"
@@ -32,7 +33,8 @@ import (
 var namespaces = map[string]string{
 	"controllers":    "Metrics of the controllers, read when they are asked for",
 	"runtime":        "Talos runtime resources",
-	"cluster":        "Cluster-wide resources",
+	"cluster":        "Identity of the machine, and the other members of the cluster",
+	"cluster-wide":   "Resources that all control planes share, in etcd",
 	"config":         "Talos node configuration",
 	"cri":            "Resources of the container runtime",
 	"etcd":           "etcd resources",
@@ -49,7 +51,7 @@ var namespaces = map[string]string{
 func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
-		block.Register(), cluster.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), hardware.Register(), k8s.Register(), kubeaccess.Register(),
+		block.Register(), cluster.Register(), clusterstate.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), hardware.Register(), k8s.Register(), kubeaccess.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
 	)
 }

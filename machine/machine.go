@@ -24,6 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/apid"
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/introspect"
 	"github.com/seed-59268b81/talos/cosi/memory"
@@ -36,6 +37,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
+	clusterstateres "github.com/seed-59268b81/talos/resources/clusterstate"
 	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/service/logring"
 	"github.com/seed-59268b81/talos/service/logsend"
@@ -175,6 +177,7 @@ func (m *Machine) run(ctx context.Context, logs *logring.Logs, modules *module.L
 
 	m.Supervisor = supervisor.New(ctx, m.Log, logs, func(st supervisor.Status) { m.Events.Publish(serviceEvent(st), "") })
 
+	m.shared = clusterstate.New()
 	settled := make(chan struct{})
 
 	if m.Platform.Owns(platform.KernelModules) {
@@ -282,6 +285,7 @@ type Machine struct {
 	Log        *slog.Logger
 	Platform   platform.Platform
 
+	shared  *clusterstate.Shared
 	server  *server.Server
 	metrics func() []runtime.Metrics // of the controllers
 	args    cmdline.Cmdline
@@ -300,16 +304,19 @@ func (m *Machine) apiService() supervisor.Service {
 	})
 }
 
-// shown returns the state that clients see, which includes the metrics of the controllers.
+// shown returns the state that clients see, which includes the metrics of the controllers and the resources in etcd.
 func (m *Machine) shown() state.State {
 	metrics := introspect.New(m.metrics)
 
 	return namespaced.New(func(namespace string) state.State {
-		if namespace == introspect.NamespaceName {
+		switch namespace {
+		case introspect.NamespaceName:
 			return metrics
+		case clusterstateres.NamespaceName:
+			return m.shared
+		default:
+			return m.State
 		}
-
-		return m.State
 	})
 }
 

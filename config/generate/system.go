@@ -63,7 +63,7 @@ func (in *input) system() []any {
 func (in *input) install() any {
 	out := &runtime.UnattendedInstallConfig{Header: header[runtime.UnattendedInstallConfig](), Reboot: new(true)}
 	out.Installer.Image = value.Image(in.InstallImage)
-	out.Provisioning.DiskSelector.Match = value.Expression(fmt.Sprintf("disk.dev_path == %q", in.InstallDisk))
+	out.Provisioning.DiskSelector.Match = value.DiskExpression(fmt.Sprintf("disk.dev_path == %q", in.InstallDisk))
 
 	return out
 }

@@ -4,8 +4,11 @@ package reference
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -70,6 +73,41 @@ func TestSchemaTakesExamples(t *testing.T) {
 
 		if err := schema.Validate(example); err == nil {
 			t.Errorf("%s: an unknown key is accepted", k.Name)
+		}
+	}
+}
+
+// TestExamplesOfExpressions: the example of an expression is one over what its document is about.
+func TestExamplesOfExpressions(t *testing.T) {
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var parsed map[string]any
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		t.Fatal(err)
+	}
+
+	for path, want := range map[string]string{
+		"OOMConfig/triggerExpression": "memory_", "OOMConfig/cgroupRankingExpression": "class", "LinkAliasConfig/selector/match": "link.",
+		"UserVolumeConfig/provisioning/diskSelector/match": "disk.", "UnattendedInstallConfig/provisioning/diskSelector/match": "disk.",
+		"ExistingVolumeConfig/discovery/volumeSelector/match": "volume.",
+	} {
+		at := parsed["$defs"].(map[string]any)
+
+		kind, keys, _ := strings.Cut(path, "/")
+		at = at[kind].(map[string]any)
+
+		for key := range strings.SplitSeq(keys, "/") {
+			properties, _ := at["properties"].(map[string]any)
+			if at, _ = properties[key].(map[string]any); at == nil {
+				t.Fatalf("the schema has no %s", path)
+			}
+		}
+
+		if got := fmt.Sprint(at["examples"]); !strings.Contains(got, want) {
+			t.Errorf("%s: got the example %s, want one with %q", path, got, want)
 		}
 	}
 }

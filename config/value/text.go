@@ -8,14 +8,6 @@ import (
 	"strings"
 )
 
-// Expression is an expression of the Common Expression Language.
-type Expression string
-
-// Format implements Formatted.
-func (Expression) Format() Format {
-	return Format{About: "a CEL expression", Example: `disk.transport == "nvme"`}
-}
-
 // Host is a host by name or address.
 type Host string
 

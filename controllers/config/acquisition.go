@@ -22,7 +22,8 @@ import (
 //
 // Beside the disk, the sources before the platform's come first, then the platform's, which is asked until it answers, then those after
 // it. The first configuration with a main document wins. Documents without one are in effect from when they are found, so that the
-// network that they describe reaches the platform's; they become a part of the configuration that is found later.
+// network that they describe reaches the platform's; they become a part of the configuration that is found later. Each change of the network
+// while the platform is asked causes the next attempt at once.
 //
 //	          found in STATE, or nowhere: open to everyone, or only to its administrators
 //	searching ───────────────────────────────────────────────────────────────────────────▶ settled
@@ -39,6 +40,8 @@ type acquisition struct {
 	// remote is set for a platform that has a source of its own.
 	remote  bool
 	sources progress
+	// network describes the addresses, routes and name servers when they were last seen.
+	network string
 	// partial has the documents that were found without a main one, nil for none.
 	partial *config.Config
 	// informed is set when META was read while the platform is asked.
@@ -116,6 +119,13 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 		if s.phase == searching && s.sources == asked {
 			s.sources = answered
 			actions = s.found(e.cfg, e.partial)
+		}
+	case networkSeen:
+		changed := s.network != e.text
+		s.network = e.text
+
+		if changed && s.sources == asked { // whatever the last attempt waits for
+			actions = []any{askAgain{}}
 		}
 	case metaRead:
 		actions = s.know(e, now)

@@ -22,6 +22,7 @@ type (
 	// complete configuration, or all documents without a main one that were found so far, or nothing new.
 	sourcesRead      struct{ cfg, partial *config.Config }
 	platformAnswered struct{ cfg, partial *config.Config }
+	networkSeen      struct{ text string } // with a text that changes with addresses, routes and name servers
 	metaRead         struct {
 		access *config.Config
 		// configured is set when, according to META, the machine had a configuration; loaded, when META was read.
@@ -44,9 +45,10 @@ type (
 type (
 	readStore struct{}
 	// readSources reads the sources before the platform's, or all where the platform has none; askPlatform asks the platform, and readLate
-	// reads the sources after it.
+	// reads the sources after it. askAgain is for an attempt at once.
 	readSources  struct{ all bool }
 	askPlatform  struct{}
+	askAgain     struct{}
 	stopPlatform struct{}
 	readLate     struct{}
 	readMeta     struct{}

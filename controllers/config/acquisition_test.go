@@ -25,6 +25,7 @@ import (
 //	store [CONFIG] | [broken] [access=CONFIG]
 //	sources [CONFIG|partial=CONFIG]  what sources that are read at once have
 //	platform [CONFIG|partial=CONFIG] what the platform answers
+//	network TEXT                     addresses, routes and name servers as they are now
 //	meta [unloaded|empty|damaged|access=CONFIG]
 //	remembered [unloaded|broken]
 //	kept | applied CONFIG | staged CONFIG | tried CONFIG [before=CONFIG] | over | reverted
@@ -120,6 +121,8 @@ func (n names) event(t *testing.T, command, word, value string) any {
 		return sourcesRead{n.config(word), n.config(value)}
 	case "platform":
 		return platformAnswered{n.config(word), n.config(value)}
+	case "network":
+		return networkSeen{word}
 	case "meta":
 		if word == "unloaded" {
 			return metaRead{}

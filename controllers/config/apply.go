@@ -58,6 +58,8 @@ type Change struct {
 type Applied struct {
 	Warnings []string
 	Details  string
+	// Config is the decoded text.
+	Config *config.Config
 }
 
 // The classes of a refusal.
@@ -136,7 +138,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		return answer{err: err}
 	}
 
-	a := answer{Applied: Applied{Warnings: warnings}}
+	a := answer{Applied: Applied{Warnings: warnings, Config: cfg}}
 
 	if req.DryRun {
 		a.Details = "Dry run summary:\n" + describe(current, cfg, req.Mode)

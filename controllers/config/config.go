@@ -53,6 +53,8 @@ type Controller struct {
 	state   acquisition
 	asking  asking
 	partial []byte
+	// following is set while the network is an input.
+	following bool
 }
 
 // New returns the controller; root is the root filesystem, args are the kernel's, fetch reads documents of the platform. failed is called
@@ -71,7 +73,9 @@ func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetc
 func (*Controller) Name() string { return controllerName }
 
 // Inputs implements controller.Controller.
-func (*Controller) Inputs() []controller.Input {
+func (*Controller) Inputs() []controller.Input { return inputs() }
+
+func inputs() []controller.Input {
 	return append(volume.Inputs(),
 		controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState),
 		controller.In[runtime.MetaLoadedSpec](controller.Weak, "", runtime.MetaLoadedID),
@@ -99,6 +103,10 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 	}
 
 	for {
+		if err := c.followNetwork(rt); err != nil {
+			return err
+		}
+
 		// Requests wait for a disk that is about to be mounted.
 		requests := c.requests
 		if c.store == nil && c.state.coming() {
@@ -109,7 +117,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 		case <-ctx.Done():
 			return nil
 		case <-rt.Events():
-			if err := c.observe(ctx, rt); err != nil {
+			if err := c.observe(ctx, rt, log); err != nil {
 				return err
 			}
 
@@ -154,8 +162,27 @@ func (t *trial) over() <-chan time.Time {
 	return time.After(time.Until(t.ends))
 }
 
-// observe notes what the URL of a configuration may have.
-func (c *Controller) observe(ctx context.Context, rt controller.Runtime) error {
+// followNetwork makes the network an input while the platform is asked.
+func (c *Controller) followNetwork(rt controller.Runtime) error {
+	follow := c.state.sources == asked
+	if follow == c.following {
+		return nil
+	}
+
+	all := inputs()
+	if follow {
+		all = append(all, networkInputs()...)
+	}
+
+	c.following = follow
+
+	rt.QueueReconcile()
+
+	return rt.UpdateInputs(all)
+}
+
+// observe notes what the URL of a configuration may have, and whether the network has changed while the platform is asked.
+func (c *Controller) observe(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
 		card network.HardwareAddrSpec
 		name network.HostnameStatusSpec
@@ -168,7 +195,16 @@ func (c *Controller) observe(ctx context.Context, rt controller.Runtime) error {
 
 	c.observed.set(card.HardwareAddr.String(), name.FQDN())
 
-	return err
+	if err != nil || !c.following {
+		return err
+	}
+
+	now, err := networkNow(ctx, rt, card.HardwareAddr.String(), name.FQDN())
+	if err != nil {
+		return err
+	}
+
+	return c.handle(ctx, rt, networkSeen{now}, log)
 }
 
 // mount requests STATE, and releases it when the machine goes down.
@@ -246,6 +282,8 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 		return c.readSources(c.sources.after, log), nil
 	case askPlatform:
 		c.asking.start(ctx, c.remote, c.failed, log)
+	case askAgain:
+		c.asking.hurry()
 	case stopPlatform:
 		c.asking.stop()
 	case readMeta:

@@ -111,16 +111,18 @@ const (
 	attemptTimeout = time.Minute
 )
 
-// find asks until the platform answers. It returns the answer, which decodes, or nil for none.
-func (r *remote) find(ctx context.Context, failed func(error), log *slog.Logger) []byte {
+// find asks until the platform answers. It returns the answer, which decodes, or nil for none. A change of the network, of which hurry tells,
+// ends an attempt that has no answer yet, and the pause: the kernel and name servers are asked at growing intervals, and what could not be
+// reached before would be noticed late.
+func (r *remote) find(ctx context.Context, hurry <-chan struct{}, failed func(error), log *slog.Logger) []byte {
 	said, told := "", ""
 
 	if r.notice != "" {
 		log.Warn(r.notice, "platform", r.name)
 	}
 
-	for attempt := 0; ; attempt++ {
-		text, err := r.once(ctx, log)
+	for attempt, hurried := 0, 0; ; attempt++ {
+		text, changed, err := r.attempt(ctx, hurry, hurried, log)
 
 		switch {
 		case ctx.Err() != nil:
@@ -135,24 +137,31 @@ func (r *remote) find(ctx context.Context, failed func(error), log *slog.Logger)
 
 		err = fmt.Errorf("configuration of %s: %w", r.name, err)
 
-		if err.Error() != said {
+		if !changed && err.Error() != said {
 			said = err.Error()
 			log.Warn("no configuration yet: trying again until there is one", "error", err)
 		}
 
-		if attempt >= patientAttempts && said != told {
+		if attempt >= patientAttempts && !changed && said != told {
 			told = said
 			failed(err)
 		}
 
 		pause := quickPause
-		if attempt >= quickAttempts {
+
+		switch {
+		case changed:
+			hurried++
+			attempt-- // it is not counted
+			pause = hurriedPause
+		case attempt >= quickAttempts:
 			pause = slowPause
 		}
 
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-hurry:
 		case <-time.After(pause):
 		}
 	}
@@ -199,8 +208,17 @@ func (r *remote) once(ctx context.Context, log *slog.Logger) ([]byte, error) {
 // asking is the search on the platform.
 type asking struct {
 	answers chan []byte
+	again   chan struct{}
 	cancel  context.CancelFunc
 	ended   <-chan error
+}
+
+// hurry requests an attempt at once. Several requests before the next attempt are one.
+func (a *asking) hurry() {
+	select {
+	case a.again <- struct{}{}:
+	default:
+	}
 }
 
 // start starts the search, unless it runs.
@@ -210,11 +228,11 @@ func (a *asking) start(ctx context.Context, r *remote, failed func(error), log *
 	}
 
 	ctx, a.cancel = context.WithCancel(ctx)
-	answers := make(chan []byte, 1)
-	a.answers = answers
+	answers, again := make(chan []byte, 1), make(chan struct{}, 1)
+	a.answers, a.again = answers, again
 
 	a.ended = guard.Go(func() error {
-		text := r.find(ctx, failed, log)
+		text := r.find(ctx, again, failed, log)
 		if ctx.Err() == nil {
 			answers <- text
 			r.report(ctx, log)

@@ -66,8 +66,14 @@ func (s *servers) fetch(_ context.Context, r cloud.Request) ([]byte, error) {
 func startOn(ctx context.Context, t *testing.T, args string, p platform.Platform, s *servers) *bench {
 	t.Helper()
 
+	return startFetching(ctx, t, args, p, s.fetch)
+}
+
+func startFetching(ctx context.Context, t *testing.T, args string, p platform.Platform, fetch cloud.Fetch) *bench {
+	t.Helper()
+
 	b := &bench{st: memory.New(), disk: newCutDisk(nil, -1), meta: &metaFake{values: map[meta.Tag]string{}}}
-	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), p, s.fetch, b.meta, func(err error) { b.failed = append(b.failed, err) })
+	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), p, fetch, b.meta, func(err error) { b.failed = append(b.failed, err) })
 	b.Controller.fs = b.disk
 
 	rt := cosiruntime.New(b.st, slog.New(slog.DiscardHandler))

@@ -28,6 +28,14 @@ func TestExpand(t *testing.T) {
 		{"https://lab/${uuid}?m=${mac}&h=${hostname}", "https://lab/4c4c4544-0042?m=52%3A54%3A00%3A00%3A00%3A02&h=node-1.lab", ""},
 		{"https://lab/${serial}/x?s=${serial}&c=${code}", "https://lab/A&B%2F%201/x?s=A%26B%2F+1&c=x%3Dy", ""},
 		{"https://lab/$uuid?x={uuid}", "https://lab/$uuid?x={uuid}", ""},
+		{"https://lab/a|b/${serial}", "https://lab/a%7Cb/A&B%2F%201", ""},
+		{"https://${hostname}:8443", "https://node-1.lab:8443", ""},
+		{"https://${serial}.lab/x", "", `the variable ${serial}: the value "A&B/ 1" cannot be a part of the name of a server`},
+		{"https://u:${serial}@lab:1/x", "https://u:A&B%2F%201@lab:1/x", ""},
+		{"https://${mac}/x", "", "cannot be a part of the name"},
+		{"https://lab/?x=%${uuid}", "", "would complete the % before it"},
+		{"https://lab/%4${uuid}", "", "would complete the % before it"},
+		{"https://lab/%41${uuid}", "https://lab/%414c4c4544-0042", ""},
 		{"https://lab/${uuid", "", "not closed"},
 		{"https://lab/${other}", "", "unknown variable other"},
 		{"file:///etc/passwd", "", "want a URL with http:// or https://, or metal-iso"},
@@ -40,13 +48,17 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// FuzzExpand checks that a value never changes the server, nor adds a parameter.
+// FuzzExpand checks that a value never changes the server, nor adds a segment of the path or a parameter.
 func FuzzExpand(f *testing.F) {
-	f.Add("/${uuid}?m=${mac}", "4c4c")
-	f.Add("?s=${serial}&c=${code}", "a&b=c#d/../e?f@host")
-	f.Fuzz(func(t *testing.T, tail, value string) {
+	f.Add("server.example:8080/${uuid}?m=${mac}", "4c4c")
+	f.Add("server.example?s=${serial}&c=${code}", "a&b=c#d/../e?f@host")
+	f.Add("server.example/?%${code}", "41")
+	f.Add("server.example/?x&${code}", "y")
+	f.Add("server.example/|/${code}", "a/b")
+	f.Add("a${code}b/", "@evil.example/")
+	f.Fuzz(func(t *testing.T, address, value string) {
 		one := func(v string) (*url.URL, error) {
-			text, err := expand("http://server.example:8080/"+tail, func(string) (string, error) { return v, nil })
+			text, err := expand("http://"+address, func(string) (string, error) { return v, nil })
 			if err != nil {
 				return nil, err
 			}
@@ -59,13 +71,29 @@ func FuzzExpand(f *testing.F) {
 			return
 		}
 
-		plain, err := one("x")
+		plain, err := one("7")
 		if err != nil {
 			return
 		}
 
-		if got.Host != "server.example:8080" || len(got.Query()) > len(plain.Query()) || got.Fragment != plain.Fragment && !strings.Contains(plain.Fragment, "x") {
-			t.Errorf("%q with %q: got %s", tail, value, got)
+		authority := func(u *url.URL) string { return u.User.String() + "@" + u.Host }
+
+		for _, same := range []struct{ what, sign, got, plain string }{
+			{"users", "@", authority(got), authority(plain)}, {"ports", ":", authority(got), authority(plain)},
+			{"segments", "/", got.EscapedPath(), plain.EscapedPath()}, {"parameters", "&", got.RawQuery, plain.RawQuery}, {"parameters", ";", got.RawQuery, plain.RawQuery},
+			{"names", "=", got.RawQuery, plain.RawQuery},
+		} {
+			if strings.Count(same.got, same.sign) != strings.Count(same.plain, same.sign) {
+				t.Errorf("%q with %q: got %q, with another value %q: want as many %s", address, value, same.got, same.plain, same.what)
+			}
+		}
+
+		if server, _ := cutBefore(address, "/?#"); !strings.Contains(server, "${") && authority(got) != authority(plain) {
+			t.Errorf("%q with %q: got the server %s, with another value %s", address, value, got.Host, plain.Host)
+		}
+
+		if (got.Fragment == "") != (plain.Fragment == "") && value != "" {
+			t.Errorf("%q with %q: got %s, with another value %s", address, value, got, plain)
 		}
 	})
 }

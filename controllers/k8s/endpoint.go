@@ -52,9 +52,10 @@ func endpointController(root string) controller.Controller {
 			})
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
+			// The known API servers stay known while none answers: KubePrism finds them again by their addresses.
 			spec := endpointsOf(objects)
 			if len(spec.Addresses) == 0 {
-				return nil
+				return controller.ErrSkip
 			}
 
 			return typed.Set(ctx, rt, "", k8s.EndpointAPIServerID, spec)

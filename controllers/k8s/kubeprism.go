@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
@@ -17,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
@@ -34,6 +37,7 @@ func (*kubePrismController) Inputs() []controller.Input {
 	return []controller.Input{
 		controller.In[k8s.KubePrismConfigSpec](controller.Weak, "", k8s.KubePrismConfigID),
 		controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
+		controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressCurrentID),
 	}
 }
 
@@ -53,6 +57,7 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 
 	defer func() {
 		stop()
+		prober.Close()
 
 		if ctx.Err() != nil {
 			_ = c.hold(ctx, "")
@@ -85,12 +90,18 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 			prober.Expect(join.EndpointTLSServerName)
 		}
 
+		var own network.NodeAddressSpec
+
+		if f := typed.Read(ctx, rt, network.NodeAddressCurrentID, &own); f.Err != nil {
+			return f.Err
+		}
+
 		address := ""
 
 		if f.OK {
 			address = net.JoinHostPort(settings.Host, strconv.Itoa(settings.Port))
 
-			balancer.SetUpstreams(upstreams(settings))
+			balancer.SetUpstreams(upstreams(settings, own.IPs()))
 		}
 
 		if address != serving {
@@ -125,14 +136,26 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 	}
 }
 
-func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {
-	out := make([]kubeprism.Upstream, 0, len(settings.Endpoints))
+// upstreams returns the API servers, each once: on a control plane, an address of the node itself leads to the same one as its loopback. It
+// would look like another that answers when the node's own has failed.
+func upstreams(settings k8s.KubePrismConfigSpec, own []netip.Addr) []kubeprism.Upstream {
+	var (
+		out   = make([]kubeprism.Upstream, 0, len(settings.Endpoints))
+		local = map[uint32]bool{} // by port
+	)
 
 	for _, endpoint := range settings.Endpoints {
-		address := net.JoinHostPort(endpoint.Host, strconv.FormatUint(uint64(endpoint.Port), 10))
-		ip := net.ParseIP(endpoint.Host)
+		ip, _ := netip.ParseAddr(endpoint.Host)
+		if local[endpoint.Port] && slices.Contains(own, ip) {
+			continue
+		}
 
-		out = append(out, kubeprism.Upstream{Address: address, Local: ip != nil && ip.IsLoopback()})
+		if ip.IsLoopback() {
+			local[endpoint.Port] = true
+		}
+
+		address := net.JoinHostPort(endpoint.Host, strconv.FormatUint(uint64(endpoint.Port), 10))
+		out = append(out, kubeprism.Upstream{Address: address, Local: ip.IsLoopback()})
 	}
 
 	return out

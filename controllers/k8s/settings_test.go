@@ -46,10 +46,21 @@ func controlPlane(t *testing.T, patches ...string) *view.Config {
 func TestKubePrismEndpoints(t *testing.T) {
 	cfg := controlPlane(t)
 
-	published := k8s.EndpointSpec{Addresses: []netip.Addr{netip.MustParseAddr("10.5.0.2"), netip.MustParseAddr("10.5.0.3")}}
-	want := []k8s.KubePrismEndpoint{{Host: "127.0.0.1", Port: 6443}, {Host: "lb.example.org", Port: 6443}, {Host: "10.5.0.2", Port: 6443}, {Host: "10.5.0.3", Port: 6443}}
+	addresses := func(all ...string) (spec k8s.EndpointSpec) {
+		for _, one := range all {
+			spec.Addresses = append(spec.Addresses, netip.MustParseAddr(one))
+		}
 
-	if diff := cmp.Diff(want, kubePrismEndpoints(cfg, published).Endpoints); diff != "" {
+		return spec
+	}
+
+	want := []k8s.KubePrismEndpoint{
+		{Host: "127.0.0.1", Port: 6443}, {Host: "lb.example.org", Port: 6443},
+		{Host: "10.5.0.2", Port: 6443}, {Host: "10.5.0.3", Port: 6443}, {Host: "10.5.0.4", Port: 6443},
+	}
+
+	known := []k8s.EndpointSpec{addresses("10.5.0.2", "10.5.0.3"), addresses("10.5.0.3", "10.5.0.4")}
+	if diff := cmp.Diff(want, kubePrismEndpoints(cfg, known).Endpoints); diff != "" {
 		t.Errorf("KubePrism's upstreams (-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@
 package network
 
 import (
+	"errors"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -59,6 +60,60 @@ func TestAliasGoesFirst(t *testing.T) {
 		if len(onLinks.links) != 0 || len(onAddresses.links) != 0 {
 			t.Errorf("links %v and %v are not forgotten", onLinks.links, onAddresses.links)
 		}
+	}
+}
+
+// TestAliasMovesUnderASpec: a spec that means a link by its alias follows it to another link, and leaves nothing on the first one.
+func TestAliasMovesUnderASpec(t *testing.T) {
+	var k netlinktest.Kernel
+
+	card := ethernet("eth0", 1)
+	card.AltNames = []string{"net0"}
+	first, second := k.Plug(card).Index, k.Plug(ethernet("eth1", 2)).Index
+
+	links := []network.LinkSpecSpec{{Name: "net0", Up: true, MTU: 1300}}
+	addresses := []network.AddressSpecSpec{{LinkName: "net0", Address: netip.MustParsePrefix("192.0.2.7/24"), Flags: nethelpers.AddressPermanent}}
+	onLinks, onAddresses := newLinkPlanner(), &addressPlanner{}
+
+	settle(t, &k, onLinks, links, nil)
+	settle(t, &k, onAddresses, addresses, nil)
+
+	if err := errors.Join(k.SetAlias(first, "net0", ""), k.SetAlias(second, "", "net0")); err != nil {
+		t.Fatal(err)
+	}
+
+	if did := settle(t, &k, onLinks, links, nil); !slices.Equal(did, []string{"link eth0: MTU 1500", "link eth1: MTU 1300", "link eth1: up"}) {
+		t.Errorf("links: got %v", did)
+	}
+
+	if did := settle(t, &k, onAddresses, addresses, nil); !slices.Equal(did, []string{"remove address 192.0.2.7/24 from eth0", "add address 192.0.2.7/24 to eth1"}) {
+		t.Errorf("addresses: got %v", did)
+	}
+
+	if len(onLinks.links["net0"]) != 1 || len(onAddresses.links[addresses[0].ID()]) != 1 {
+		t.Errorf("links %v and %v are not forgotten", onLinks.links, onAddresses.links)
+	}
+}
+
+// TestSpecTakesOverALink: a spec by a link's name replaces the one by its alias. The setting that both have is not undone in between.
+func TestSpecTakesOverALink(t *testing.T) {
+	var k netlinktest.Kernel
+
+	card := ethernet("eth0", 1)
+	card.AltNames = []string{"net0"}
+	k.Plug(card)
+
+	before, after := []network.LinkSpecSpec{{Name: "net0", Up: true, MTU: 1300}}, []network.LinkSpecSpec{{Name: "eth0", Up: true, MTU: 1300}}
+	planner := newLinkPlanner()
+
+	settle(t, &k, planner, before, nil)
+
+	if did := settle(t, &k, planner, after, before); len(did) != 0 {
+		t.Errorf("got %v, want nothing", did)
+	}
+
+	if did := settle(t, &k, planner, nil, after); !slices.Equal(did, []string{"link eth0: MTU 1500"}) {
+		t.Errorf("got %v, want the MTU of before", did)
 	}
 }
 

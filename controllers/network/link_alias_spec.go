@@ -52,15 +52,25 @@ func (c *aliases) Run(ctx context.Context, rt controller.Runtime, log *slog.Logg
 	})
 }
 
-// apply changes the links that differ. A name that this controller did not give stays.
+// apply changes the links that differ. A name that this controller did not give stays. Names are taken back before they are given: a name that
+// moves to another link is free then.
 func (c *aliases) apply(wanted map[string]string, now *netlink.Snapshot, log *slog.Logger) error {
 	there := map[uint32]bool{}
 
 	for _, l := range now.Links {
 		there[l.Index] = true
+
+		if old := c.given[l.Index]; old != "" && old != wanted[l.Name] {
+			if err := c.name(l, old, "", log); err != nil {
+				return err
+			}
+		}
+	}
+
+	for _, l := range now.Links {
 		want, old := wanted[l.Name], c.given[l.Index]
 
-		if old == want && (want == "" || l.Alias == want && l.Named(want)) {
+		if want == "" || old == want && l.Alias == want && l.Named(want) {
 			continue
 		}
 
@@ -68,19 +78,31 @@ func (c *aliases) apply(wanted map[string]string, now *netlink.Snapshot, log *sl
 			old = want // it has the name already
 		}
 
-		if err := c.kernel.Change(netlink.WatchLinks, func(k netlink.Kernel) error { return k.SetAlias(l.Index, old, want) }); err != nil {
-			return fmt.Errorf("alias of link %s: %w", l.Name, err)
+		if err := c.name(l, old, want, log); err != nil {
+			return err
 		}
-
-		log.Info("network changed", "link", l.Name, "alias", want)
-
-		c.given[l.Index] = want
 	}
 
 	for index := range c.given {
 		if !there[index] {
 			delete(c.given, index)
 		}
+	}
+
+	return nil
+}
+
+// name gives a link a name in place of the old one; none takes it back.
+func (c *aliases) name(l netlink.Link, old, name string, log *slog.Logger) error {
+	if err := c.kernel.Change(netlink.WatchLinks, func(k netlink.Kernel) error { return k.SetAlias(l.Index, old, name) }); err != nil {
+		return fmt.Errorf("alias of link %s: %w", l.Name, err)
+	}
+
+	log.Info("network changed", "link", l.Name, "alias", name)
+
+	c.given[l.Index] = name
+	if name == "" {
+		delete(c.given, l.Index)
 	}
 
 	return nil

@@ -27,11 +27,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 
 	p.links = noteLinks(p.links, specs, now, func(s network.LinkSpecSpec) string { return s.Name })
 
-	for _, s := range parentsFirst(specs.leaving) {
-		if l, ok := p.links.link(now, s.id); ok {
-			p.planRemoval(&out, s, l)
-		}
-	}
+	p.planLeft(&out, specs, now)
 
 	type tag struct {
 		parent   string
@@ -96,6 +92,44 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 	}
 
 	return out
+}
+
+// planLeft undoes what specs that are no more have set, and what wanted specs have set on links that they do not mean any more. A link that
+// another spec means now is left to that.
+func (p *linkPlanner) planLeft(out *plan, specs held[network.LinkSpecSpec], now *netlink.Snapshot) {
+	meant := map[uint32]bool{}
+
+	for _, s := range specs.wanted {
+		if l, ok := now.Link(s.spec.Name); ok {
+			meant[l.Index] = true
+		}
+	}
+
+	for _, s := range parentsFirst(specs.leaving) {
+		for _, l := range p.links.links(now, s.id) {
+			if s.spec.Logical || !meant[l.Index] {
+				p.planRemoval(out, s, l)
+			}
+		}
+	}
+
+	for _, s := range specs.wanted {
+		if s.spec.Logical { // it has its own name
+			continue
+		}
+
+		for _, l := range p.links.left(now, s.id, s.spec.Name) {
+			planned := len(out.steps)
+
+			if !meant[l.Index] {
+				p.planRemoval(out, s, l)
+			}
+
+			if len(out.steps) == planned {
+				p.links.forget(s.id, l.Index)
+			}
+		}
+	}
 }
 
 func (p *plan) remove(id string, l netlink.Link) {

@@ -40,8 +40,8 @@ func onKernel(t *testing.T, change ...func(*Deps)) *machine {
 
 	for _, l := range links {
 		settings := netlink.LinkChange{Up: &up}
-		if l.Name == "eth0" {
-			settings.Address = []byte{0x52, 0x54, 0, 0, 0, 2}
+		if number, ok := strings.CutPrefix(l.Name, "eth"); ok {
+			settings.Address = []byte{0x52, 0x54, 0, 0, 0, 2 + '0' - number[0]} // the first one's ends with 2, the second one's with 1
 		}
 
 		if err := deps.Kernel.SetLink(l.Index, settings); err != nil {
@@ -88,6 +88,31 @@ routes: [{destination: 203.0.113.0/24, gateway: 192.0.2.9}]
 		awaitGone[network.AddressStatusSpec](m, "", "eth0/192.0.2.7/24")
 		awaitGone[network.AddressStatusSpec](m, "", "eth0/2001:db8::7/64")
 		awaitGone[network.RouteStatusSpec](m, "", "inet4/192.0.2.9/203.0.113.0/24/1024")
+	}
+}
+
+// TestRealAliasMoves gives the alias that documents mean to another network card, and back.
+func TestRealAliasMoves(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	m := onKernel(t, func(d *Deps) {
+		if err := d.Kernel.CreateLink(netlink.NewLink{Name: "eth1", Kind: "veth", VethPeer: "gw1"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	for range 2 {
+		aliasMoves(m, "eth0", "eth1", 2)
+		aliasMoves(m, "eth1", "eth0", 1)
+	}
+
+	m.configure(plain)
+
+	for _, card := range []string{"eth0", "eth1"} {
+		await(m, "", card, func(s network.LinkStatusSpec) bool { return s.MTU == 1500 && s.Alias == "" && len(s.AltNames) == 0 })
+		awaitGone[network.AddressStatusSpec](m, "", card+"/192.0.2.7/24")
 	}
 }
 

@@ -27,7 +27,9 @@ func (s *Store) follow(ctx context.Context, st *stream) {
 				return
 			}
 
-			s.log.Warn("the watch of etcd broke, starting it again", "error", err)
+			if s.setBroken(err) {
+				s.log.Warn("the watch of etcd broke, starting it again", "error", err)
+			}
 
 			select {
 			case <-ctx.Done():
@@ -37,6 +39,8 @@ func (s *Store) follow(ctx context.Context, st *stream) {
 
 			st, err = s.resume(ctx)
 		}
+
+		s.setBroken(nil)
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 
 	follow, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
+	s.stop, s.life = stop, follow
 
 	st, contents, base, err := s.readFrom(ctx, follow, max(now.Header.Revision-int64(s.o.history), 1))
 	if errors.Is(err, rpctypes.ErrCompacted) {

@@ -55,9 +55,12 @@ type Store struct {
 	moved   chan struct{} // closed when at changes
 	stream  *stream       // nil between two streams
 	cluster uint64
+	broken  error // why the copy does not follow etcd, nil if it does
 
 	stop context.CancelFunc
 	done chan struct{}
+
+	life context.Context // ends with Close
 }
 
 var (
@@ -113,7 +116,7 @@ func Open(ctx context.Context, client *clientv3.Client, opts ...Option) (*Store,
 	return s, nil
 }
 
-// Close stops following. The client stays open.
+// Close stops following, and ends all watches with the error Unavailable. The client stays open.
 func (s *Store) Close() {
 	s.stop()
 	<-s.done
@@ -141,17 +144,19 @@ func (s *Store) List(ctx context.Context, kind resource.Kind, opts ...state.List
 
 // Watch implements state.State.
 func (s *Store) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	return s.caughtUp(ctx, func() error { return s.copy.Watch(ctx, ptr, ch, opts...) })
+	return untilClosed(ctx, s, ch, ptr, lastEvent, func(ctx context.Context) error { return s.copy.Watch(ctx, ptr, ch, opts...) })
 }
 
 // WatchKind implements state.State.
 func (s *Store) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
-	return s.caughtUp(ctx, func() error { return s.copy.WatchKind(ctx, kind, ch, opts...) })
+	return untilClosed(ctx, s, ch, kind.Pointer(""), lastEvent, func(ctx context.Context) error { return s.copy.WatchKind(ctx, kind, ch, opts...) })
 }
 
 // WatchKindAggregated implements state.State.
 func (s *Store) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	return s.caughtUp(ctx, func() error { return s.copy.WatchKindAggregated(ctx, kind, ch, opts...) })
+	return untilClosed(ctx, s, ch, kind.Pointer(""), lastEvents, func(ctx context.Context) error {
+		return s.copy.WatchKindAggregated(ctx, kind, ch, opts...)
+	})
 }
 
 // caughtUp starts a watch. A bookmark of another process may be of a change that this process has not seen yet. So after a
@@ -176,7 +181,18 @@ func (s *Store) caughtUp(ctx context.Context, watch func() error) error {
 
 // WatchFor implements state.State.
 func (s *Store) WatchFor(ctx context.Context, ptr resource.Pointer, conditions ...state.Condition) (resource.Resource, error) {
-	return s.copy.WatchFor(ctx, ptr, conditions...)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	stop := context.AfterFunc(s.life, func() { cancel(closed("watch", ptr)) })
+	defer stop()
+
+	r, err := s.copy.WatchFor(ctx, ptr, conditions...)
+	if cause := context.Cause(ctx); err != nil && state.IsUnavailable(cause) {
+		err = cause
+	}
+
+	return r, err
 }
 
 // Notify implements state.Notifier.

@@ -107,12 +107,23 @@ func (s *Store) swap(
 		op = clientv3.OpPut(key, string(value))
 	}
 
-	res, err := s.client.Txn(ctx).If(cur.unchanged(key)...).Then(op).Else(clientv3.OpGet(key)).Commit()
+	lock, fence := fenceOf(ctx)
+	otherwise := []clientv3.Op{clientv3.OpGet(key)}
+
+	if lock != nil {
+		otherwise = append(otherwise, lock.read())
+	}
+
+	res, err := s.client.Txn(ctx).If(append(cur.unchanged(key), fence...)...).Then(op).Else(otherwise...).Commit()
 	if err != nil {
 		return nil, 0, err
 	}
 
 	if !res.Succeeded {
+		if lock != nil && !lock.isIn(res.Responses[1]) {
+			return nil, 0, fmt.Errorf("write key %q: %w", key, ErrFenced)
+		}
+
 		v := s.versionOf((*clientv3.GetResponse)(res.Responses[0].GetResponseRange()))
 
 		return &v, res.Header.Revision, nil

@@ -50,6 +50,8 @@ func classOf(op string, code codes.Code) state.Class {
 		}
 	case codes.Unimplemented:
 		return state.Unsupported
+	case codes.Unavailable:
+		return state.Unavailable
 	default:
 		return 0
 	}

@@ -67,6 +67,8 @@ func errorWith(err error, byClass map[state.Class]codes.Code) error {
 		return status.Error(codes.NotFound, err.Error())
 	case state.OwnerConflict, state.AccessDenied:
 		return status.Error(codes.PermissionDenied, err.Error())
+	case state.Unavailable:
+		return status.Error(codes.Unavailable, err.Error())
 	}
 
 	code, known := byClass[class]

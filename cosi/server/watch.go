@@ -40,15 +40,31 @@ func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 	}
 
 	for {
-		events, err := next()
+		came, err := next()
 		if err != nil {
 			return status.FromContextError(err).Err()
 		}
 
+		events, unavailable := interrupted(came)
+
 		if err := s.send(&out, events); err != nil {
 			return err
 		}
+
+		if unavailable != nil {
+			return readError(unavailable)
+		}
 	}
+}
+
+// interrupted returns the events before the end of a watch whose store is unavailable, and the reason. It ends the call, so that
+// clients start the watch again where it ended. An Errored event would end it for good.
+func interrupted(events []state.Event) ([]state.Event, error) {
+	if last := len(events) - 1; last >= 0 && events[last].Type == state.Errored && state.IsUnavailable(events[last].Error) {
+		return events[:last], events[last].Error
+	}
+
+	return events, nil
 }
 
 // send sends events at once.

@@ -24,6 +24,7 @@ const (
 	InvalidBookmark
 	InvalidArgument
 	AccessDenied
+	Unavailable // for now: a later attempt may succeed
 )
 
 // Error of a state operation: the operation, the resource, and the reason of the refusal. Match it with the Is
@@ -79,3 +80,6 @@ func IsPhaseConflict(err error) bool { return ClassOf(err) == PhaseConflict }
 
 // IsInvalidBookmark reports whether the bookmark was foreign, malformed or expired.
 func IsInvalidBookmark(err error) bool { return ClassOf(err) == InvalidBookmark }
+
+// IsUnavailable reports whether the store cannot be reached for now.
+func IsUnavailable(err error) bool { return ClassOf(err) == Unavailable }

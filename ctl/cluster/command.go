@@ -24,6 +24,7 @@ a process of your own. Ports of 127.0.0.1 lead to the APIs of the machines and o
 		newShowCommand(&p),
 		newLogsCommand(&p),
 		newRebootCommand(&p),
+		newPowerCommand(&p),
 		newNetCommand(&p),
 		newRunLabCommand(),
 	)

@@ -56,6 +56,10 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 		fmt.Fprintf(w, "CONTAINERS\t%s\n", status.Containers)
 	}
 
+	if s.KubernetesPort != 0 {
+		fmt.Fprintf(w, "KUBERNETES\t%s leads to each control plane that is ready\n", l.KubernetesEndpoint())
+	}
+
 	fmt.Fprintf(w, "DIRECTORY\t%s\n\n", s.Dir)
 
 	fmt.Fprintln(w, "NAME\tROLE\tRUNS AS\tADDRESS\tCPUS\tMEMORY\tDISK\tPOWER\tBOOTS\tWHY\tAPI\tKUBERNETES\tLINK")

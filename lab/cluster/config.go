@@ -96,7 +96,7 @@ func configurations(s *state.Lab, emulated bool, kubernetesVersion string, optio
 	// The user's patches override these.
 	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
-	return generate.New(s.Name, "https://"+netip.AddrPortFrom(first, contract.KubernetesPort).String(), kubernetesVersion, options)
+	return generate.New(s.Name, "https://"+netip.AddrPortFrom(s.KubernetesAddr(), contract.KubernetesPort).String(), kubernetesVersion, options)
 }
 
 // forRole returns the configuration of a role.

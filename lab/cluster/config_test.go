@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -69,6 +70,39 @@ func TestOwnPatches(t *testing.T) {
 
 			if got, want := len(view.Of(cfg).Proxy().ExtraArgs) > 0, slices.Contains(tt.want, shared); got != want {
 				t.Errorf("%s for %s: no connection table: got %t, want %t", tt.name, contract, got, want)
+			}
+		}
+	}
+}
+
+// TestEndpoint checks that the machines' configurations name the load balancer of a lab with several control planes, and all control planes.
+func TestEndpoint(t *testing.T) {
+	for controlPlanes, want := range map[int]string{1: "https://10.5.0.2:6443", 3: "https://10.5.0.1:6443"} {
+		s, err := lab.Options{
+			Name: "demo", StateDir: t.TempDir(), ControlPlanes: controlPlanes, Provisioner: state.Container,
+			Image: lab.Image{Root: "/", Cache: "/"},
+		}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		made, err := configurations(s, false, "", Options(0, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		cfg, err := config.Decode(made.ControlPlane)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := view.Of(cfg).Endpoint().String(); got != want {
+			t.Errorf("%d control planes: got endpoint %s, want %s", controlPlanes, got, want)
+		}
+
+		for _, n := range s.Nodes {
+			if !slices.Contains(view.Of(cfg).APIServer().CertSANs, n.Addr.String()) {
+				t.Errorf("%d control planes: %s is not in the API server's certificate", controlPlanes, n.Addr)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/lab"
 )
 
-// Kubeconfig waits until the first machine returns a kubeconfig, sets the forwarded port as its server, and writes it
+// Kubeconfig waits until the first machine returns a kubeconfig, sets a port of this computer that leads to Kubernetes as its server, and writes it
 // into the lab's directory.
 func (c *Cluster) Kubeconfig(ctx context.Context) (*kubeconfig.File, error) {
 	var content []byte
@@ -42,7 +42,7 @@ func (c *Cluster) Kubeconfig(ctx context.Context) (*kubeconfig.File, error) {
 		return nil, err
 	}
 
-	config.SetServer("https://" + n.KubernetesEndpoint())
+	config.SetServer("https://" + c.Machines.KubernetesEndpoint())
 
 	return config, kubeconfig.Write(c.Machines.State().KubeconfigPath(), config)
 }
@@ -70,7 +70,7 @@ func (c *Cluster) nodesReady(ctx context.Context, file *kubeconfig.File, machine
 		nodes = "1 ready node"
 	}
 
-	c.Wait.Say("waiting for %s in Kubernetes (https://%s)", nodes, c.Machines.Node(0).KubernetesEndpoint())
+	c.Wait.Say("waiting for %s in Kubernetes (https://%s)", nodes, c.Machines.KubernetesEndpoint())
 
 	return c.Wait.Until(ctx, "Kubernetes has "+nodes, func(ctx context.Context) error {
 		for _, n := range c.Machines.Nodes() {

@@ -98,7 +98,9 @@ func (m *Machine) On(context.Context) error {
 }
 
 func (m *Machine) booted(b *boot, why string) {
-	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, why, b.process.pid, s.Boots+1 })
+	m.tracker.Update(func(s *machine.Status) {
+		s.Power, s.Why, s.PID, s.Boots, s.Paused = machine.On, why, b.process.pid, s.Boots+1, false
+	})
 }
 
 // boot starts process 1 in namespaces and cgroups of its own.
@@ -177,7 +179,7 @@ func (m *Machine) live(r *run) {
 		}
 
 		m.run.Store(nil)
-		m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
+		m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Paused = machine.Off, e.why, 0, false })
 
 		if err := m.console.Close(); err != nil {
 			m.log.Error("console not closed", "error", err)
@@ -256,6 +258,7 @@ func (m *Machine) Reset(ctx context.Context) error {
 	if !b.ended { // else it is being started again
 		r.reset = true
 		b.process.kill()
+		m.cfg.Cgroup.thaw()
 	}
 	r.mu.Unlock()
 
@@ -304,6 +307,7 @@ func (m *Machine) Cut() {
 	r.mu.Lock()
 	r.cut = true
 	r.boot.process.kill()
+	m.cfg.Cgroup.thaw()
 	r.mu.Unlock()
 
 	<-r.off

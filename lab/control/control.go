@@ -4,7 +4,7 @@
 // mode protects.
 //
 //	GET    /status                  the status of the lab
-//	POST   /nodes/NAME/power        {"action": "on" | "off" | "cut" | "reset"}
+//	POST   /nodes/NAME/power        {"action": "on" | "off" | "cut" | "reset" | "pause" | "resume" | "wipe"}
 //	PUT    /nodes/NAME/cards/N      {"unplugged": true | false}
 //	PUT    /links/NAME              a Link: faults of the links of the name (world.Find)
 //	PUT    /paths                   a PathFault
@@ -26,7 +26,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Action is a press of the power button.
+// Action is what is done to a machine from outside: a press of its power button, and more.
 type Action string
 
 // The actions.
@@ -39,7 +39,15 @@ const (
 	Cut Action = "cut"
 	// Reset presses the reset button.
 	Reset Action = "reset"
+	// Pause stops the machine's processors, and Resume lets them run on.
+	Pause  Action = "pause"
+	Resume Action = "resume"
+	// Wipe replaces the disks of a machine that is off with new ones.
+	Wipe Action = "wipe"
 )
+
+// Actions returns all actions.
+func Actions() []Action { return []Action{On, Off, Cut, Reset, Pause, Resume, Wipe} }
 
 // Status is the status of a lab.
 type Status struct {

@@ -47,6 +47,23 @@ func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
 	})
 }
 
+// Listen opens a TCP port on each of the gateway's addresses, for the machines of its network.
+func (g *Gateway) Listen(port uint16) ([]net.Listener, error) {
+	var addrs []netip.Addr
+	for _, own := range g.cfg.prefixes() {
+		addrs = append(addrs, own.Addr())
+	}
+
+	listeners, err := g.listenStreams(port, addrs...)
+
+	out := make([]net.Listener, len(listeners))
+	for i, l := range listeners {
+		out[i] = l
+	}
+
+	return out, err
+}
+
 // splice joins a connection from loopback with a new one to a machine.
 func (g *Gateway) splice(ctx context.Context, near net.Conn, to netip.AddrPort) {
 	defer near.Close()

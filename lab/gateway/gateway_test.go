@@ -280,6 +280,47 @@ func testForward(t *testing.T, sw *netswitch.Switch, gw *Gateway, m *machine, to
 	}
 }
 
+// TestListen checks that a machine reaches a port of the gateway, also of an offline one.
+func TestListen(t *testing.T) {
+	for name, edit := range map[string]func(*Config){"IPv4": func(*Config) {}, "IPv6 only": onlyIPv6} {
+		t.Run(name, func(t *testing.T) {
+			_, gw, m := newLab(t, edit, func(c *Config) { c.Offline = true })
+
+			listeners, err := gw.Listen(6443)
+			if err != nil || len(listeners) == 0 {
+				t.Fatalf("got %d listeners, %v", len(listeners), err)
+			}
+
+			for _, l := range listeners {
+				at := netip.MustParseAddrPort(l.Addr().String())
+				if at.Addr().Is6() {
+					m.waitFor(t, netip.MustParseAddr("fd05::5054:ff:fe00:2"))
+				}
+
+				conn, err := gonet.DialTCP(m.Stack, endpoint(at.Addr(), at.Port()), protocolOf(at.Addr()))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				near, err := l.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				_, _ = near.Write([]byte("hello"))
+				_ = near.Close()
+
+				if got, err := io.ReadAll(conn); string(got) != "hello" {
+					t.Errorf("%s: got %q, %v", at, got, err)
+				}
+
+				_ = conn.Close()
+				_ = l.Close()
+			}
+		})
+	}
+}
+
 // shortOfFiles is a listener whose first connections cannot be accepted.
 type shortOfFiles struct {
 	net.Listener

@@ -45,6 +45,8 @@ type Status struct {
 	Boots int `json:"boots"`
 	// PID is the machine's process while the power is on.
 	PID int `json:"pid,omitempty"`
+	// Paused is set while the machine's processors are stopped.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // Machine is a machine of a lab.
@@ -58,6 +60,13 @@ type Machine interface {
 	Reset(ctx context.Context) error
 	// Cut cuts the power. A machine that is off stays off.
 	Cut()
+	// Pause stops the machine's processors, while its clock and the world go on. It returns ErrOff if the power is off. A
+	// machine that is switched on or reset runs.
+	Pause(ctx context.Context) error
+	// Resume ends a pause. A machine that is not paused runs on.
+	Resume(ctx context.Context) error
+	// Wipe replaces the disks with those that the machine was created with. It returns ErrOn if the power is on.
+	Wipe(ctx context.Context) error
 	// Plug plugs a network card into its slot. It returns ErrPlugged if the card is there. A machine that is off has it
 	// when it is switched on.
 	Plug(ctx context.Context, card int) error

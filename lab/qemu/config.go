@@ -47,6 +47,9 @@ type Disk struct {
 	Path string
 	// Format is "qcow2" or "raw".
 	Format string
+	// Base and GiB are those that the disk was created with, see CreateOverlay.
+	Base string
+	GiB  int
 }
 
 // ConsolePath returns the log of the latest boot; those of earlier boots are beside it, see machine.Console.

@@ -32,7 +32,7 @@ func TestArgs(t *testing.T) {
 			"UEFI and two disks",
 			func(c *Config) {
 				c.Firmware = &Firmware{Code: "/fw/code,x", Vars: "/fw/vars"}
-				c.Disks = []Disk{{"/lab/a", "qcow2"}, {"/lab/b", "raw"}}
+				c.Disks = []Disk{{Path: "/lab/a", Format: "qcow2"}, {Path: "/lab/b", Format: "raw"}}
 			},
 			[]string{
 				"-accel tcg,thread=multi", "-cpu max,-la57",

@@ -164,7 +164,7 @@ func (m *Machine) watch(r *run) {
 		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.lastOutput())
 	}
 
-	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, why, 0 })
+	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Paused = machine.Off, why, 0, false })
 
 	if err := m.console.Close(); err != nil {
 		m.log.Error("console not closed", "error", err)
@@ -219,7 +219,13 @@ func (m *Machine) event(r *run, e qmpMessage) {
 }
 
 // Reset presses the reset button.
-func (m *Machine) Reset(ctx context.Context) error { return m.tell(ctx, "reset", "system_reset") }
+func (m *Machine) Reset(ctx context.Context) error {
+	if err := m.tell(ctx, "reset", "system_reset"); err != nil || !m.Status().Paused {
+		return err
+	}
+
+	return m.Resume(ctx) // QEMU resets a paused machine and leaves it paused
+}
 
 // Off asks the guest to power off, and waits until it has or ctx is done.
 func (m *Machine) Off(ctx context.Context) error {

@@ -38,6 +38,8 @@ type Lab struct {
 	World   world.World `yaml:"world"`
 	Machine Machine     `yaml:"machine"`
 	Nodes   []Node      `yaml:"nodes"`
+	// KubernetesPort is the port of 127.0.0.1 that leads to the API server of any control plane, if there are several.
+	KubernetesPort uint16 `yaml:"kubernetesPort,omitempty"`
 	// Cgroups are folders of /sys/fs/cgroup that the lab created for its containers.
 	Cgroups []string `yaml:"cgroups,omitempty"`
 	// Supervisor runs the lab; nil while the lab is stopped.
@@ -99,8 +101,36 @@ type Node struct {
 	// supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`
+	// Off machines are not switched on with the lab.
+	Off bool `yaml:"off,omitempty"`
 	// Process is its QEMU, or the first process of its container, while the power is on.
 	Process *Process `yaml:"process,omitempty"`
+}
+
+// Balanced reports whether the lab has several control planes, and so a load balancer for Kubernetes.
+func (l *Lab) Balanced() bool {
+	return len(l.Nodes) > 1 && l.Nodes[0].Role == ControlPlane && l.Nodes[1].Role == ControlPlane
+}
+
+// KubernetesAddr returns the address in the lab that leads to Kubernetes: that of the only control plane, or that of the load balancer, which is
+// the gateway of the first control plane's network.
+func (l *Lab) KubernetesAddr() netip.Addr {
+	first := l.Nodes[0]
+	if !l.Balanced() {
+		return first.Addr
+	}
+
+	for _, n := range l.World.Networks {
+		switch {
+		case n.Name != first.Cards[0].Network:
+		case first.Addr.Is4():
+			return n.Gateway4
+		default:
+			return n.Gateway6
+		}
+	}
+
+	return first.Addr
 }
 
 // The files of a lab.

@@ -30,7 +30,13 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 		errs []error
 	)
 
-	for _, m := range s.nodes {
+	for i := range s.lab.Nodes {
+		if s.lab.Nodes[i].Off {
+			continue
+		}
+
+		m := s.nodes[s.lab.Nodes[i].Name]
+
 		all.Go(func() {
 			if err := m.On(ctx); err != nil {
 				mu.Lock()
@@ -74,11 +80,11 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 	}
 
 	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
-		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
+		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2", Base: s.lab.BasePath(), GiB: node.DiskGiB}}
 	}
 
-	for i := range node.ExtraDisksGiB {
-		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2"})
+	for i, size := range node.ExtraDisksGiB {
+		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2", GiB: size})
 	}
 
 	return qemu.New(cfg, s.plug(ctx, node), s.record(node), s.log)

@@ -28,10 +28,15 @@ func (s *Supervisor) Power(ctx context.Context, name string, action control.Acti
 		m.Cut()
 
 		return nil
+	case control.Pause:
+		return m.Pause(ctx)
+	case control.Resume:
+		return m.Resume(ctx)
+	case control.Wipe:
+		return m.Wipe(ctx)
 	}
 
-	return fmt.Errorf("unknown power action %q: want %s, %s, %s or %s",
-		action, control.On, control.Off, control.Cut, control.Reset)
+	return fmt.Errorf("unknown power action %q: want one of %v", action, control.Actions())
 }
 
 // SetCard plugs a node's card in, or unplugs it.

@@ -129,6 +129,10 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		}
 	}
 
+	if err := s.balance(); err != nil {
+		return err
+	}
+
 	s.lab.Supervisor = self
 	if err := s.lab.Save(); err != nil {
 		return err
@@ -143,16 +147,27 @@ func (s *Supervisor) begin(ctx context.Context) error {
 
 // forward forwards a port of loopback to a node, the same one as before if it had one.
 func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
-	l, err := net.Listen("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), *port).String())
+	l, err := listen(port)
 	if err != nil {
 		return fmt.Errorf("forward a port of loopback to %s:%d: %w; if another program uses the port, end that program", node.Name, to, err)
 	}
 
-	*port = netip.MustParseAddrPort(l.Addr().String()).Port()
 	// The gateway is on the node's own network, so that no router is between them.
 	s.networks[node.Cards[0].Network].gw.Forward(l, netip.AddrPortFrom(node.Addr, to))
 
 	return nil
+}
+
+// listen opens a port of loopback, the same one as before if there was one.
+func listen(port *uint16) (net.Listener, error) {
+	l, err := net.Listen("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), *port).String())
+	if err != nil {
+		return nil, err
+	}
+
+	*port = netip.MustParseAddrPort(l.Addr().String()).Port()
+
+	return l, nil
 }
 
 // end cuts all power, stops the networks and records in the state that the lab is stopped.

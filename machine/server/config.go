@@ -7,6 +7,7 @@ package server
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/network"
 )
 
 // ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot.
@@ -54,14 +56,31 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is unknown; use auto, no-reboot, staged or try", mode)
 	}
 
+	endsDHCP, err := network.EndsDHCP(ctx, s.State) // it asks about the configuration before
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "apply: %v", err)
+	}
+
 	applied, err := s.Config.Apply(ctx, change)
 	if err != nil {
 		return nil, refused("apply", err)
 	}
 
+	warnings := slices.Concat(applied.Warnings, withoutDHCP(endsDHCP(view.Of(applied.Config))))
+
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
-		Warnings: applied.Warnings, Mode: mode, ModeDetails: applied.Details,
+		Warnings: warnings, Mode: mode, ModeDetails: applied.Details,
 	}}}, nil
+}
+
+// withoutDHCP returns the warning about network cards that lose DHCP, if any.
+func withoutDHCP(cards []string) []string {
+	if len(cards) == 0 {
+		return nil
+	}
+
+	return []string{"DHCP ends on " + strings.Join(cards, ", ") + ", and nothing else gives an address there: a document about a link or a DHCP client ends " +
+		"DHCP by default on all network cards; add a DHCPv4Config for each card that needs it"}
 }
 
 // configuration returns the active configuration, for an operation that needs one.

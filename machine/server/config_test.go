@@ -30,6 +30,8 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -262,5 +264,36 @@ func TestKubeconfig(t *testing.T) {
 
 	if got := leaf.Subject.String(); got != "CN=admin,O=system:masters" || leaf.CheckSignatureFrom(ca.Certificate) != nil {
 		t.Errorf("got the certificate of %s, or not of the authority", got)
+	}
+}
+
+// TestApplyEndsDHCP: the machine names the cards that lose DHCP by a document about another one, also when nothing is changed yet.
+func TestApplyEndsDHCP(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	if err := typed.Set(t.Context(), b.State, "", runtimeres.KernelCmdlineID, runtimeres.KernelCmdlineSpec{}); err != nil {
+		t.Fatal(err)
+	}
+
+	for i, name := range []string{"eth0", "eth1"} {
+		if err := typed.Set(t.Context(), b.State, "", name, network.LinkStatusSpec{Type: 1, Index: uint32(i + 2), LinkState: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	text := string(configtest.ControlPlane(t)) + "---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\naddresses: [{address: 192.0.2.7/24}]\n"
+
+	for _, dryRun := range []bool{true, false} {
+		response, err := b.machine.ApplyConfiguration(as(t.Context(), contract.RoleAdmin), &machine.ApplyConfigurationRequest{
+			Data: []byte(text), Mode: auto, DryRun: dryRun,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := strings.Join(response.GetMessages()[0].GetWarnings(), "\n"); !strings.Contains(got, "DHCP ends on eth1, and") {
+			t.Errorf("a dry run is %t: got the warnings %q", dryRun, got)
+		}
 	}
 }

@@ -6,11 +6,13 @@
 package outbound
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -54,7 +56,11 @@ func Client(bundle string) (*http.Client, error) {
 
 // Transport makes a connection for each request, with the proxies of that time and the authorities that the file Bundle has then. It is for
 // clients that live longer than a configuration, and has no idle connections.
-type Transport struct{ Bundle string }
+type Transport struct {
+	Bundle string
+	// Dial connects; with nil, package net does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -68,6 +74,10 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 
 	once.DisableKeepAlives = true
+
+	if t.Dial != nil {
+		once.DialContext = t.Dial
+	}
 
 	return once.RoundTrip(r)
 }

@@ -102,7 +102,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 	})
 
 	t.Run("of a dead node only its own answer is missing", func(t *testing.T) {
-		if err := last.PowerCut(t.Context()); err != nil {
+		if _, _, err := l.Talosctl(time.Minute, "cluster", "power", "cut", last.Name); err != nil {
 			t.Fatal(err)
 		}
 

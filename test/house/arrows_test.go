@@ -47,6 +47,9 @@ var arrows = map[string][]string{
 
 	"controllers": {"api", apiContract, "config", "cosi", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
 
+	// The discovery service and its client, for a node, for the service on its own, and for a laptop.
+	"discovery": {"api", "cosi", "durable", "sys"},
+
 	// One client of Kubernetes, for a node and for a laptop.
 	"kube": {"durable", "pki"},
 

@@ -287,6 +287,7 @@ var own = map[string]bool{
 	"AcquireConfigSpecs.v1alpha1.talos.dev":        true,
 	"AcquireConfigStatuses.v1alpha1.talos.dev":     true,
 	"BootstrapRequests.etcd.talos.dev":             true,
+	"ClusterLocks.clusterstate.talos.dev":          true,
 	"DNSUpstreams.net.talos.dev":                   true,
 	"HardeningConditions.runtime.talos.dev":        true,
 	"KernelParamDefaultSpecs.runtime.talos.dev":    true,

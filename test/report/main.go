@@ -33,7 +33,7 @@ import (
 )
 
 func main() {
-	alone := flag.String("alone", "", "run packages whose path contains this after the others, and show them line by line")
+	alone := flag.String("alone", "", "run packages whose path contains one of these, separated by commas, after the others, and show them line by line")
 	timeout := flag.Duration("timeout", 10*time.Minute, "the time limit of one package")
 	race := flag.Bool("race", false, "look for data races")
 	build := flag.String("build", "", "run this `command` first, and nothing else when it fails")
@@ -140,7 +140,7 @@ func packages(ctx context.Context, alone string, patterns []string) (together, s
 	for _, pkg := range strings.Fields(string(out)) {
 		switch {
 		case strings.HasPrefix(short(pkg), "out/"): // built files
-		case alone != "" && strings.Contains(pkg, alone):
+		case apart(pkg, alone):
 			single = append(single, pkg)
 		default:
 			together = append(together, pkg)
@@ -148,6 +148,11 @@ func packages(ctx context.Context, alone string, patterns []string) (together, s
 	}
 
 	return together, single, nil
+}
+
+// apart reports whether a package's path contains one of the parts, which commas separate.
+func apart(pkg, parts string) bool {
+	return slices.ContainsFunc(strings.Split(parts, ","), func(part string) bool { return part != "" && strings.Contains(pkg, part) })
 }
 
 // test runs go test once. Its own errors, such as bad flags, go to stderr.

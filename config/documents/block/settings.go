@@ -25,13 +25,13 @@ type Provisioning struct {
 // DiskSelector selects disks.
 type DiskSelector struct {
 	// A CEL expression over disk (its properties) and system_disk, which is true for disks that may have the volume.
-	Match value.Expression `yaml:"match" required:"true"`
+	Match value.DiskExpression `yaml:"match" required:"true"`
 }
 
 // VolumeSelector selects volumes that exist.
 type VolumeSelector struct {
 	// A CEL expression over volume and disk, which is true for the volume that is meant.
-	Match value.Expression `yaml:"match" required:"true"`
+	Match value.VolumeExpression `yaml:"match" required:"true"`
 }
 
 func (p *Provisioning) validate(r *document.Report) {

@@ -61,7 +61,7 @@ type LinkAliasConfig struct {
 type LinkSelector struct {
 	// A CEL expression over the status of a link, which is true for the link that is meant. A name with %d in it names all links that
 	// match, numbered in the order of their hardware addresses.
-	Match value.Expression `yaml:"match" required:"true"`
+	Match value.LinkExpression `yaml:"match" required:"true"`
 }
 
 var linkAlias = document.Of[LinkAliasConfig]("LinkAliasConfig", `apiVersion: v1alpha1

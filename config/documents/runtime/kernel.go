@@ -98,9 +98,9 @@ func (c *WatchdogTimerConfig) Validate(r *document.Report) {
 type OOMConfig struct {
 	document.Header `yaml:",inline"`
 	// A CEL expression over the memory and its pressure. It is true when a pod must be ended.
-	TriggerExpression value.Expression `yaml:"triggerExpression,omitempty"`
+	TriggerExpression value.MemoryExpression `yaml:"triggerExpression,omitempty"`
 	// A CEL expression over the cgroup of a pod. The pod with the largest value above 0 is ended.
-	CgroupRankingExpression value.Expression `yaml:"cgroupRankingExpression,omitempty"`
+	CgroupRankingExpression value.PodExpression `yaml:"cgroupRankingExpression,omitempty"`
 	// Whether pods are ended by their class first, and by the ranking only within a class.
 	StrictCgroupClassOrdering *bool `yaml:"strictCgroupClassOrdering,omitempty"`
 	// How often memory is looked at.

@@ -287,7 +287,7 @@ type InstallProvisioning struct {
 // InstallDisk selects the disk that the system is installed to.
 type InstallDisk struct {
 	// A CEL expression over disk, which is true for the disk that is meant.
-	Match value.Expression `yaml:"match" required:"true"`
+	Match value.DiskExpression `yaml:"match" required:"true"`
 }
 
 var unattendedInstall = document.Of[UnattendedInstallConfig]("UnattendedInstallConfig", `apiVersion: v1alpha1

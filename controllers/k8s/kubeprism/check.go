@@ -19,6 +19,10 @@ const (
 	// For an upstream that is not ready while no other is ready, and for the machine's own.
 	retryInterval = 2 * time.Second
 	checkInterval = 20 * time.Second
+	// An upstream with connections is probed more often, and must answer soon while another upstream could take its place: the connections to a
+	// machine without power, and to an API server that hangs, stay open. A second probe decides. So the connections are closed within 4 s.
+	usedInterval = time.Second
+	usedTimeout  = 1500 * time.Millisecond
 	// An upstream that closes a connection is probed at once, but not more often than this.
 	kickInterval = 100 * time.Millisecond
 	// A connection that the machine's own API server has not refused for this long counts as accepted. A program with another certificate on
@@ -149,14 +153,16 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 				return
 			case <-time.After(kickInterval - time.Since(asked)):
 			}
-		case <-time.After(interval(u, own, best)):
+		case <-time.After(interval(u, own, best, b.used(u.Address))):
 		}
 	}
 }
 
 // interval returns the time until the next probe of an upstream.
-func interval(u Upstream, own, best state) time.Duration {
+func interval(u Upstream, own, best state, used bool) time.Duration {
 	switch {
+	case own == ready && used:
+		return usedInterval
 	case own == ready:
 		return checkInterval
 	case u.Local && best < unready:
@@ -183,11 +189,23 @@ func (b *Balancer) probe(ctx context.Context, u Upstream) error {
 		defer time.AfterFunc(pendingAfter, func() { reaches(pending) }).Stop()
 	}
 
-	err := b.Probe(ctx, u.Address, func() {
-		answered = true
+	ask := func(ctx context.Context) error {
+		return b.Probe(ctx, u.Address, func() {
+			answered = true
 
-		reaches(unready)
-	})
+			reaches(unready)
+		})
+	}
+
+	var err error
+
+	if b.replaceable(u.Address) {
+		if err = within(ctx, usedTimeout, ask); isTimeout(err) && ctx.Err() == nil {
+			err = within(ctx, usedTimeout, ask)
+		}
+	} else {
+		err = ask(ctx)
+	}
 
 	if ctx.Err() != nil {
 		return err
@@ -211,12 +229,49 @@ func (b *Balancer) probe(ctx context.Context, u Upstream) error {
 
 // isBusy reports whether an upstream accepted the connection and timed out after that: it still runs.
 func isBusy(err error) bool {
-	var (
-		timeout net.Error
-		op      *net.OpError
-	)
+	var op *net.OpError
 
-	return errors.As(err, &timeout) && timeout.Timeout() && !(errors.As(err, &op) && op.Op == "dial")
+	return isTimeout(err) && !(errors.As(err, &op) && op.Op == "dial")
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// within calls a function with a timeout.
+func within(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	return call(ctx)
+}
+
+// used reports whether there are connections to an upstream.
+func (b *Balancer) used(address string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return len(b.open[address]) > 0
+}
+
+// replaceable reports whether an upstream is ready, and another one was, too, when it was asked last.
+func (b *Balancer) replaceable(address string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.states[address] != ready {
+		return false
+	}
+
+	for other, s := range b.states {
+		if other != address && s == ready {
+			return true
+		}
+	}
+
+	return false
 }
 
 // kicked returns the channel that triggers a probe of an upstream at once.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -199,5 +200,37 @@ func within(t *testing.T, limit time.Duration, what string, is func() bool) time
 		if time.Since(begin) > limit {
 			t.Fatalf("%s: not within %s", what, limit)
 		}
+	}
+}
+
+// full returns the address of a socket that neither accepts nor refuses connections, as a machine without power.
+func full(t *testing.T) string {
+	t.Helper()
+
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port))
+
+	for {
+		conn, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
+		if err != nil {
+			return address
+		}
+
+		t.Cleanup(func() { _ = conn.Close() })
 	}
 }

@@ -21,6 +21,8 @@ const (
 	maxLinks = 1000
 	// acceptWait after a connection that could not be accepted for lack of a resource.
 	acceptWait = 50 * time.Millisecond
+	// dialNext is how long an upstream may take to accept a connection before the next one is tried at the same time.
+	dialNext = 300 * time.Millisecond
 )
 
 // Port is where clients connect. It refuses them while no listener is open.
@@ -173,28 +175,76 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 	return both.Wait()
 }
 
-// dial connects to the best upstream that accepts the connection.
-func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err error) {
-	var errs []error
-
-	for _, address := range b.candidates() {
-		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
-		if err == nil {
-			return conn, address, nil
-		}
-
-		if ctx.Err() != nil {
-			return nil, "", err
-		}
-
-		b.record(address, silent)
-		b.kick(address)
-
-		errs = append(errs, err)
+// dial connects to the best upstream that accepts the connection. A machine without power neither accepts nor refuses it: the next upstream is
+// tried soon, and the first that accepts wins.
+func (b *Balancer) dial(ctx context.Context) (net.Conn, string, error) {
+	type result struct {
+		conn    net.Conn
+		address string
+		err     error
 	}
 
-	if len(errs) == 0 {
+	candidates := b.candidates()
+	if len(candidates) == 0 {
 		return nil, "", errors.New("no upstream is known")
+	}
+
+	var (
+		results = make(chan result, len(candidates))
+		tries   guard.Group
+		errs    []error
+	)
+
+	trying, cancel := context.WithCancel(ctx)
+
+	defer func() {
+		cancel()
+
+		_ = tries.Wait() // each has sent its result
+
+		for len(results) > 0 {
+			if late := <-results; late.conn != nil {
+				late.conn.Close()
+			}
+		}
+	}()
+
+	for begun, ended := 0, 0; ended < len(candidates); {
+		if begun < len(candidates) {
+			address := candidates[begun]
+			begun++
+
+			tries.Go(func() error {
+				conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(trying, "tcp", address)
+				results <- result{conn, address, err}
+
+				return nil
+			})
+		}
+
+		var next <-chan time.Time
+		if begun < len(candidates) {
+			next = time.After(dialNext)
+		}
+
+		select {
+		case <-next:
+			b.kick(candidates[begun-1])
+		case r := <-results:
+			if r.err == nil {
+				return r.conn, r.address, nil
+			}
+
+			if ctx.Err() != nil {
+				return nil, "", r.err
+			}
+
+			b.record(r.address, silent)
+			b.kick(r.address)
+
+			errs = append(errs, r.err)
+			ended++
+		}
 	}
 
 	return nil, "", errors.Join(errs...)
@@ -215,6 +265,7 @@ func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
 
 	if b.open[address] == nil {
 		b.open[address] = map[*link]bool{}
+		b.kickLocked(address) // from now on it is probed more often
 	}
 
 	b.open[address][l] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-59268b81/talos/config/value"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -74,5 +75,12 @@ func TestChooseInOrder(t *testing.T) {
 
 	if c.Choose(settings[1:], links); len(c.compiled) != 1 {
 		t.Errorf("got %d compiled expressions, want 1", len(c.compiled))
+	}
+}
+
+// TestExampleOfReference: the example that the reference and the JSON schema give is a valid expression.
+func TestExampleOfReference(t *testing.T) {
+	if _, err := compile(value.LinkExpression("").Format().Example); err != nil {
+		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/value"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/sys/pressure"
 )
@@ -147,5 +148,13 @@ func TestCheck(t *testing.T) {
 
 	if diff := cmp.Diff([]string{TriggerKey, RankingKey}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExamplesOfReference: the examples that the reference and the JSON schema give are valid expressions.
+func TestExamplesOfReference(t *testing.T) {
+	settings := view.OOM{Trigger: value.MemoryExpression("").Format().Example, Ranking: value.PodExpression("").Format().Example}
+	if errs := new(Rules).Compile(settings); len(errs) > 0 || settings.Trigger == "" || settings.Ranking == "" {
+		t.Errorf("%+v: got %v", settings, errs)
 	}
 }

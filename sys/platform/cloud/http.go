@@ -64,7 +64,7 @@ func over(transport http.RoundTripper, bundle string) Fetch {
 
 			client.Transport = low
 		case r.Proxied:
-			client.Transport = outbound.Transport{Bundle: bundle}
+			client.Transport = outbound.Transport{Bundle: bundle, Dial: outbound.Dial}
 		default:
 			client.Transport = direct
 		}
@@ -104,7 +104,7 @@ func over(transport http.RoundTripper, bundle string) Fetch {
 // directTransport returns one without a proxy: a cloud's server knows the machine by its connection.
 func directTransport() *http.Transport {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
-	direct.Proxy = nil
+	direct.Proxy, direct.DialContext = nil, outbound.Dial
 
 	return direct
 }

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
+	"github.com/seed-59268b81/talos/discovery/extension"
+	"github.com/seed-59268b81/talos/discovery/registry"
+	"github.com/seed-59268b81/talos/discovery/server"
+)
+
+// crowdSize is how many sessions TestCrowd runs.
+func crowdSize(t testing.TB) int {
+	t.Helper()
+
+	text := os.Getenv("DISCOVERY_CROWD")
+	if text == "" {
+		return 300
+	}
+
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return n
+}
+
+// crowd is many sessions of one cluster in one process.
+type crowd struct {
+	t       *testing.T
+	network *network
+	ttl     time.Duration
+
+	service *server.Server
+	stop    func()
+	// back is when the service was started last.
+	back time.Time
+
+	// read holds what was decoded, by hash: the sessions share it.
+	read sync.Map
+
+	mu      sync.Mutex
+	members map[string]*crowdMember
+	wrong   []string
+}
+
+// crowdMember is a session, and what is true about it.
+type crowdMember struct {
+	id      string
+	session *Session
+	cancel  context.CancelFunc
+	ended   chan error
+	// deleted reports whether it has deleted itself, and died when it was killed.
+	deleted bool
+	died    time.Time
+}
+
+func (c *crowd) start(snapshot string) {
+	c.t.Helper()
+
+	c.service = server.New(server.Options{Limits: registry.ProvedLimits}, slog.New(slog.DiscardHandler))
+
+	if snapshot != "" {
+		if _, err := c.service.Load(snapshot); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+
+	c.back = time.Now()
+	c.stop = c.network.serveThis(c.t, "crowd:1", c.service)
+}
+
+func (c *crowd) join(id string) *crowdMember {
+	o := c.network.options("crowd:1", id)
+	o.TTL, o.Prove = c.ttl, false
+
+	s := New(o, slog.New(slog.DiscardHandler))
+	s.backoff.limit = maxDelayCarried
+
+	s.table.read = func(m extension.Member, hash uint64) *record {
+		if r, ok := c.read.Load(hash); ok {
+			return r.(*record)
+		}
+
+		r, _ := c.read.LoadOrStore(hash, read(s.cipher, m, hash))
+
+		return r.(*record)
+	}
+	s.table.dropped = func(gone string) { c.dropped(id, gone) }
+
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &crowdMember{id: id, session: s, cancel: cancel, ended: make(chan error, 1)}
+
+	c.mu.Lock()
+	c.members[id] = m
+	c.mu.Unlock()
+
+	c.publish(m, "first")
+	s.SetWatch(true)
+
+	go func() { m.ended <- s.Run(ctx) }()
+
+	return m
+}
+
+func (c *crowd) publish(m *crowdMember, system string) {
+	m.session.Publish(&Local{Revision: 1, Affiliate: &clientapi.Affiliate{
+		NodeId: m.id, Hostname: m.id, Nodename: m.id, MachineType: "worker", OperatingSystem: system,
+		Addresses: [][]byte{{10, 0, 0, 1}, {10, 0, 0, 2}},
+		Kubespan:  &clientapi.KubeSpan{PublicKey: "+o3LHPC1ZPJ9vzcJ0zPsj7xLWFZnnRhDTwvfbrGTcHE=", Address: make([]byte, 16)},
+	}})
+}
+
+// dropped checks each member that a session drops: it must be gone, or have had no time left.
+func (c *crowd) dropped(by, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if m := c.members[id]; !m.deleted && (m.died.IsZero() || time.Since(m.died) < c.ttl/3) {
+		c.wrong = append(c.wrong, fmt.Sprintf("%s has lost %s", by, id))
+	}
+}
+
+// kill ends a session that does not say goodbye.
+func (c *crowd) kill(m *crowdMember) {
+	m.cancel()
+
+	if err := <-m.ended; err != nil {
+		c.t.Error(err)
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	m.died = time.Now()
+}
+
+func (c *crowd) living() (all []*crowdMember) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	for _, m := range c.members {
+		if m.died.IsZero() {
+			all = append(all, m)
+		}
+	}
+
+	return all
+}
+
+// right waits until every session has what every living member has published last, and returns how long that took since a time.
+func (c *crowd) right(what string, since time.Time, budget time.Duration) time.Duration {
+	c.t.Helper()
+
+	for {
+		wrong, why := c.wrongSessions()
+		took := time.Since(since)
+
+		if wrong == 0 {
+			c.t.Logf("%s: all are right after %s", what, took.Round(10*time.Millisecond))
+
+			return took
+		}
+
+		if took > budget {
+			c.t.Fatalf("%s: %d sessions are wrong after %s, one because %s", what, wrong, took.Round(10*time.Millisecond), why)
+		}
+
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// wrongSessions returns how many living sessions do not have exactly the living members, apart from those that may still be kept.
+func (c *crowd) wrongSessions() (wrong int, why string) {
+	living := c.living()
+
+	var want uint64
+
+	for _, m := range living {
+		if m.deleted {
+			continue
+		}
+
+		m.session.mu.Lock()
+		local := m.session.local
+		m.session.mu.Unlock()
+
+		want += extension.Hash(m.id, local.data, local.endpoints)
+	}
+
+	c.mu.Lock()
+
+	var dead []*crowdMember
+
+	for _, m := range c.members {
+		if !m.died.IsZero() {
+			dead = append(dead, m)
+		}
+	}
+
+	c.mu.Unlock()
+
+	for _, m := range living {
+		m.session.mu.Lock()
+
+		var sum uint64
+		for _, r := range m.session.table.records {
+			sum += r.hash
+		}
+
+		complete := m.session.status.State == StateWatching
+
+		// The service, or the session for a service that has forgotten it, keeps a dead member for its TTL at most.
+		for _, d := range dead {
+			if i, ok := m.session.table.find(d.id); ok {
+				sum -= m.session.table.records[i].hash
+
+				if latest := later(d.died, c.back); time.Since(latest) > c.ttl+5*time.Second {
+					complete = false
+					why = fmt.Sprintf("%s has %s, which died %s ago", m.id, d.id, time.Since(d.died))
+				}
+			}
+		}
+
+		if !complete || sum != want {
+			wrong++
+
+			if why == "" {
+				why = fmt.Sprintf("%s is %s with %d members, error %v", m.id, m.session.status.State, len(m.session.table.records), m.session.status.Err)
+			}
+		}
+
+		m.session.mu.Unlock()
+	}
+
+	return wrong, why
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+
+	return b
+}
+
+// TestCrowd runs many sessions, kills the service and starts it again, with its snapshot and without. Meanwhile members join, change,
+// leave and die. No session ever drops a member that lives, and none shows one that has expired.
+func TestCrowd(t *testing.T) {
+	n := crowdSize(t)
+	c := &crowd{t: t, network: newNetwork(t), ttl: 4*time.Second + time.Duration(n)*10*time.Millisecond, members: map[string]*crowdMember{}}
+	c.network.buffer = 16 << 10
+	budget := 2*time.Minute + time.Duration(n)*50*time.Millisecond
+
+	t.Cleanup(func() {
+		for _, m := range c.living() {
+			m.cancel()
+		}
+
+		for _, m := range c.living() {
+			if err := <-m.ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+
+	path := filepath.Join(t.TempDir(), "state")
+
+	begin := time.Now()
+	c.start("")
+
+	all := make([]*crowdMember, n)
+	for i := range all {
+		all[i] = c.join(fmt.Sprintf("%s-%04d", "sou7yy34ykX3n373Zw1DXKb8zD7UnyKT6HT3", i))
+	}
+
+	c.right("cold start", begin, budget)
+
+	// Killed: the snapshot lacks what has happened since.
+	if _, err := c.service.Save(path); err != nil {
+		t.Fatal(err)
+	}
+
+	c.join("joined after the snapshot")
+	c.publish(all[0], "changed after the snapshot")
+	c.right("a join and a change", time.Now(), budget)
+	c.stop()
+
+	c.join("joined while the service was away")
+	c.publish(all[1], "changed while the service was away")
+	c.kill(all[2])
+	time.Sleep(time.Second)
+	c.start(path)
+	c.right("restart with a snapshot", c.back, budget)
+
+	c.publish(all[3], "changed")
+	c.delete(all[4])
+	c.right("a change and a leave", time.Now(), budget)
+
+	// Killed again, and everything is forgotten.
+	c.stop()
+	c.join("joined while the service was away again")
+	c.publish(all[5], "changed while the service was away again")
+	c.kill(all[6])
+	time.Sleep(time.Second)
+	c.start("")
+	c.right("restart without a snapshot", c.back, budget)
+
+	// The dead ones go when their time is over.
+	for !c.withoutDead() {
+		if time.Since(c.back) > c.ttl+30*time.Second {
+			wrong, why := c.wrongSessions()
+			t.Fatalf("the dead members stay: %d sessions are wrong, %s", wrong, why)
+		}
+
+		time.Sleep(100 * time.Millisecond)
+	}
+
+	c.right("the end", time.Now(), budget)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if len(c.wrong) > 0 {
+		t.Errorf("%d living members were lost, first: %s", len(c.wrong), c.wrong[0])
+	}
+}
+
+func (c *crowd) delete(m *crowdMember) {
+	c.mu.Lock()
+	m.deleted = true
+	c.mu.Unlock()
+
+	m.session.Publish(nil)
+}
+
+// withoutDead reports whether no session has a dead member any more.
+func (c *crowd) withoutDead() bool {
+	c.mu.Lock()
+
+	var dead []string
+
+	for id, m := range c.members {
+		if !m.died.IsZero() {
+			dead = append(dead, id)
+		}
+	}
+
+	c.mu.Unlock()
+
+	for _, m := range c.living() {
+		m.session.mu.Lock()
+
+		for _, id := range dead {
+			if _, ok := m.session.table.find(id); ok {
+				m.session.mu.Unlock()
+
+				return false
+			}
+		}
+
+		m.session.mu.Unlock()
+	}
+
+	return true
+}
