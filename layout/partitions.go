@@ -8,6 +8,8 @@ package layout
 // Labels of the system's partitions, which are the ids of their volumes too.
 const (
 	PartitionEFI        = "EFI"
+	PartitionBIOS       = "BIOS"
+	PartitionBoot       = "BOOT"
 	PartitionMeta       = "META"
 	PartitionState      = "STATE"
 	PartitionEphemeral  = "EPHEMERAL"
@@ -18,6 +20,11 @@ const (
 const (
 	// EFISize has room for several unified kernel images with many extensions each.
 	EFISize = 2101 << 20
+	// EFISizeBIOS is that of the EFI partition on a machine that starts from BOOT, by its BIOS. BIOSSize has room for the core of GRUB,
+	// and BootSize for two kernels with many extensions each.
+	EFISizeBIOS = 100 << 20
+	BIOSSize    = 1 << 20
+	BootSize    = 2000 << 20
 	// MetaSize is exact: the partition is recognised by it.
 	MetaSize  = 1 << 20
 	StateSize = 100 << 20

@@ -117,5 +117,8 @@ func (p Paths) UKI() string { return p.image("Talos-" + version.Tag + ".efi") }
 // Disk is the disk image.
 func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
 
+// Installer is the OCI layout with the release: what a machine installs.
+func (p Paths) Installer() string { return p.image("installer-amd64") }
+
 // ConformanceDisk is the disk image whose image cache also has the images of Kubernetes' end-to-end tests.
 func (p Paths) ConformanceDisk() string { return p.image("metal-amd64-conformance.raw") }

@@ -135,7 +135,7 @@ func TestDisk(t *testing.T) {
 	for file, want := range map[string]string{
 		"/EFI/BOOT/BOOTX64.EFI":       "loader",
 		"/EFI/Linux/Talos-v9.9.9.efi": strings.Repeat("kernel", 10_000),
-		"/loader/loader.conf":         loaderConf,
+		"/loader/loader.conf":         "timeout 0\neditor no\n",
 	} {
 		if got := output(t, "mtype", "-i", image, "::"+file); got != want {
 			t.Errorf("%s: got %d bytes, want %d", file, len(got), len(want))

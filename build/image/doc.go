@@ -8,6 +8,7 @@
 //	vmlinuz                 the kernel, built and signed by Debian
 //	Talos-VERSION.efi       the unified kernel image of these with the command line
 //	metal-amd64.raw         a disk: EFI (systemd-boot and the image above), META, IMAGECACHE
+//	installer-amd64         a release: an OCI layout with what a machine installs (package release); only on demand
 //	metal-amd64-conformance.raw
 //	                        the same with the images of Kubernetes' end-to-end tests; only on demand
 //
@@ -17,7 +18,7 @@
 // The disk image is as small as possible. A machine's disk is larger: at its first boot, the machine creates STATE
 // and EPHEMERAL in the free space after the last partition.
 //
-// No step needs root: mke2fs and mtools write the file systems, without mounts.
+// No step needs root: mke2fs and package fat write the file systems, without mounts.
 package image
 
 import "time"

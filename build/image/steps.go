@@ -4,6 +4,8 @@ package image
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
@@ -28,6 +30,7 @@ func Steps(o Options) []graph.Step {
 			artifact.TargetImages, published.ImageLayers()),
 		cacheStep(o, artifact.TargetCache, "the file system of container images", artifact.TargetImages, artifact.TargetLayers),
 		diskStep(o, artifact.TargetDisk, "the disk image", artifact.TargetCache, published.Disk()),
+		installerStep(o),
 		layersStep(o, artifact.TargetConformanceLayers, "file systems of the container images' layers, those of Kubernetes' tests too",
 			artifact.TargetConformanceImages, published.ConformanceImageLayers()),
 		cacheStep(o, artifact.TargetConformanceCache, "the file system of container images, those of Kubernetes' tests too",
@@ -40,4 +43,29 @@ func Steps(o Options) []graph.Step {
 // inputs returns the inputs of an image's step: values, and the sources that build images.
 func (o Options) inputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
 	return source.Inputs(o.Root, []string{"image", "cpio", "pe"}, values...)
+}
+
+// installSources are the folders of what writes a disk and a release, outside the build.
+var installSources = []string{"install", "install/loader", "install/release", "layout", "sys/fat", "sys/gpt"}
+
+// installInputs returns the inputs of the step of a disk image or a release, which are also the sources that install the system.
+func (o Options) installInputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
+	return func(ctx context.Context, r graph.Results) ([]string, error) {
+		out, err := source.Inputs(o.Root, []string{"image", "cpio", "pe", "ociimage"}, values...)(ctx, r)
+
+		for _, folder := range installSources {
+			if err != nil {
+				return nil, err
+			}
+
+			var hash string
+
+			hash, err = source.Hash(filepath.Join(o.Root, folder), func(rel string) bool {
+				return filepath.Dir(rel) == "." && strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go")
+			})
+			out = append(out, hash)
+		}
+
+		return out, err
+	}
 }

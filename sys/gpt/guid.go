@@ -15,6 +15,7 @@ type GUID = uuid.UUID
 // Partition types.
 var (
 	TypeESP       = uuid.MustParse("C12A7328-F81F-11D2-BA4B-00A0C93EC93B")
+	TypeBIOS      = uuid.MustParse("21686148-6449-6E6F-744E-656564454649")
 	TypeLinuxData = uuid.MustParse("0FC63DAF-8483-4772-8E79-3D69D8477DE4")
 	TypeLinuxSwap = uuid.MustParse("0657FD6D-A4AB-43C4-84E5-0933C84B4F4F")
 )

@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	// Thin shells over the kernel. They do not depend on their users.
 	"sys": {"cosi", "durable", "layout"},
 	// A system onto a disk, its boot loaders, and whether a change of it stays. For the build too.
-	"install": {},
+	"install": {"layout", "sys", "version"},
 	// Runs programs: processes, containers, their logs.
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"lab/cluster": {"api", apiContract, "client", "config", "kube", "lab", "pki"},
 	// Of the controllers, it uses the functions that check whether a configuration can be applied.
 	"ctl":   {"api", apiContract, "build/artifact", "client", "config", "controllers", "cosi", "durable", "health", "kube", "lab", "lab/cluster", "layout", "pki", "resources", "version"},
-	"build": {"build/artifact", "config", "layout", "machine", "sys", "version"},
+	"build": {"build/artifact", "config", "install", "layout", "machine", "sys", "version"},
 	// The results of a build, for programs that do not link the build.
 	"build/artifact": {"version"},
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-59268b81/talos/version"
+)
+
+// Trees creates the folders of the two layers of a release in dir, and returns their paths. m has everything except Format, Name and Files;
+// files are paths by name. Files are linked, so dir must be on their file system.
+func Trees(dir string, m Manifest, files map[string]string) (layers [2]string, err error) {
+	layers = [2]string{filepath.Join(dir, "manifest"), filepath.Join(dir, "files")}
+
+	for _, layer := range layers {
+		if err := os.MkdirAll(layer, 0o755); err != nil {
+			return layers, err
+		}
+	}
+
+	m.Format, m.Name, m.Files = Format, version.Name, nil
+
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := describe(name, files[name])
+		if err == nil {
+			err = os.Link(files[name], filepath.Join(layers[1], name))
+		}
+
+		if err != nil {
+			return layers, fmt.Errorf("release %s: %w", m.Version, err)
+		}
+
+		m.Files = append(m.Files, f)
+	}
+
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return layers, err
+	}
+
+	// What is written can be read.
+	if _, err := parse(b); err != nil {
+		return layers, fmt.Errorf("release %s: %w", m.Version, err)
+	}
+
+	return layers, os.WriteFile(filepath.Join(layers[0], manifestName), b, 0o644)
+}
+
+func describe(name, path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+
+	h := sha256.New()
+
+	n, err := io.Copy(h, f)
+
+	return File{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
+}
