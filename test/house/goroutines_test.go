@@ -20,6 +20,7 @@ var unguarded = map[string]string{
 	"cosi":                       "process 1 cannot run without the state and the runtime, so there is nothing to restart; the runtime recovers panics of controllers",
 	"apid":                       "a separate process, which is restarted",
 	"trustd":                     "a separate process, which is restarted",
+	"discovery/carrier":          "a separate process, which is restarted",
 	"controllers/controllertest": "tests only",
 	"machine/server/servertest":  "tests only",
 	"sys/nstest":                 "tests only",
