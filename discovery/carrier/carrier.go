@@ -60,7 +60,7 @@ func (c *Carrier) Serve(ctx context.Context, l net.Listener) error {
 	)...)
 	c.service.Register(g)
 
-	return c.service.Go(ctx, func() error {
+	return c.service.With(ctx, func() error {
 		stop := context.AfterFunc(ctx, g.Stop)
 		defer stop()
 

@@ -284,8 +284,8 @@ func (s *Server) Counts() Counts {
 	return n
 }
 
-// Go runs the service beside f, and ends it when f ends.
-func (s *Server) Go(ctx context.Context, f func() error) error {
+// With runs the service beside f, and ends it when f ends.
+func (s *Server) With(ctx context.Context, f func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := guard.Go(func() error { s.Run(ctx); return nil })
 

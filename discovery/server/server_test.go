@@ -37,7 +37,7 @@ func serve(t testing.TB, s *server.Server, listener net.Listener) func() servera
 
 	go func() {
 		defer close(ended)
-		s.Go(context.Background(), func() error { return g.Serve(listener) })
+		s.With(context.Background(), func() error { return g.Serve(listener) })
 	}()
 
 	t.Cleanup(func() { g.Stop(); <-ended })
