@@ -115,7 +115,7 @@ func dnsPodToMove(ctx context.Context, client *kube.Client) (*kube.Pod, string, 
 		return nil, "", fmt.Errorf("list the pods of CoreDNS: %w", err)
 	}
 
-	from := together(pods.Items)
+	from := sharedNode(pods.Items)
 	if from == "" {
 		return nil, "", nil
 	}
@@ -137,8 +137,8 @@ func dnsPodToMove(ctx context.Context, client *kube.Client) (*kube.Pod, string, 
 	return &pod, from, nil
 }
 
-// together returns the node that has all of several pods, if all are ready and a ReplicaSet makes them again; "" otherwise.
-func together(pods []dnsPod) string {
+// sharedNode returns the node that has all of several pods, if all are ready and a ReplicaSet makes them again; "" otherwise.
+func sharedNode(pods []dnsPod) string {
 	if len(pods) < 2 {
 		return ""
 	}
