@@ -352,9 +352,14 @@ func (r *run) after(ctx context.Context, step level, apis map[*rotation]*kube.Cl
 
 // pause gives API servers and pods the time to read the new authority before it issues.
 func (r *run) pause(ctx context.Context, rotation *rotation, now snapshot, step level) error {
-	ahead, err := r.beyond(now, step)
-	if err != nil || ahead || step != accept || rotation.reverts || r.settle <= 0 {
-		return err
+	if step != accept || rotation.reverts || r.settle <= 0 {
+		return nil
+	}
+
+	for _, m := range now.members[rotation.kind] {
+		if at, err := rotation.level(m); err != nil || at > accept {
+			return err // an earlier run has waited
+		}
 	}
 
 	r.say("  Kubernetes: giving API servers and pods %s to read the new authority", r.settle)
