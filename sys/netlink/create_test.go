@@ -63,7 +63,7 @@ func testCreateUp(t *testing.T, k netlink.Kernel) {
 
 	// No link is left of one that cannot have its master.
 	if err := k.CreateLink(netlink.NewLink{Name: "vc", Kind: "veth", VethPeer: "vd", Up: true, Master: named("vb").Index}); !errors.Is(err, unix.EOPNOTSUPP) {
-		t.Errorf("with a master of another kind: got %v, want %v", err, unix.EOPNOTSUPP)
+		t.Errorf("with a master that is not a bridge: got %v, want %v", err, unix.EOPNOTSUPP)
 	}
 
 	if left := named("vc"); left.Index != 0 {
