@@ -37,7 +37,7 @@ func service(t *testing.T, address string) (at string, stop func()) {
 
 	go func() {
 		defer close(ended)
-		s.Go(context.Background(), func() error { return g.Serve(listener) })
+		s.With(context.Background(), func() error { return g.Serve(listener) })
 	}()
 
 	stopped := false
