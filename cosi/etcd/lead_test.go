@@ -146,7 +146,7 @@ func TestLeadFences(t *testing.T) {
 				return f.Err
 			}
 
-			err := typed.Set(ctx, rt, "", "copy", copySpec{Title: book.Title})
+			err := typed.Set(ctx, rt, "", "copy", copySpec(book))
 			if errors.Is(err, etcd.ErrFenced) {
 				select {
 				case refused <- err:

@@ -238,13 +238,20 @@ func (s *scaled) published(ctx context.Context, n *lab.Node, want bool) error {
 
 // known checks what talosctl says about the control planes.
 func (s *scaled) known(planes []*lab.Node) {
-	table := s.Talosctl("-n", planes[0].Addr.String(), "etcd", "members")
-
-	for _, n := range planes {
-		if !strings.Contains(table, n.Name) {
-			s.t.Errorf("etcd members: %s is missing:\n%s", n.Name, table)
+	s.Until("talosctl lists the members of etcd", time.Minute, func(ctx context.Context) error {
+		table, err := s.TalosctlCommand(ctx, "-n", planes[0].Addr.String(), "etcd", "members").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, table)
 		}
-	}
+
+		for _, n := range planes {
+			if !strings.Contains(string(table), n.Name) {
+				return fmt.Errorf("%s is missing:\n%s", n.Name, table)
+			}
+		}
+
+		return nil
+	})
 
 	s.Healthy()
 }
