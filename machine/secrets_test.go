@@ -37,6 +37,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/block"
+	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
@@ -108,9 +109,13 @@ func TestReadersSeeNoSecret(t *testing.T) {
 
 	sup, root := &controllertest.Supervisor{}, t.TempDir()
 
+	// Without an etcd, the test says that the machine has a member.
+	member := slices.DeleteFunc(etcd.Controllers(etcd.Deps{Supervisor: sup, Root: root}), func(c controller.Controller) bool {
+		return c.Name() == "etcd.MembershipController"
+	})
+
 	n := controllertest.Start(t, slices.Concat(
-		secrets.Controllers(), cluster.Controllers(cluster.System),
-		etcd.Controllers(etcd.Deps{Supervisor: sup, Root: root}), k8s.Controllers(k8s.Deps{Supervisor: sup, Root: root}),
+		secrets.Controllers(), cluster.Controllers(cluster.System), member, k8s.Controllers(k8s.Deps{Supervisor: sup, Root: root}),
 		[]controller.Controller{apid.ConfigController()},
 	)...)
 	if err := registerDefinitions(t.Context(), n.State); err != nil {
@@ -125,6 +130,7 @@ func TestReadersSeeNoSecret(t *testing.T) {
 	}
 
 	n.Service("etcd", true)
+	controllertest.Set(n, etcdres.MembershipID, etcdres.MembershipStatusSpec{Intent: etcdres.IntentNone, Step: etcdres.StepMember})
 
 	// The other resources need an API server; those that pods are generated from exist.
 	controllertest.Wait[k8sres.StaticPodSpec](n, "kube-apiserver", nil)
