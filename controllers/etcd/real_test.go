@@ -85,7 +85,7 @@ func (w *writer) check(t *testing.T, client *clientv3.Client) {
 
 	t.Logf("%d writes were acknowledged, %d failed", len(w.acknowledged), w.failed.Load())
 
-	if len(w.acknowledged) < 100 {
+	if len(w.acknowledged) < 10 { // the members may leave within half a second
 		t.Errorf("only %d writes were acknowledged", len(w.acknowledged))
 	}
 }

@@ -118,7 +118,10 @@ func startReal(t *testing.T, binaries string, opts generate.Options) (*cluster, 
 	t.Helper()
 	setUpLoopback(t)
 
-	c := controlPlane(t, opts)
+	c := &cluster{supervisor: &controllertest.Supervisor{}, root: controllertest.Root(t), opts: opts, etcd: true}
+	c.start(t, nil)
+	c.mount()
+
 	programs := &programs{running: map[string]func(){}, t: t, root: c.root, binaries: binaries}
 	ctx := context.Background()
 

@@ -19,9 +19,11 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/block"
+	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/files"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
@@ -33,6 +35,8 @@ type cluster struct {
 	supervisor *controllertest.Supervisor
 	root       string
 	opts       generate.Options
+	// etcd is set if there is a real one. Without it, the test says that the node has a member.
+	etcd bool
 }
 
 // controlPlane is a node with all controllers of Kubernetes, up to a healthy etcd.
@@ -57,11 +61,19 @@ func controlPlaneFetching(t *testing.T, opts generate.Options, fetch k8s.Fetch) 
 func (c *cluster) start(t *testing.T, fetch k8s.Fetch) {
 	t.Helper()
 
+	ofEtcd := etcd.Controllers(etcd.Deps{Supervisor: c.supervisor, Root: c.root, Fetch: fetch})
+	if !c.etcd {
+		ofEtcd = slices.DeleteFunc(ofEtcd, func(c controller.Controller) bool { return c.Name() == "etcd.MembershipController" })
+	}
+
 	c.Node = controllertest.Start(t, slices.Concat(
-		secrets.Controllers(),
-		etcd.Controllers(etcd.Deps{Supervisor: c.supervisor, Root: c.root, Fetch: fetch}),
+		secrets.Controllers(), ofEtcd,
 		k8s.Controllers(k8s.Deps{Supervisor: c.supervisor, Root: c.root, Fetch: fetch}),
 	)...)
+
+	if !c.etcd {
+		controllertest.Set(c.Node, etcdres.MembershipID, etcdres.MembershipStatusSpec{Intent: etcdres.IntentNone, Step: etcdres.StepMember})
+	}
 
 	c.Ready(c.opts)
 }
