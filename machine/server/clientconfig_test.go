@@ -47,7 +47,9 @@ func TestGenerateClientConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	set(t, b, secrets.OSRootID, secrets.OSRootSpec{IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}})
+	set(t, b, secrets.OSRootID, secrets.OSRootSpec{
+		IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}, AcceptedCAs: []secrets.Cert{{Crt: ca.PEM.Crt}},
+	})
 
 	refused("no role", request(time.Hour), codes.InvalidArgument, "name at least one of the roles")
 	refused("impersonation", request(time.Hour, contract.RoleReader, "os:impersonator"), codes.InvalidArgument, `"os:impersonator"`)
