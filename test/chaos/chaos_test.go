@@ -194,7 +194,7 @@ func (w *world) whole(limit time.Duration) time.Duration {
 
 	for {
 		ctx, done := context.WithTimeout(w.t.Context(), 15*time.Second)
-		err := w.missing(ctx)
+		err := w.missing(ctx, start)
 
 		done()
 
@@ -210,8 +210,9 @@ func (w *world) whole(limit time.Duration) time.Duration {
 	}
 }
 
-// missing returns what the cluster lacks to be whole.
-func (w *world) missing(ctx context.Context) error {
+// missing returns what the cluster lacks to be whole. Kubernetes takes a machine that is gone for Ready for some time, so each kubelet must have
+// renewed its lease since a time.
+func (w *world) missing(ctx context.Context, since time.Time) error {
 	var voters []string
 
 	err := w.with(ctx, w.controlPlanes()[0], func(api *client.Client) error {
@@ -272,7 +273,23 @@ func (w *world) missing(ctx context.Context) error {
 		wanted = append(wanted, n.Addr.String())
 	}
 
-	return nodes.Ready(wanted)
+	if err := nodes.Ready(wanted); err != nil {
+		return err
+	}
+
+	for _, n := range w.lab.Nodes() {
+		lease, err := w.servers[0].Get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+n.Name)
+		if err != nil {
+			return fmt.Errorf("lease of %s: %w", n.Name, err)
+		}
+
+		renewed, err := time.Parse(time.RFC3339, kube.At[string](lease, "spec", "renewTime"))
+		if err != nil || !renewed.After(since) {
+			return fmt.Errorf("the kubelet of %s has not renewed its lease since %s (%v)", n.Name, renewed.Format(time.TimeOnly), err)
+		}
+	}
+
+	return nil
 }
 
 // check compares what the clients saw with what the cluster has, and looks for signs of faults on the consoles.
