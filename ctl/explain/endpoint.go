@@ -27,7 +27,13 @@ var (
 const (
 	apiServer        = "an API server "
 	apiServerAnswers = apiServer + "answers"
+	apiServerUnused  = apiServer + "is not used any more"
 )
+
+// isOver reports whether older messages about an API server no longer hold.
+func isOver(text string) bool {
+	return strings.Contains(text, apiServerAnswers) || strings.Contains(text, apiServerUnused)
+}
 
 // endpointRule explains a control plane endpoint that does not answer.
 func endpointRule(f *Facts, s Symptom) *Finding {
@@ -104,7 +110,7 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 			continue
 		}
 
-		if strings.Contains(s.text, apiServerAnswers) { // older messages no longer hold
+		if isOver(s.text) {
 			seen[s.by] = true
 
 			continue
@@ -139,7 +145,7 @@ func (f *Facts) unanswered(endpoint apiEndpoint) string {
 
 	for _, line := range slices.Backward(s.Log) {
 		if strings.Contains(line, apiServer) && mentions(line, endpoint.Host) {
-			if strings.Contains(line, apiServerAnswers) {
+			if isOver(line) {
 				return ""
 			}
 

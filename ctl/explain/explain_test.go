@@ -221,6 +221,7 @@ func TestScenarios(t *testing.T) {
 		{"endpoint-other-cluster", "the server at the cluster's endpoint https://10.5.0.99:6443 is not this cluster: x509: certificate signed by unknown authority"},
 		{"endpoint-ready", "the cluster's endpoint https://10.5.0.99:6443 does not answer: no route to host"},
 		{"endpoint-back", ""},
+		{"endpoint-unused", ""},
 		{"etcd-quorum", "etcd has no quorum: of its 3 members it needs 2, and 2 do not answer"},
 		{"etcd-member-absent", "etcd has no quorum: of its 2 members it needs 2, and 1 does not answer"},
 		{"bootstrap", "etcd has no data: the cluster was never started, or this node has not joined it"},

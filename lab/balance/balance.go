@@ -5,7 +5,8 @@
 //
 // Each server is asked once a second whether it is ready. A new connection goes to a ready server, to the one with the fewest connections; one
 // that does not accept it at once does not delay it. When a server is not ready any more and another one is, its connections are closed:
-// clients would wait for a machine without power as long as they can.
+// clients would wait for a machine without power as long as they can. One that says so itself, or refuses connections, has some seconds for the
+// requests that it has begun.
 //
 // It knows neither certificates nor the machines' power: a server is what answers.
 package balance
@@ -17,6 +18,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Target is a server behind the balancer.
@@ -37,7 +39,9 @@ type Balancer struct {
 type target struct {
 	Target
 	ready bool
-	open  map[*link]bool
+	// drains is until when the connections to a server that is not ready any more are left open.
+	drains time.Time
+	open   map[*link]bool
 }
 
 // link is one forwarded connection; cut ends it.
@@ -78,7 +82,13 @@ func (b *Balancer) record(t *target, err error) {
 	defer b.mu.Unlock()
 
 	before := t.ready
-	t.ready = err == nil
+	if t.ready = err == nil; before && !t.ready && !isTimeout(err) {
+		t.drains = time.Now().Add(drainTime) // it may be ending: its requests have some time
+	}
+
+	if isTimeout(err) {
+		t.drains = time.Time{}
+	}
 
 	switch {
 	case t.ready && !before:
@@ -92,7 +102,7 @@ func (b *Balancer) record(t *target, err error) {
 	}
 
 	for _, t := range b.targets {
-		if !t.ready {
+		if !t.ready && time.Now().After(t.drains) {
 			for l := range t.open {
 				l.cut()
 			}

@@ -17,6 +17,8 @@ import (
 const (
 	checkInterval = time.Second
 	checkTimeout  = 1500 * time.Millisecond
+	// drainTime is how long a server that ends has for its requests.
+	drainTime = 3 * time.Second
 	// maxAnswer bounds what is read of an answer, so that its connection can be used again.
 	maxAnswer = 64 << 10
 )

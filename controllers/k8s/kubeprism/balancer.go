@@ -7,7 +7,8 @@
 // from this node comes first, in random order if there are several, so that the nodes of a cluster do not all use the same API server. When a
 // connection fails the next upstream is tried, and the failed one comes last until a probe succeeds. An API server that accepts connections
 // but reports that it is not ready, for example because its etcd has no quorum, comes after those that are ready. Its connections are closed
-// when another one is ready: clients would keep them as long as they can.
+// when another one is ready: clients would keep them as long as they can. One that says so itself, or refuses new connections, may be ending: it
+// has some seconds for the requests that it has begun.
 //
 // While no upstream answers, the port is closed: connections are refused, and clients try again at once. A connection that is accepted and
 // then closed looks like a failure of the network, and clients of Kubernetes try for 10 s before they report it. An upstream answers when it
@@ -23,6 +24,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Upstream is one API server.
@@ -50,6 +52,8 @@ type Balancer struct {
 	// open has the connections to each upstream.
 	open  map[string]map[*link]bool
 	links int
+	// drains are the ends of the times for which the connections to upstreams that end are left open.
+	drains map[string]time.Time
 	// kicks trigger a probe of an upstream.
 	kicks map[string]chan struct{}
 	// replaced is closed when the upstreams are.
@@ -156,8 +160,55 @@ func (b *Balancer) record(address string, s state) {
 		b.states = map[string]state{}
 	}
 
-	b.states[address] = s
+	if b.states[address] = s; s == ready {
+		delete(b.drains, address)
+	}
+
 	b.turn()
+}
+
+// drain leaves the connections to an upstream that was ready open for drainTime, if it has answered or refused. One that is silent has no
+// such time.
+func (b *Balancer) drain(address string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if isTimeout(err) {
+		delete(b.drains, address)
+
+		return
+	}
+
+	if b.drains == nil {
+		b.drains = map[string]time.Time{}
+	}
+
+	b.drains[address] = time.Now().Add(drainTime)
+}
+
+// draining returns how long the connections to an upstream are left open.
+func (b *Balancer) draining(address string) (left time.Duration, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	end, ok := b.drains[address]
+
+	return time.Until(end), ok
+}
+
+// drained reports whether that time has just passed.
+func (b *Balancer) drained(address string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	end, ok := b.drains[address]
+	if !ok || time.Now().Before(end) {
+		return false
+	}
+
+	delete(b.drains, address)
+
+	return true
 }
 
 // turn sets the gates by the best state of all. When no upstream answers any more, all are probed at once.

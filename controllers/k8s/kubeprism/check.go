@@ -23,6 +23,8 @@ const (
 	// machine without power, and to an API server that hangs, stay open. A second probe decides. So the connections are closed within 4 s.
 	usedInterval = time.Second
 	usedTimeout  = 1500 * time.Millisecond
+	// drainTime is how long an upstream that ends has for its requests.
+	drainTime = 3 * time.Second
 	// An upstream that closes a connection is probed at once, but not more often than this.
 	kickInterval = 100 * time.Millisecond
 	// A connection that the machine's own API server has not refused for this long counts as accepted. A program with another certificate on
@@ -68,7 +70,12 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 			each, stop := context.WithCancel(ctx)
 			asked[u] = stop
 
-			run(func() { b.follow(each, u, log) })
+			run(func() {
+				// Without it, the last message would say that the API server does not answer: explain reads this.
+				if last := b.follow(each, u, log); last != ready && ctx.Err() == nil {
+					log.InfoContext(ctx, "an API server is not used any more", "address", u.Address)
+				}
+			})
 		}
 
 		for _, stop := range gone {
@@ -108,8 +115,8 @@ func (b *Balancer) notify(ctx context.Context, changed func()) {
 	}
 }
 
-// follow probes one upstream until ctx is done.
-func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
+// follow probes one upstream until ctx is done. It returns the state that it has logged last.
+func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) state {
 	kick, forget := b.kicked(u.Address)
 	defer forget()
 
@@ -120,7 +127,7 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 
 		err := b.probe(ctx, u)
 		if ctx.Err() != nil {
-			return
+			return logged
 		}
 
 		own, best := b.state(u.Address)
@@ -129,7 +136,7 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 		switch {
 		case own == ready:
 			b.closeUnready()
-		case logged == ready:
+		case logged == ready, b.drained(u.Address):
 			b.kickReady()
 		}
 
@@ -144,16 +151,21 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 
 		logged = own
 
+		next := interval(u, own, best, b.used(u.Address))
+		if left, ok := b.draining(u.Address); ok {
+			next = min(next, max(left, kickInterval))
+		}
+
 		select {
 		case <-ctx.Done():
-			return
+			return logged
 		case <-kick:
 			select {
 			case <-ctx.Done():
-				return
+				return logged
 			case <-time.After(kickInterval - time.Since(asked)):
 			}
-		case <-time.After(interval(u, own, best, b.used(u.Address))):
+		case <-time.After(next):
 		}
 	}
 }
@@ -177,6 +189,7 @@ func interval(u Upstream, own, best state, used bool) time.Duration {
 // probe probes an upstream once and records its state.
 func (b *Balancer) probe(ctx context.Context, u Upstream) error {
 	answered := false
+	before, _ := b.state(u.Address)
 
 	// reaches records that its state is at least s.
 	reaches := func(s state) {
@@ -212,6 +225,10 @@ func (b *Balancer) probe(ctx context.Context, u Upstream) error {
 	}
 
 	own, _ := b.state(u.Address)
+
+	if err != nil && (before == ready || isTimeout(err)) {
+		b.drain(u.Address, err)
+	}
 
 	switch {
 	case err == nil:

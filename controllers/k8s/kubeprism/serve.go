@@ -239,6 +239,10 @@ func (b *Balancer) dial(ctx context.Context) (net.Conn, string, error) {
 				return nil, "", r.err
 			}
 
+			if was, _ := b.state(r.address); was == ready {
+				b.drain(r.address, r.err)
+			}
+
 			b.record(r.address, silent)
 			b.kick(r.address)
 
@@ -290,7 +294,8 @@ func (b *Balancer) closeUnready() {
 	defer b.mu.Unlock()
 
 	for address, links := range b.open {
-		if s, known := b.states[address]; !known || s == ready {
+		s, known := b.states[address]
+		if _, drains := b.drains[address]; !known || s == ready || drains {
 			continue
 		}
 
