@@ -50,6 +50,6 @@ func Controllers(deps Deps) []controller.Controller {
 		service.controller(),
 		memberController(endpoint),
 		advertisedPeerController(endpoint),
-		&membershipController{root: root, endpoint: endpoint, claim: claimMembers, withdraw: withdrawing(deps.State)},
+		&membershipController{root: root, endpoint: endpoint, claim: claimMembers, accepts: accepts, withdraw: withdrawing(deps.State)},
 	}
 }

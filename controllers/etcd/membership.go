@@ -8,8 +8,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -44,6 +47,8 @@ type membershipController struct {
 	// withdraw destroys the request to start a cluster, which the API has written.
 	withdraw func(ctx context.Context) error
 	claim    func(ctx context.Context, client *clientv3.Client, holder string) (Lock, error)
+	// accepts reports whether a port of the loopback accepts connections.
+	accepts func(ctx context.Context, port int) bool
 
 	state membership
 	pool  etcdclient.Pool
@@ -65,6 +70,7 @@ func (*membershipController) Inputs() []controller.Input {
 		controller.In[block.VolumeMountStatusSpec](controller.Weak, "", mountID),
 		controller.In[etcd.BootstrapRequestSpec](controller.Weak, "", etcd.BootstrapID),
 		controller.In[etcd.LeaveRequestSpec](controller.Weak, "", etcd.LeaveID),
+		fromconfig.Input(),
 		controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
 		controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 		controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
@@ -173,13 +179,38 @@ func (c *membershipController) step(ctx context.Context, rt controller.Runtime, 
 	})
 }
 
-// serves reports whether the kubelet has an API server.
-func serves(ctx context.Context, r state.Reader) (bool, error) {
+// serves reports whether the kubelet has an API server, or one still accepts connections: the kubelet forgets a static pod as soon as its file
+// is gone, while its process has up to half a minute to end.
+func (c *membershipController) serves(ctx context.Context, r state.Reader) (bool, error) {
 	pods, err := typed.List[k8s.StaticPodStatusSpec](ctx, r, "")
+	if err != nil {
+		return false, err
+	}
 
-	return slices.ContainsFunc(pods, func(p *resource.Typed[k8s.StaticPodStatusSpec]) bool {
+	if slices.ContainsFunc(pods, func(p *resource.Typed[k8s.StaticPodStatusSpec]) bool {
 		return strings.HasPrefix(p.Metadata().ID(), k8s.StaticPodStatusOf(k8s.APIServerID, ""))
-	}), err
+	}) {
+		return true, nil
+	}
+
+	cfg, err := fromconfig.Active(ctx, r)
+	if err != nil || cfg == nil {
+		return false, err
+	}
+
+	return c.accepts(ctx, cfg.APIServerPort()), nil
+}
+
+// accepts reports whether a port of the loopback accepts connections.
+func accepts(ctx context.Context, port int) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+
+	_ = conn.Close() // nothing was sent
+
+	return true
 }
 
 // look sees the cluster and then the disk.
@@ -204,8 +235,10 @@ func (c *membershipController) look(ctx context.Context, rt controller.Runtime, 
 		return s, left.Err
 	}
 
-	if s.serves, err = serves(ctx, rt); err != nil {
-		return s, err
+	if s.leave {
+		if s.serves, err = c.serves(ctx, rt); err != nil {
+			return s, err
+		}
 	}
 
 	if s.peers, err = peers(ctx, rt, c.root); err != nil {

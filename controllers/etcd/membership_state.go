@@ -36,6 +36,8 @@ type membership struct {
 	addedSince time.Time
 	// withdrawing is since when this machine waits for the end of its API server.
 	withdrawing time.Time
+	// ended is since when it has ended.
+	ended time.Time
 	// rest is when the next attempt to join may begin.
 	rest time.Time
 	// asking is the state of a request to start a cluster.
@@ -50,6 +52,8 @@ const (
 	strangerPatience = 5 * time.Minute
 	// withdrawPatience is how long the API server may take to end before the machine leaves nevertheless.
 	withdrawPatience = time.Minute
+	// drainTime is how long an API server that accepts no connection any more has for the requests that it has begun.
+	drainTime = 2 * time.Second
 	// restTime is the pause after an attempt to join that failed.
 	restTime = 30 * time.Second
 )
@@ -341,7 +345,7 @@ func (m *membership) yielding(other quorum.Member, now time.Time) plan {
 // cluster, so that no client is sent to it any more.
 func (m membership) leaving(s sight, now time.Time) (membership, plan) {
 	p := s.leaves()
-	if p.action == nil && !p.lock || !s.serves {
+	if p.action == nil && !p.lock || !s.serves && m.withdrawing.IsZero() {
 		return membership{}, p
 	}
 
@@ -349,7 +353,14 @@ func (m membership) leaving(s sight, now time.Time) (membership, plan) {
 		m = membership{withdrawing: now}
 	}
 
-	if now.Sub(m.withdrawing) >= withdrawPatience {
+	switch {
+	case s.serves:
+		m.ended = time.Time{}
+	case m.ended.IsZero():
+		m.ended = now
+	}
+
+	if now.Sub(m.withdrawing) >= withdrawPatience || !s.serves && now.Sub(m.ended) >= drainTime {
 		return m, p
 	}
 
