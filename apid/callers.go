@@ -85,9 +85,14 @@ func (c *callers) dismiss(conn *connection, until time.Time) {
 	})
 }
 
+// busy reports whether a call of the connection runs, or has ended so recently that its answer may not be sent yet.
 func (c *callers) busy(conn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
+	if time.Since(conn.called) < lastWord {
+		return true
+	}
 
 	for call := range c.calls {
 		if call.conn == conn {
@@ -134,6 +139,11 @@ func (c *callers) begin(in grpc.ServerStream, method string) *call {
 func (c *call) end() {
 	c.callers.mu.Lock()
 	delete(c.callers.calls, c)
+
+	if c.conn != nil {
+		c.conn.called = time.Now()
+	}
+
 	c.callers.mu.Unlock()
 
 	c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -159,6 +160,30 @@ func TestMaintenanceEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnswerIsSent: the connection of a call that ends at any moment after the change of the view stays until the answer is sent.
+func TestAnswerIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCallers(func() *View { return &View{} })
+
+		for at := time.Duration(0); at < 2*lastWord; at += lastWord / 16 {
+			server, client := net.Pipe()
+			conn := &connection{Conn: server, listener: &listener{pressure: &pressure{}}, state: closed}
+			running := &call{callers: c, conn: conn, cancel: func(error) {}}
+			c.calls[running] = struct{}{}
+
+			c.dismiss(conn, time.Now().Add(unaryGrace))
+			time.Sleep(at)
+			running.end()
+
+			start := time.Now()
+
+			if _, err := client.Read(make([]byte, 1)); err != io.EOF || time.Since(start) < lastWord || time.Since(start) > 2*lastWord {
+				t.Errorf("a call that ended after %s: its connection was closed after further %s (%v), want %s to %s", at, time.Since(start), err, lastWord, 2*lastWord)
+			}
+		}
+	})
 }
 
 func (c *callers) streams() int {

@@ -60,6 +60,9 @@ type connection struct {
 	state connectionState
 	gone  func() // called when an admitted connection is closed
 
+	// Guarded by the callers: when a call last ended.
+	called time.Time
+
 	// Guarded by the pressure: whether it was shed, and whether it is closed.
 	shed, left bool
 }
