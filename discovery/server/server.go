@@ -27,7 +27,7 @@ import (
 type Options struct {
 	// Limits of each cluster; zero: registry.OpenLimits.
 	Limits registry.Limits
-	// MaxAffiliates of all clusters together; zero: no limit.
+	// MaxAffiliates of all clusters together, and as many again that were removed in the last minutes; zero: no limit.
 	MaxAffiliates int
 	// Rate and Burst limit the calls of a caller without a proof; zero: DefaultRate and DefaultBurst.
 	Rate  float64
@@ -180,7 +180,7 @@ func (s *Server) AffiliateUpdate(ctx context.Context, in *serverapi.AffiliateUpd
 	c, done := s.clusters.hold(in.GetClusterId())
 	defer done()
 
-	if limit := s.options.MaxAffiliates; limit > 0 && !c.has(in.GetAffiliateId()) && s.clusters.members() >= int64(limit) {
+	if s.full() && !c.has(in.GetAffiliateId()) {
 		return nil, status.Error(codes.ResourceExhausted, "too many affiliates in this discovery service")
 	}
 
@@ -190,6 +190,13 @@ func (s *Server) AffiliateUpdate(ctx context.Context, in *serverapi.AffiliateUpd
 	}
 
 	return &serverapi.AffiliateUpdateResponse{}, nil
+}
+
+// full reports whether there is no room for another member.
+func (s *Server) full() bool {
+	limit := int64(s.options.MaxAffiliates)
+
+	return limit > 0 && (s.clusters.total.Load() >= limit || s.clusters.entries.Load() >= 2*limit)
 }
 
 // AffiliateDelete implements the service.
@@ -263,11 +270,13 @@ func (s *Server) Members(id string) []registry.Member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.log.All(time.Now())
+	now := time.Now()
+
+	return c.present(now).All(now)
 }
 
 // Affiliates returns how many members there are in all clusters.
-func (s *Server) Affiliates() int64 { return s.clusters.members() }
+func (s *Server) Affiliates() int64 { return s.clusters.total.Load() }
 
 // Counts are what the service holds.
 type Counts struct {

@@ -166,7 +166,7 @@ func (s *Server) begin(ctx context.Context, stream grpc.ServerStream, c *cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		return whole(c.log.Snapshot(now)), nil
+		return whole(c.present(now).Snapshot(now)), nil
 	}
 
 	if young := s.young(now); r.digest != nil && r.place.Boot != s.boot && young > 0 {
@@ -191,6 +191,7 @@ func (c *cluster) first(boot extension.Boot, r request) (mode string, b registry
 	defer c.mu.Unlock()
 
 	now := time.Now()
+	c.present(now)
 
 	switch {
 	case r.place.Boot == boot && c.log.Reaches(r.place.Sequence):
