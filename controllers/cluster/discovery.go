@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -310,12 +311,19 @@ func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error 
 
 // listen chooses the source that is watched, and takes what it says.
 func (c *discovery) listen(f facts, log *slog.Logger, now time.Time) (again time.Time) {
-	candidates := make([]candidate, 0, len(f.sources))
+	var candidates, refusing []candidate
 
 	for _, s := range f.sources {
 		if r := c.sessions[s.name]; r != nil {
-			candidates = append(candidates, candidate{s.name, r.works()})
+			answers, works := r.answers()
+			candidates = append(candidates, candidate{s.name, works})
+			refusing = append(refusing, candidate{s.name, answers})
 		}
+	}
+
+	// A machine that no source takes in sees the others nevertheless.
+	if !slices.ContainsFunc(candidates, func(x candidate) bool { return x.works }) {
+		candidates = refusing
 	}
 
 	before := c.choice.name

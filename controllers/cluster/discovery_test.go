@@ -182,6 +182,68 @@ func TestCarriers(t *testing.T) {
 				t.Errorf("%s: got %q, want both machines", at, got)
 			}
 		}
+
+		// The carrier of a was that of an endpoint before it was that of a member.
+		controllertest.Wait(b, "carrier/172.20.0.97", func(s cluster.DiscoverySourceSpec) bool { return s.Kind == cluster.SourceMember })
+
+		if len(w.farewells) > 0 {
+			t.Errorf("carriers were told to forget %q", w.farewells)
+		}
+	})
+}
+
+// TestServiceChanges: a service with another name or another address may be the one of before, which must not forget the machine.
+func TestServiceChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		a, _ := machine(t, w, "a", t.TempDir())
+
+		b, _ := machine(t, w, "b", t.TempDir())
+
+		wantMembers(t, b, "node-a", "node-b")
+
+		changed := settings()
+		changed.ServiceEndpoints = []cluster.ServiceEndpoint{{Name: "renamed", Endpoint: first}, {Name: "second", Endpoint: "two-moved.example:443"}}
+		controllertest.Set(a, cluster.ConfigID, changed)
+
+		controllertest.Wait(a, "renamed", func(s cluster.DiscoverySourceSpec) bool { return s.Watched })
+		time.Sleep(2 * farewell)
+
+		if len(w.farewells) > 0 {
+			t.Errorf("services were told to forget %q", w.farewells)
+		}
+
+		// One that is no longer in the configuration is.
+		controllertest.Set(a, cluster.ConfigID, func() cluster.ConfigSpec {
+			one := changed
+			one.ServiceEndpoints = one.ServiceEndpoints[:1]
+
+			return one
+		}())
+
+		a.Quiet(30 * time.Second)
+
+		if want := []string{"a at two-moved.example:443"}; !slices.Equal(w.farewells, want) {
+			t.Errorf("services were told to forget %q, want %q", w.farewells, want)
+		}
+	})
+}
+
+// TestRefused: a machine that no source takes in knows the others nevertheless.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		_, _ = machine(t, w, "a", t.TempDir())
+
+		time.Sleep(time.Minute)
+		w.do(func() { w.refuses = true })
+
+		b, _ := machine(t, w, "b", t.TempDir())
+		wantMembers(t, b, "node-a", "node-b")
+		controllertest.Wait(b, "first", func(s cluster.DiscoverySourceSpec) bool { return s.Watched && s.Error != "" })
+		b.Quiet(30 * time.Second)
 	})
 }
 
