@@ -58,10 +58,13 @@ type discovery struct {
 
 	memory past
 	loaded bool
-	// kept is the content of the file, and unsaved is set when there may be news for it.
-	kept    []byte
-	keptAt  time.Time
-	unsaved bool
+	// kept is the content of the file, and unsaved is set when there may be news for it. Unstored is why it is not written.
+	kept     []byte
+	keptAt   time.Time
+	unsaved  bool
+	unstored error
+	// safe is the revision that the file has.
+	safe uint64
 }
 
 func discoveryServiceController(d Deps) controller.Controller {
@@ -263,7 +266,7 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 		return again, err
 	}
 
-	end, err = c.store(ctx, rt, now)
+	end, err = c.store(ctx, rt, log, now)
 	earlier(end)
 
 	return again, err
@@ -278,7 +281,8 @@ func (c *discovery) leave() {
 	}
 }
 
-// announce publishes what this machine says at all sources. The same content keeps its revision, also after a restart.
+// announce publishes what this machine says at all sources. The same content keeps its revision, also after a restart. A revision is in the
+// file first: after a power cut, a machine whose clock is behind would announce something else with a lower one, which nobody heeds.
 func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error {
 	var announcement *client.Local
 
@@ -300,6 +304,10 @@ func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error 
 
 		spec.Revision = c.memory.Revision
 		announcement = toWire(spec)
+	}
+
+	if c.safe < c.memory.Revision {
+		return nil // a round follows
 	}
 
 	for _, s := range c.sessions {

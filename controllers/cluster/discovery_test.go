@@ -230,6 +230,72 @@ func TestServiceChanges(t *testing.T) {
 	})
 }
 
+// TestRevisionIsKept: before a machine announces something, the revision of that is on its disk.
+func TestRevisionIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, dir := newWorld(), t.TempDir()
+		announced := 0
+
+		w.announced = func(o client.Options, l *client.Local) {
+			m, damaged, err := load(filepath.Join(dir, membersFile))
+			if announced++; err != nil || damaged > 0 || m.Revision < l.Revision {
+				t.Errorf("revision %d is announced at %s, and the disk has %d, %d damaged, %v", l.Revision, o.Endpoint, m.Revision, damaged, err)
+			}
+		}
+
+		a, _ := machine(t, w, "a", dir)
+
+		for i := range byte(3) {
+			moved := own("a")
+			moved.Addresses = append(moved.Addresses, netip.AddrFrom4([4]byte{172, 20, 1, i}))
+			controllertest.Set(a, "a", moved)
+			time.Sleep(100 * time.Millisecond)
+		}
+
+		if announced < 2*3 {
+			t.Errorf("%d announcements at two sources, want each of 3 changes", announced)
+		}
+	})
+}
+
+// TestFullDisk: a machine that cannot keep the members knows them nevertheless, and stays connected.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, dir := newWorld(), t.TempDir()
+
+		path := filepath.Join(dir, membersFile)
+		if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		a, _ := machine(t, w, "a", dir)
+		b, _ := machine(t, w, "b", t.TempDir())
+
+		wantMembers(t, a, "node-a", "node-b")
+		wantMembers(t, b, "node-a", "node-b")
+		time.Sleep(time.Minute)
+
+		opened := w.opened
+		time.Sleep(time.Hour)
+
+		if w.opened != opened {
+			t.Errorf("%d sessions were opened meanwhile", w.opened-opened)
+		}
+
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+
+		time.Sleep(time.Minute)
+
+		if m, damaged, err := load(path); err != nil || damaged > 0 || len(m.others) != 1 {
+			t.Errorf("with room: got %+v, %d damaged, %v", m, damaged, err)
+		}
+
+		a.Quiet(time.Minute)
+	})
+}
+
 // TestRefused: a machine that no source takes in knows the others nevertheless.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

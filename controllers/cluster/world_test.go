@@ -38,6 +38,9 @@ type world struct {
 	refuses  bool // whether sources take no announcement
 	// farewells are the endpoints that were told to forget a machine.
 	farewells []string
+	// opened counts sessions, and announced is told about each announcement.
+	opened    int
+	announced func(client.Options, *client.Local)
 	sessions  map[*fakeSession]bool
 }
 
@@ -59,6 +62,8 @@ type fakeSession struct {
 }
 
 func (w *world) open(o client.Options, _ *slog.Logger) Session {
+	w.do(func() { w.opened++ })
+
 	return &fakeSession{world: w, options: o, changed: make(chan struct{}, 1), view: &client.View{State: client.StateConnecting}}
 }
 
@@ -72,7 +77,10 @@ func (s *fakeSession) Run(ctx context.Context) error {
 
 func (s *fakeSession) Publish(l *client.Local) {
 	s.world.do(func() {
-		s.local, s.published = l, true
+		if s.local, s.published = l, true; s.world.announced != nil && l != nil {
+			s.world.announced(s.options, l)
+		}
+
 		if l == nil {
 			s.world.farewells = append(s.world.farewells, s.options.AffiliateID+" at "+s.options.Endpoint)
 		}
