@@ -34,6 +34,9 @@ type cluster struct {
 	// told and held are how many members and entries the service's counts have of this cluster.
 	told, held int64
 	of         *clusters
+	// whole is the last snapshot that was sent as one message, and wholeUsed when that was.
+	whole     registry.Batch
+	wholeUsed time.Time
 }
 
 func (c *cluster) update(now time.Time, in *serverapi.AffiliateUpdateRequest) error {
@@ -232,6 +235,11 @@ func (c *cluster) sweep(now time.Time, forget bool) (gone int64) {
 
 	if forget {
 		c.log.Forget(now)
+
+		if now.Sub(c.wholeUsed) >= forgetInterval {
+			c.whole = registry.Batch{}
+		}
+
 		c.count()
 	}
 

@@ -32,6 +32,8 @@ type Options struct {
 	// Rate and Burst limit the calls of a caller without a proof; zero: DefaultRate and DefaultBurst.
 	Rate  float64
 	Burst int
+	// Watches is how many such a caller may have at once; zero: DefaultWatches.
+	Watches int
 	// Redirect is where clients are sent to instead.
 	Redirect string
 	// Trust says which headers of which peers say where a call comes from.
@@ -66,7 +68,7 @@ func New(o Options, log *slog.Logger) *Server {
 		o.Limits = registry.OpenLimits
 	}
 
-	s := &Server{options: o, log: log, limiter: newLimiter(o.Rate, o.Burst), started: time.Now(), closing: make(chan struct{})}
+	s := &Server{options: o, log: log, limiter: newLimiter(o.Rate, o.Burst, o.Watches), started: time.Now(), closing: make(chan struct{})}
 	s.close = sync.OnceFunc(func() { close(s.closing) })
 	s.clusters.limits = o.Limits
 	s.clusters.of = map[string]*cluster{}
@@ -127,7 +129,9 @@ func (s *Server) Run(ctx context.Context) {
 const forgetInterval = 10 * time.Second
 
 // Wait waits until a caller at this address may make a call, as calls of the service do.
-func (s *Server) Wait(ctx context.Context, addr netip.Addr) error { return s.limiter.wait(ctx, addr) }
+func (s *Server) Wait(ctx context.Context, addr netip.Addr) error {
+	return s.limiter.wait(ctx, addr, 1)
+}
 
 // Changes returns how many changes of members there were since the start, by which a snapshot knows that it is old.
 func (s *Server) Changes() int64 { return s.clusters.changes.Load() }
@@ -231,15 +235,21 @@ func (s *Server) List(ctx context.Context, in *serverapi.ListRequest) (*serverap
 		return nil, err
 	}
 
-	out := &serverapi.ListResponse{}
+	out, size := &serverapi.ListResponse{}, 0
 
 	for _, m := range s.Members(in.GetClusterId()) {
 		a := &serverapi.Affiliate{Id: m.ID, Data: m.Data}
+		size += len(m.ID) + len(m.Data) + len(m.Endpoints)*maxEndpoint
+
 		for _, e := range m.Endpoints {
 			a.Endpoints = append(a.Endpoints, []byte(e.Data))
 		}
 
 		out.Affiliates = append(out.Affiliates, a)
+	}
+
+	if addr := s.options.Trust.caller(ctx); s.options.Admit == nil && addr.IsValid() && size >= bytesPerCall {
+		return out, s.limiter.wait(ctx, addr, size/bytesPerCall)
 	}
 
 	return out, nil
@@ -256,7 +266,7 @@ func (s *Server) admit(ctx context.Context, cluster string) error {
 		return nil
 	}
 
-	return s.limiter.wait(ctx, addr)
+	return s.limiter.wait(ctx, addr, 1)
 }
 
 // Members returns the members of a cluster.
