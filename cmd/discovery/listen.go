@@ -8,10 +8,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
 // listeners of the process; nil for none.
@@ -130,10 +133,19 @@ type split struct {
 	from         net.Listener
 	tls          *tls.Config
 	calls, pages *part
+
+	// hosts counts the connections of each host other than proxies.
+	most    int
+	proxies []netip.Prefix
+	mu      sync.Mutex
+	hosts   map[netip.Prefix]int
 }
 
 func newSplit(from net.Listener, o options) *split {
-	s := &split{from: from, calls: newPart(from.Addr()), pages: newPart(from.Addr())}
+	s := &split{
+		from: from, calls: newPart(from.Addr()), pages: newPart(from.Addr()),
+		most: o.service.Watches, proxies: o.service.Trust.Proxies, hosts: map[netip.Prefix]int{},
+	}
 	if o.certificate != "" {
 		s.tls = (&certificate{options: o}).config()
 	}
@@ -161,9 +173,54 @@ func (s *split) run(ctx context.Context) {
 			// Too many open files: wait for some to close.
 			time.Sleep(100 * time.Millisecond)
 		default:
-			running.Go(func() { s.sort(ctx, conn) })
+			if one, ok := s.enter(conn); ok {
+				running.Go(func() { s.sort(ctx, one) })
+			} else {
+				conn.Close()
+			}
 		}
 	}
+}
+
+// enter counts a connection until it is closed, unless its host has too many.
+func (s *split) enter(conn net.Conn) (net.Conn, bool) {
+	host := netgroup.OfPeer(conn.RemoteAddr())
+
+	if slices.ContainsFunc(s.proxies, func(p netip.Prefix) bool { return p.Contains(host.Addr()) }) {
+		return conn, true
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.hosts[host] >= s.most {
+		return nil, false
+	}
+
+	s.hosts[host]++
+
+	return &hostConn{Conn: conn, leave: sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		if s.hosts[host]--; s.hosts[host] == 0 {
+			delete(s.hosts, host)
+		}
+	})}, true
+}
+
+// hostConn is a connection that counts for its host until it is closed.
+type hostConn struct {
+	net.Conn
+
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *hostConn) Close() error {
+	c.leave()
+
+	return c.Conn.Close()
 }
 
 func (s *split) sort(ctx context.Context, conn net.Conn) {

@@ -56,6 +56,7 @@ func (o *options) flags(f *flag.FlagSet) {
 	f.IntVar(&o.service.MaxAffiliates, "max-affiliates", 500_000, "how many affiliates all clusters may have; 0 for no limit")
 	f.Float64Var(&o.service.Rate, "rate", server.DefaultRate, "calls of one host per second")
 	f.IntVar(&o.service.Burst, "burst", server.DefaultBurst, "calls of one host at once")
+	f.IntVar(&o.service.Watches, "host-connections", server.DefaultWatches, "connections of one host at once, and watches")
 }
 
 // check completes the options.
@@ -82,6 +83,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-max-cluster-affiliates: %d is not positive", o.service.Limits.Affiliates)
 	case o.service.Rate <= 0 || o.service.Burst < 1:
 		return fmt.Errorf("-rate and -burst: want positive numbers")
+	case o.service.Watches < 1:
+		return fmt.Errorf("-host-connections: %d is not positive", o.service.Watches)
 	case o.service.Interval <= 0 || o.snapshotInterval <= 0:
 		return fmt.Errorf("-gc-interval and -snapshot-interval: want positive durations")
 	}

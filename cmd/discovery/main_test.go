@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,8 +21,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
 	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/client"
+	"github.com/seed-59268b81/talos/discovery/metrics"
 	"github.com/seed-59268b81/talos/discovery/server"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/test/leak"
@@ -306,6 +315,7 @@ func TestOptions(t *testing.T) {
 		{[]string{"-certificate-path", "x"}, "want both"},
 		{[]string{"-rate", "0"}, "-rate"},
 		{[]string{"-max-cluster-affiliates", "0"}, "-max-cluster-affiliates"},
+		{[]string{"-host-connections", "0"}, "-host-connections"},
 		{[]string{"-gc-interval", "0s"}, "-gc-interval"},
 	} {
 		o := parse(t, c.args...)
@@ -344,5 +354,136 @@ func TestSnapshotsSoon(t *testing.T) {
 		if got := s.due(now); got != c.want {
 			t.Errorf("%s: due %t, want %t", c.name, got, c.want)
 		}
+	}
+}
+
+// TestSnapshotFails: a file that was not saved is saved soon, not only after the next change.
+func TestSnapshotFails(t *testing.T) {
+	dir := t.TempDir()
+	s := &snapshots{
+		options: parse(t, "-snapshot-path", filepath.Join(dir, "file", "state")), service: server.New(server.Options{}, slog.New(slog.DiscardHandler)),
+		counted: metrics.New(prometheus.NewRegistry()), log: slog.New(slog.DiscardHandler),
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := s.save(); err == nil {
+		t.Fatal("a snapshot below a file is saved")
+	}
+
+	if !s.due(s.saved.Add(time.Minute)) || s.due(s.saved.Add(time.Second)) {
+		t.Error("after a failure the file is not due within a minute, or all the time")
+	}
+
+	if err := os.Remove(filepath.Join(dir, "file")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := s.save(); err != nil || s.due(s.saved.Add(time.Minute)) {
+		t.Errorf("after a success the file is due, or not saved: %v", err)
+	}
+}
+
+// TestHostConnections: the connections of one host other than a proxy are limited.
+func TestHostConnections(t *testing.T) {
+	for _, proxy := range []bool{false, true} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		o := parse(t, "-host-connections", "2")
+		if proxy {
+			err = o.check()
+		}
+
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		s := newSplit(l, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+
+		go func() {
+			defer close(ended)
+			s.run(ctx)
+		}()
+
+		// open reports whether a new connection stays: the service waits for what it is for.
+		open := func() (net.Conn, bool) {
+			conn, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			t.Cleanup(func() { conn.Close() })
+
+			conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+
+			_, err = conn.Read(make([]byte, 1))
+
+			return conn, errors.Is(err, os.ErrDeadlineExceeded)
+		}
+
+		first, ok1 := open()
+		_, ok2 := open()
+		_, ok3 := open()
+
+		if !ok1 || !ok2 || ok3 != proxy {
+			t.Errorf("proxy %t: connections stay: %t, %t, %t", proxy, ok1, ok2, ok3)
+		}
+
+		first.Close()
+
+		for {
+			if _, ok := open(); ok {
+				break
+			}
+
+			if t.Context().Err() != nil {
+				t.Fatal("a connection that was closed counts")
+			}
+		}
+
+		cancel()
+		<-ended
+	}
+}
+
+// TestStreams: one connection cannot have any number of calls.
+func TestStreams(t *testing.T) {
+	s := start(t, "-snapshots-enabled=false", "-rate", "10000", "-burst", "10000")
+
+	conn, err := grpc.NewClient("passthrough:///"+s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	api := serverapi.NewClusterClient(conn)
+
+	watch := func(ctx context.Context) error {
+		w, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: "c"})
+		if err == nil {
+			_, err = w.Recv()
+		}
+
+		return err
+	}
+
+	for range maxStreams {
+		if err := watch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+
+	if err := watch(ctx); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("one too many: %v", err)
 	}
 }

@@ -27,8 +27,15 @@ import (
 	"github.com/seed-59268b81/talos/discovery/server"
 )
 
-// stopTime is how long calls may take when the service ends.
-const stopTime = 5 * time.Second
+const (
+	// stopTime is how long calls may take when the service ends.
+	stopTime = 5 * time.Second
+	// pageTime is how long a page may take to be read, and profileTime a profile.
+	pageTime    = 30 * time.Second
+	profileTime = 10 * time.Minute
+	// maxStreams is how many calls a connection may have. A client has two; a proxy uses a connection for many.
+	maxStreams = 100
+)
 
 // run serves until the context ends.
 func run(ctx context.Context, o options, log *slog.Logger) error {
@@ -72,6 +79,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 
 	g := grpc.NewServer(append(server.ServerOptions(),
 		grpc.ChainUnaryInterceptor(logged(log), counted.Unary, recovered(log)), grpc.ChainStreamInterceptor(counted.Stream, recoveredStream(log)),
+		grpc.MaxConcurrentStreams(maxStreams),
 	)...)
 	service.Register(g)
 
@@ -87,22 +95,22 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 
 		return nil
 	})
-	start(func() error { return serve(ctx, split.pages, site) })
+	start(func() error { return serve(ctx, split.pages, site, pageTime) })
 	start(func() error { service.Run(ctx); return nil })
 	start(func() error { return kept.run(ctx) })
 
 	if listeners.landing != nil {
-		start(func() error { return serve(ctx, listeners.landing, site) })
+		start(func() error { return serve(ctx, listeners.landing, site, pageTime) })
 	}
 
 	if listeners.metrics != nil {
 		start(func() error {
-			return serve(ctx, listeners.metrics, promhttp.HandlerFor(registered, promhttp.HandlerOpts{}))
+			return serve(ctx, listeners.metrics, promhttp.HandlerFor(registered, promhttp.HandlerOpts{}), pageTime)
 		})
 	}
 
 	if listeners.debug != nil {
-		start(func() error { return serve(ctx, listeners.debug, profiles()) })
+		start(func() error { return serve(ctx, listeners.debug, profiles(), profileTime) })
 	}
 
 	log.Info("serving", "address", listeners.main.Addr().String(), "tls", o.certificate != "")
@@ -136,8 +144,8 @@ func profiles() http.Handler {
 }
 
 // serve serves web pages until the context ends.
-func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
-	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+func serve(ctx context.Context, l net.Listener, handler http.Handler, most time.Duration) error {
+	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: pageTime, WriteTimeout: most, IdleTimeout: time.Minute}
 
 	stop := context.AfterFunc(ctx, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)

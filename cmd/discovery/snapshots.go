@@ -15,6 +15,8 @@ const (
 	// soon is how long after a change the file is written, at the earliest; share how many times longer than the writing took.
 	soon  = 10 * time.Second
 	share = 20
+	// unsaved stands for the number of changes after a failure.
+	unsaved = -1
 )
 
 // snapshots keep the members of a service in a file. It is written some seconds after a change, so that a service that is killed has
@@ -56,6 +58,10 @@ func (s *snapshots) save() error {
 
 	changes, start := s.service.Changes(), time.Now()
 	n, err := s.service.Save(s.options.snapshot)
+
+	if err != nil {
+		changes = unsaved
+	}
 
 	s.saved, s.took, s.changes = time.Now(), time.Since(start), changes
 	s.counted.Snapshot("save", n, s.took, err)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -57,10 +58,13 @@ type discovery struct {
 
 	memory past
 	loaded bool
-	// kept is the content of the file, and unsaved is set when there may be news for it.
-	kept    []byte
-	keptAt  time.Time
-	unsaved bool
+	// kept is the content of the file, and unsaved is set when there may be news for it. Unstored is why it is not written.
+	kept     []byte
+	keptAt   time.Time
+	unsaved  bool
+	unstored error
+	// safe is the revision that the file has.
+	safe uint64
 }
 
 func discoveryServiceController(d Deps) controller.Controller {
@@ -262,7 +266,7 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 		return again, err
 	}
 
-	end, err = c.store(ctx, rt, now)
+	end, err = c.store(ctx, rt, log, now)
 	earlier(end)
 
 	return again, err
@@ -277,7 +281,8 @@ func (c *discovery) leave() {
 	}
 }
 
-// announce publishes what this machine says at all sources. The same content keeps its revision, also after a restart.
+// announce publishes what this machine says at all sources. The same content keeps its revision, also after a restart. A revision is in the
+// file first: after a power cut, a machine whose clock is behind would announce something else with a lower one, which nobody heeds.
 func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error {
 	var announcement *client.Local
 
@@ -301,6 +306,10 @@ func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error 
 		announcement = toWire(spec)
 	}
 
+	if c.safe < c.memory.Revision {
+		return nil // a round follows
+	}
+
 	for _, s := range c.sessions {
 		s.publish(announcement)
 	}
@@ -310,12 +319,19 @@ func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error 
 
 // listen chooses the source that is watched, and takes what it says.
 func (c *discovery) listen(f facts, log *slog.Logger, now time.Time) (again time.Time) {
-	candidates := make([]candidate, 0, len(f.sources))
+	var candidates, refusing []candidate
 
 	for _, s := range f.sources {
 		if r := c.sessions[s.name]; r != nil {
-			candidates = append(candidates, candidate{s.name, r.works()})
+			answers, works := r.answers()
+			candidates = append(candidates, candidate{s.name, works})
+			refusing = append(refusing, candidate{s.name, answers})
 		}
+	}
+
+	// A machine that no source takes in sees the others nevertheless.
+	if !slices.ContainsFunc(candidates, func(x candidate) bool { return x.works }) {
+		candidates = refusing
 	}
 
 	before := c.choice.name

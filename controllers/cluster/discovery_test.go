@@ -182,6 +182,134 @@ func TestCarriers(t *testing.T) {
 				t.Errorf("%s: got %q, want both machines", at, got)
 			}
 		}
+
+		// The carrier of a was that of an endpoint before it was that of a member.
+		controllertest.Wait(b, "carrier/172.20.0.97", func(s cluster.DiscoverySourceSpec) bool { return s.Kind == cluster.SourceMember })
+
+		if len(w.farewells) > 0 {
+			t.Errorf("carriers were told to forget %q", w.farewells)
+		}
+	})
+}
+
+// TestServiceChanges: a service with another name or another address may be the one of before, which must not forget the machine.
+func TestServiceChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		a, _ := machine(t, w, "a", t.TempDir())
+
+		b, _ := machine(t, w, "b", t.TempDir())
+
+		wantMembers(t, b, "node-a", "node-b")
+
+		changed := settings()
+		changed.ServiceEndpoints = []cluster.ServiceEndpoint{{Name: "renamed", Endpoint: first}, {Name: "second", Endpoint: "two-moved.example:443"}}
+		controllertest.Set(a, cluster.ConfigID, changed)
+
+		controllertest.Wait(a, "renamed", func(s cluster.DiscoverySourceSpec) bool { return s.Watched })
+		time.Sleep(2 * farewell)
+
+		if len(w.farewells) > 0 {
+			t.Errorf("services were told to forget %q", w.farewells)
+		}
+
+		// One that is no longer in the configuration is.
+		controllertest.Set(a, cluster.ConfigID, func() cluster.ConfigSpec {
+			one := changed
+			one.ServiceEndpoints = one.ServiceEndpoints[:1]
+
+			return one
+		}())
+
+		a.Quiet(30 * time.Second)
+
+		if want := []string{"a at two-moved.example:443"}; !slices.Equal(w.farewells, want) {
+			t.Errorf("services were told to forget %q, want %q", w.farewells, want)
+		}
+	})
+}
+
+// TestRevisionIsKept: before a machine announces something, the revision of that is on its disk.
+func TestRevisionIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, dir := newWorld(), t.TempDir()
+		announced := 0
+
+		w.announced = func(o client.Options, l *client.Local) {
+			m, damaged, err := load(filepath.Join(dir, membersFile))
+			if announced++; err != nil || damaged > 0 || m.Revision < l.Revision {
+				t.Errorf("revision %d is announced at %s, and the disk has %d, %d damaged, %v", l.Revision, o.Endpoint, m.Revision, damaged, err)
+			}
+		}
+
+		a, _ := machine(t, w, "a", dir)
+
+		for i := range byte(3) {
+			moved := own("a")
+			moved.Addresses = append(moved.Addresses, netip.AddrFrom4([4]byte{172, 20, 1, i}))
+			controllertest.Set(a, "a", moved)
+			time.Sleep(100 * time.Millisecond)
+		}
+
+		if announced < 2*3 {
+			t.Errorf("%d announcements at two sources, want each of 3 changes", announced)
+		}
+	})
+}
+
+// TestFullDisk: a machine that cannot keep the members knows them nevertheless, and stays connected.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, dir := newWorld(), t.TempDir()
+
+		path := filepath.Join(dir, membersFile)
+		if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		a, _ := machine(t, w, "a", dir)
+		b, _ := machine(t, w, "b", t.TempDir())
+
+		wantMembers(t, a, "node-a", "node-b")
+		wantMembers(t, b, "node-a", "node-b")
+		time.Sleep(time.Minute)
+
+		opened := w.opened
+		time.Sleep(time.Hour)
+
+		if w.opened != opened {
+			t.Errorf("%d sessions were opened meanwhile", w.opened-opened)
+		}
+
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+
+		time.Sleep(time.Minute)
+
+		if m, damaged, err := load(path); err != nil || damaged > 0 || len(m.others) != 1 {
+			t.Errorf("with room: got %+v, %d damaged, %v", m, damaged, err)
+		}
+
+		a.Quiet(time.Minute)
+	})
+}
+
+// TestRefused: a machine that no source takes in knows the others nevertheless.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		_, _ = machine(t, w, "a", t.TempDir())
+
+		time.Sleep(time.Minute)
+		w.do(func() { w.refuses = true })
+
+		b, _ := machine(t, w, "b", t.TempDir())
+		wantMembers(t, b, "node-a", "node-b")
+		controllertest.Wait(b, "first", func(s cluster.DiscoverySourceSpec) bool { return s.Watched && s.Error != "" })
+		b.Quiet(30 * time.Second)
 	})
 }
 

@@ -42,8 +42,15 @@ func (c *discovery) load(ctx context.Context, rt controller.Runtime, f facts, lo
 		}
 	}
 
-	c.memory, c.loaded, c.outdated = m, true, true
+	c.memory, c.loaded, c.outdated, c.safe = m, true, true, m.Revision
 	c.memory.ClusterID = f.settings.ServiceClusterID
+
+	// The same content is not written again.
+	if damaged == 0 && err == nil && m.ClusterID != "" {
+		if c.kept, err = m.encode(); err != nil {
+			return err
+		}
+	}
 
 	rt.QueueReconcile() // the next round releases the volume
 
@@ -54,11 +61,11 @@ func (c *discovery) load(ctx context.Context, rt controller.Runtime, f facts, lo
 func released(context.Context) error { return nil }
 
 // store keeps what is known on STATE.
-func (c *discovery) store(ctx context.Context, rt controller.Runtime, now time.Time) (again time.Time, err error) {
+func (c *discovery) store(ctx context.Context, rt controller.Runtime, log *slog.Logger, now time.Time) (again time.Time, err error) {
 	rt.StartTrackingOutputs()
 
 	if c.loaded && !c.outdated {
-		if again, err = c.storeChanged(ctx, rt, now); err != nil {
+		if again, err = c.storeChanged(ctx, rt, log, now); err != nil {
 			return again, err
 		}
 	} else if !c.loaded {
@@ -68,7 +75,7 @@ func (c *discovery) store(ctx context.Context, rt controller.Runtime, now time.T
 	return again, rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeMountRequestSpec](""))
 }
 
-func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now time.Time) (again time.Time, err error) {
+func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, log *slog.Logger, now time.Time) (again time.Time, err error) {
 	release := func() error {
 		return volume.Release(ctx, rt, discoveryName, discoveryRequester, block.VolumeState)
 	}
@@ -95,7 +102,7 @@ func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now
 		return again, release()
 	}
 
-	if end := c.keptAt.Add(pauseStore); now.Before(end) {
+	if end := c.keptAt.Add(pauseStore); now.Before(end) && c.safe >= m.Revision {
 		return end, release()
 	}
 
@@ -104,13 +111,17 @@ func (c *discovery) storeChanged(ctx context.Context, rt controller.Runtime, now
 		return again, err
 	}
 
-	if err := store(filepath.Join(dir, membersFile), content); err != nil {
-		return again, err
+	// With a disk that is full or broken, the machine goes on without the file.
+	was := c.unstored
+	if c.unstored = store(filepath.Join(dir, membersFile), content); c.unstored == nil {
+		c.kept, c.unsaved = content, false
+	} else if was == nil {
+		log.Warn("the members of the cluster are not kept for the next boot", "error", c.unstored, "retry", pauseStore)
 	}
 
-	c.kept, c.keptAt, c.unsaved = content, now, false
+	c.keptAt, c.safe = now, m.Revision
 
-	rt.QueueReconcile() // the next round releases the volume
+	rt.QueueReconcile() // the next round announces, and releases the volume
 
 	return again, nil
 }

@@ -53,10 +53,24 @@ func (c *discovery) connect(ctx context.Context, f facts, log *slog.Logger, now 
 	}
 
 	for name, s := range c.sessions {
-		if who, ok := wanted[name]; !ok || who != s.who {
-			s.close(farewell)
-			delete(c.sessions, name)
+		who, ok := wanted[name]
+
+		// Why the machine knows the source makes no difference to the source.
+		if same := s.who; ok {
+			same.kind = who.kind
+			if s.who.kind = who.kind; same == who {
+				continue
+			}
 		}
+
+		// The session that follows may be with the same service, which would be told to forget what that one has announced.
+		grace := farewell
+		if ok || servedBy(wanted, s.who) {
+			grace = 0
+		}
+
+		s.close(grace)
+		delete(c.sessions, name)
 	}
 
 	for name, who := range wanted {
@@ -80,6 +94,17 @@ func (c *discovery) connect(ctx context.Context, f facts, log *slog.Logger, now 
 	}
 
 	return again
+}
+
+// servedBy reports whether one of the sources is the same service.
+func servedBy(wanted map[string]identity, was identity) bool {
+	for _, who := range wanted {
+		if who.endpoint == was.endpoint {
+			return true
+		}
+	}
+
+	return false
 }
 
 func (c *discovery) open(ctx context.Context, who identity, log *slog.Logger) *session {
@@ -167,11 +192,12 @@ func (s *session) publish(l *client.Local) {
 	}
 }
 
-// works reports whether the source answers.
-func (s *session) works() bool {
+// answers reports whether the source answers, and works whether it also takes what this machine announces.
+func (s *session) answers() (answers, works bool) {
 	v := s.View()
+	answers = s.failed == nil && v.State != client.StateConnecting
 
-	return s.failed == nil && v.Err == nil && v.State != client.StateConnecting
+	return answers, answers && v.Err == nil
 }
 
 // status returns the resource of the source.

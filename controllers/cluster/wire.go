@@ -33,7 +33,8 @@ func toWire(a cluster.AffiliateSpec) *client.Local {
 		NodeId: a.NodeID, Hostname: a.Hostname, Nodename: a.Nodename, MachineType: a.MachineType.String(), OperatingSystem: a.OperatingSystem,
 	}
 
-	for _, addr := range a.Addresses {
+	// Others read no more, and services take only 2 KiB.
+	for _, addr := range a.Addresses[:min(len(a.Addresses), maxAddresses)] {
 		out.Addresses = append(out.Addresses, addr.AsSlice())
 	}
 

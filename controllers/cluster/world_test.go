@@ -35,7 +35,13 @@ type world struct {
 	carriers bool                                // whether control planes carry a service
 	said     map[string]map[string]*client.Local // by endpoint and affiliate
 	lies     map[string]map[string]client.Affiliate
-	sessions map[*fakeSession]bool
+	refuses  bool // whether sources take no announcement
+	// farewells are the endpoints that were told to forget a machine.
+	farewells []string
+	// opened counts sessions, and announced is told about each announcement.
+	opened    int
+	announced func(client.Options, *client.Local)
+	sessions  map[*fakeSession]bool
 }
 
 func newWorld() *world {
@@ -50,12 +56,14 @@ type fakeSession struct {
 	options client.Options
 	changed chan struct{}
 
-	running, watch bool
-	local          *client.Local
-	view           *client.View
+	running, watch, published bool
+	local                     *client.Local
+	view                      *client.View
 }
 
 func (w *world) open(o client.Options, _ *slog.Logger) Session {
+	w.do(func() { w.opened++ })
+
 	return &fakeSession{world: w, options: o, changed: make(chan struct{}, 1), view: &client.View{State: client.StateConnecting}}
 }
 
@@ -67,7 +75,18 @@ func (s *fakeSession) Run(ctx context.Context) error {
 	return nil
 }
 
-func (s *fakeSession) Publish(l *client.Local)  { s.world.do(func() { s.local = l }) }
+func (s *fakeSession) Publish(l *client.Local) {
+	s.world.do(func() {
+		if s.local, s.published = l, true; s.world.announced != nil && l != nil {
+			s.world.announced(s.options, l)
+		}
+
+		if l == nil {
+			s.world.farewells = append(s.world.farewells, s.options.AffiliateID+" at "+s.options.Endpoint)
+		}
+	})
+}
+
 func (s *fakeSession) SetWatch(on bool)         { s.world.do(func() { s.watch = on }) }
 func (s *fakeSession) Changed() <-chan struct{} { return s.changed }
 
@@ -102,7 +121,7 @@ func (w *world) do(change func()) {
 		at := s.key()
 
 		switch {
-		case w.isDown(s.options.Endpoint):
+		case w.isDown(s.options.Endpoint) || w.refuses || !s.published:
 		case s.local == nil:
 			delete(w.said[at], s.options.AffiliateID)
 		default:
@@ -135,11 +154,17 @@ func (w *world) seenBy(s *fakeSession) *client.View {
 	switch {
 	case w.isDown(at):
 		return &client.View{State: client.StateConnecting, Err: errors.New("no route to host")}
+	case !s.watch && w.refuses:
+		return &client.View{State: client.StatePublishing, Err: errors.New("too many affiliates in the cluster")}
 	case !s.watch:
 		return &client.View{State: client.StatePublishing}
 	}
 
 	view := &client.View{State: client.StateWatching, Complete: true, Affiliates: map[string]client.Affiliate{}}
+
+	if w.refuses {
+		view.Err = errors.New("too many affiliates in the cluster")
+	}
 
 	for id, l := range w.said[s.key()] {
 		if id != s.options.AffiliateID {

@@ -12,6 +12,8 @@ const (
 	// maxDelay is for a service that many clusters use; maxDelayCarried for one of this cluster's own machines.
 	maxDelay        = time.Minute
 	maxDelayCarried = 8 * time.Second
+	// steady is how long a connection must have lasted for the delays to begin with the first again.
+	steady = 10 * time.Second
 )
 
 // backoff is the delay before the next connection.

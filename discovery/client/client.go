@@ -85,7 +85,7 @@ type View struct {
 	// Affiliates are the others, by id. It is empty when the session does not watch, and until it has received everything once. When the
 	// connection ends, they stay as they were last.
 	Affiliates map[string]Affiliate
-	// Rejected is how many affiliates could not be decrypted or decoded.
+	// Rejected is how many affiliates could not be decrypted or decoded, or are more than any cluster has.
 	Rejected int
 }
 
@@ -209,6 +209,7 @@ func (s *Session) compose() *View {
 
 	v.Complete = v.State == StateWatching
 	v.Young = s.table.keepUntil.After(time.Now())
+	v.Rejected = s.table.ignored
 	v.Affiliates = make(map[string]Affiliate, len(s.table.records))
 
 	for _, r := range s.table.records {

@@ -30,6 +30,7 @@ func (s *Session) Run(ctx context.Context) error {
 	endpoint, redirects := s.options.Endpoint, 0
 
 	for {
+		began := time.Now()
 		published, err := s.connection(ctx, endpoint)
 		if ctx.Err() != nil {
 			return nil
@@ -46,11 +47,14 @@ func (s *Session) Run(ctx context.Context) error {
 			}
 		}
 
-		if published {
-			s.backoff.reset()
-		} else {
+		if !published {
 			// The source that was redirected to may be gone.
 			endpoint = s.options.Endpoint
+		}
+
+		// A source that ends each connection soon has trouble enough.
+		if published && time.Since(began) >= steady {
+			s.backoff.reset()
 		}
 
 		redirects = 0

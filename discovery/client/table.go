@@ -51,7 +51,7 @@ func read(c *seal.Cipher, m extension.Member, hash uint64) *record {
 
 	r.affiliate = &Affiliate{ID: m.ID, Affiliate: affiliate, Revision: revisionOf(affiliate)}
 
-	for _, raw := range m.Endpoints {
+	for _, raw := range m.Endpoints[:min(len(m.Endpoints), maxEndpoints)] {
 		endpoint, err := c.OpenEndpoint(raw)
 		if err != nil {
 			r.err = err
@@ -105,7 +105,16 @@ type table struct {
 	keepUntil time.Time
 	// missing are the members that the source has not sent, and when they are dropped.
 	missing map[string]time.Time
+	// ignored is how many members of the present stream are beyond the limits.
+	ignored int
 }
+
+// Limits of what is kept of a source, which is not trusted: twice the members of the largest cluster, because some are replaced.
+const (
+	maxRecords   = 10_000
+	maxID        = 256
+	maxEndpoints = 64
+)
 
 // modeReplace is the mode of services that are not ours: the first message has all members.
 const modeReplace = "replace"
@@ -114,7 +123,7 @@ const modeReplace = "replace"
 func (t *table) begin(h header, now time.Time) {
 	t.seen = map[string]bool{}
 	t.mode, t.keepUntil = h.mode, time.Time{}
-	t.placed = false
+	t.placed, t.ignored = false, 0
 
 	if h.mode == "" {
 		t.mode = modeReplace
@@ -255,6 +264,13 @@ func (t *table) find(id string) (int, bool) {
 }
 
 func (t *table) put(m extension.Member) bool {
+	i, known := t.find(m.ID)
+	if len(m.ID) > maxID || !known && len(t.records) >= maxRecords {
+		t.ignored++
+
+		return false
+	}
+
 	if t.mode != "" {
 		t.seen[m.ID] = true
 	}
@@ -263,7 +279,6 @@ func (t *table) put(m extension.Member) bool {
 
 	hash := extension.Hash(m.ID, m.Data, m.Endpoints)
 
-	i, known := t.find(m.ID)
 	if known && t.records[i].hash == hash {
 		return false
 	}

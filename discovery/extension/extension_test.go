@@ -3,6 +3,8 @@
 package extension_test
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,6 +103,25 @@ func TestDigest(t *testing.T) {
 		if _, err := extension.DecodeDigest(make([]byte, n)); err == nil {
 			t.Errorf("%d bytes are a digest", n)
 		}
+	}
+}
+
+// TestTooMuch: a message of some megabytes cannot fill the memory of the machine that decodes it.
+func TestTooMuch(t *testing.T) {
+	member := extension.AppendMember[string](nil, "a", nil, nil)
+	endpoints := extension.AppendMember(nil, "a", nil, slices.Repeat([]string{"x"}, 2000))
+	covered := extension.AppendTrailer(nil, extension.Trailer{Buckets: 16, Covered: make([]uint32, 2000)})
+
+	for name, raw := range map[string][]byte{
+		"members": bytes.Repeat(member, 100_000), "endpoints": endpoints, "buckets": bytes.Repeat(covered, 2),
+	} {
+		if _, err := extension.DecodeResponse(raw); err == nil {
+			t.Errorf("%s: %d bytes are decoded", name, len(raw))
+		}
+	}
+
+	if r, err := extension.DecodeResponse(bytes.Repeat(member, 20_000)); err != nil || len(r.Members) != 20_000 {
+		t.Errorf("20,000 members: got %d, %v", len(r.Members), err)
 	}
 }
 

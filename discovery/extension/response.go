@@ -28,6 +28,12 @@ const (
 // FieldRevision is the field of the plain text of an affiliate that holds its revision.
 const FieldRevision = 1000
 
+// Limits of what a service may say in one message. It is not trusted, and what it says takes more memory than it has bytes.
+const (
+	maxMembers   = 64 << 10
+	maxEndpoints = 1024
+)
+
 // Trailer is what the last message of a batch has besides its members.
 type Trailer struct {
 	// Sequence is the place that has been reached.
@@ -174,8 +180,8 @@ func DecodeResponse(raw []byte) (r Response, err error) {
 		switch {
 		case number == fieldAffiliates && kind == protowire.BytesType:
 			m, err := decodeMember(bytes)
-			if err != nil {
-				return Response{}, err
+			if err != nil || len(r.Members) >= maxMembers {
+				return Response{}, errResponse
 			}
 
 			r.Members = append(r.Members, m)
@@ -194,7 +200,7 @@ func DecodeResponse(raw []byte) (r Response, err error) {
 		case number == fieldCovered && kind == protowire.BytesType:
 			for len(bytes) > 0 {
 				c, n := protowire.ConsumeVarint(bytes)
-				if n < 0 || c >= maxBuckets {
+				if n < 0 || c >= maxBuckets || len(r.Covered) >= maxBuckets {
 					return Response{}, errResponse
 				}
 
@@ -224,6 +230,8 @@ func decodeMember(raw []byte) (m Member, err error) {
 			m.ID = string(bytes)
 		case number == fieldData:
 			m.Data = bytes
+		case number == fieldEndpoints && len(m.Endpoints) >= maxEndpoints:
+			return Member{}, errResponse
 		case number == fieldEndpoints:
 			m.Endpoints = append(m.Endpoints, bytes)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,7 @@ import (
 // Metrics are the metrics that calls and snapshots count. Those of the state are read from the service.
 type Metrics struct {
 	hellos                           *prometheus.CounterVec
+	versions                         *versions
 	started, handled, received, sent *prometheus.CounterVec
 	handling                         *prometheus.HistogramVec
 	operations                       *prometheus.CounterVec
@@ -49,6 +51,7 @@ func New(r prometheus.Registerer) *Metrics {
 	}
 
 	m := &Metrics{
+		versions:   &versions{known: map[string]bool{}},
 		hellos:     counter("discovery_server_hello_requests_total", "Calls of Hello, by version of the client.", "client_version"),
 		started:    counter("grpc_server_started_total", "Calls that have started.", call...),
 		handled:    counter("grpc_server_handled_total", "Calls that have ended.", append(call, "grpc_code")...),
@@ -71,13 +74,40 @@ func New(r prometheus.Registerer) *Metrics {
 
 var version = regexp.MustCompile(`^(v[0-9]+\.[0-9]+)\.[0-9]+(-.+)?$`)
 
-// Version returns the version of a client without its last part: there are only some of those.
+// unknown is the version of clients that do not say one, or one too many.
+const unknown = "unknown"
+
+// versions are those that are counted. Any client can say any version, and each is a line of the metrics for ever.
+type versions struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// maxVersions is how many versions are told apart.
+const maxVersions = 100
+
+func (v *versions) of(text string) string {
+	text = Version(text)
+
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	if !v.known[text] && len(v.known) >= maxVersions || len(text) > 32 {
+		return unknown
+	}
+
+	v.known[text] = true
+
+	return text
+}
+
+// Version returns the version of a client without its last part.
 func Version(text string) string {
 	found := version.FindStringSubmatch(text)
 
 	switch {
 	case found == nil:
-		return "unknown"
+		return unknown
 	case found[2] != "":
 		return found[1] + "-pre"
 	default:
@@ -87,7 +117,7 @@ func Version(text string) string {
 
 // Hello counts a call of Hello.
 func (m *Metrics) Hello(clientVersion string) {
-	m.hellos.WithLabelValues(Version(clientVersion)).Inc()
+	m.hellos.WithLabelValues(m.versions.of(clientVersion)).Inc()
 }
 
 // Snapshot records that a snapshot was saved or loaded.

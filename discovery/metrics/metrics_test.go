@@ -5,6 +5,7 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -34,6 +35,42 @@ func TestVersion(t *testing.T) {
 	} {
 		if got := metrics.Version(text); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestVersions: clients that say many versions do not fill the memory.
+func TestVersions(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := metrics.New(registry)
+
+	m.Hello("v1.2.3")
+
+	for i := range 1000 {
+		m.Hello(fmt.Sprintf("v1.%d.0", i))
+		m.Hello("v" + strings.Repeat("1", 40+i) + ".0.0")
+	}
+
+	m.Hello("v1.2.4")
+
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range families {
+		if f.GetName() != "discovery_server_hello_requests_total" {
+			continue
+		}
+
+		if n := len(f.GetMetric()); n > 101 || n < 50 {
+			t.Errorf("%d versions are counted, want the first 100", n)
+		}
+
+		for _, one := range f.GetMetric() {
+			if one.GetLabel()[0].GetValue() == "v1.2" && one.GetCounter().GetValue() != 3 {
+				t.Errorf("v1.2 has %v, want 3", one.GetCounter().GetValue())
+			}
 		}
 	}
 }

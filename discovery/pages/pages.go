@@ -5,8 +5,8 @@
 package pages
 
 import (
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/netip"
@@ -43,19 +43,19 @@ published.</p>
 <form action="inspect"><label>See what it holds of a cluster: <input name="clusterID" size="50" placeholder="cluster id"></label> <button>Show</button></form>
 `))
 
-var inspect = template.Must(template.New("inspect").Parse(style + `<h1>Cluster {{.ID}}</h1>
+var inspect = template.Must(template.New("inspect").Funcs(template.FuncMap{"hex": hexadecimal}).Parse(style + `<h1>Cluster {{.ID}}</h1>
 <p>{{len .Members}} affiliates</p>
 <table>
 <tr><th>Affiliate</th><th>Data</th><th>Endpoints</th></tr>
-{{range .Members}}<tr><td><code>{{.ID}}</code></td><td><code>{{.Data}}</code></td><td>{{range .Endpoints}}<code>{{.}}</code><br>{{end}}</td></tr>
+{{range .Members}}<tr><td><code>{{.ID}}</code></td><td><code>{{hex .Data}}</code></td><td>{{range .Endpoints}}<code>{{hex .Data}}</code><br>{{end}}</td></tr>
 {{end}}</table>
 `))
 
 // Handler serves the pages of a service.
 func Handler(s *server.Server) http.Handler {
-	mux := http.NewServeMux()
+	mux, writing := http.NewServeMux(), make(chan struct{}, maxInspections)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { show(w, front, nil) })
-	mux.HandleFunc("GET /inspect", func(w http.ResponseWriter, r *http.Request) { inspectCluster(w, r, s) })
+	mux.HandleFunc("GET /inspect", func(w http.ResponseWriter, r *http.Request) { inspectCluster(w, r, s, writing) })
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) { stats(w, s) })
 	mux.HandleFunc("GET /stats/", func(w http.ResponseWriter, _ *http.Request) { stats(w, s) })
 
@@ -71,13 +71,13 @@ func show(w http.ResponseWriter, page *template.Template, data any) {
 	page.Execute(w, data) // the browser has left
 }
 
-// member is a member as the page shows it.
-type member struct {
-	ID, Data  string
-	Endpoints []string
-}
+// hexadecimal is called while the page is written: a page of a large cluster has many megabytes.
+func hexadecimal(data any) string { return fmt.Sprintf("%x", data) }
 
-func inspectCluster(w http.ResponseWriter, r *http.Request, s *server.Server) {
+// maxInspections is how many pages about clusters are written at once.
+const maxInspections = 8
+
+func inspectCluster(w http.ResponseWriter, r *http.Request, s *server.Server, writing chan struct{}) {
 	id := r.FormValue("clusterID")
 	if id == "" || len(id) > maxID {
 		http.Error(w, "clusterID: want an id of 1 to 256 bytes", http.StatusBadRequest)
@@ -93,23 +93,19 @@ func inspectCluster(w http.ResponseWriter, r *http.Request, s *server.Server) {
 		}
 	}
 
-	show(w, inspect, struct {
-		ID      string
-		Members []member
-	}{id, texts(s.Members(id))})
-}
+	select {
+	case writing <- struct{}{}:
+		defer func() { <-writing }()
+	default:
+		http.Error(w, "too many such requests at this time: try again", http.StatusServiceUnavailable)
 
-func texts(members []registry.Member) []member {
-	all := make([]member, len(members))
-
-	for i, m := range members {
-		all[i] = member{ID: m.ID, Data: hex.EncodeToString(m.Data)}
-		for _, e := range m.Endpoints {
-			all[i].Endpoints = append(all[i].Endpoints, hex.EncodeToString([]byte(e.Data)))
-		}
+		return
 	}
 
-	return all
+	show(w, inspect, struct {
+		ID      string
+		Members []registry.Member
+	}{id, s.Members(id)})
 }
 
 func stats(w http.ResponseWriter, s *server.Server) {

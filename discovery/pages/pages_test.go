@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,5 +63,56 @@ func TestPages(t *testing.T) {
 
 	if s.Counts().Clusters != 1 {
 		t.Error("a page has made a cluster")
+	}
+}
+
+// stalled is a browser that does not read.
+type stalled struct {
+	http.ResponseWriter
+
+	began, ended chan struct{}
+	once         sync.Once
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	s.once.Do(func() { close(s.began) })
+	<-s.ended
+
+	return s.ResponseWriter.Write(p)
+}
+
+// TestStalled: browsers that do not read cannot make the service hold any number of pages.
+func TestStalled(t *testing.T) {
+	handler := pages.Handler(server.New(server.Options{}, slog.New(slog.DiscardHandler)))
+	ended := make(chan struct{})
+	request := func() *http.Request {
+		return httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/inspect?clusterID=c", nil)
+	}
+
+	var running sync.WaitGroup
+
+	for range 8 {
+		w := &stalled{ResponseWriter: httptest.NewRecorder(), began: make(chan struct{}), ended: ended}
+
+		running.Go(func() { handler.ServeHTTP(w, request()) })
+		<-w.began
+	}
+
+	next := func() int {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, request())
+
+		return w.Code
+	}
+
+	if got := next(); got != http.StatusServiceUnavailable {
+		t.Errorf("one too many: %d", got)
+	}
+
+	close(ended)
+	running.Wait()
+
+	if got := next(); got != http.StatusOK {
+		t.Errorf("afterwards: %d", got)
 	}
 }

@@ -50,9 +50,9 @@ type endpoint struct {
 	expires time.Time
 }
 
-// New returns an empty cluster.
-func New(limits Limits) *Cluster {
-	return &Cluster{limits: limits, entries: map[string]*entry{}}
+// New returns an empty cluster. Its sequence numbers follow after: a watcher may still have one of a cluster that was here before.
+func New(limits Limits, after uint64) *Cluster {
+	return &Cluster{limits: limits, entries: map[string]*entry{}, sequence: after, horizon: after}
 }
 
 // Update adds or refreshes a member. Empty data leaves the data as it is. Endpoints are added to those that the member has. It reports
@@ -316,6 +316,9 @@ func (c *Cluster) Forget(now time.Time) {
 		e = following
 	}
 }
+
+// Entries returns how many members and removals are held.
+func (c *Cluster) Entries() int { return len(c.entries) }
 
 // Members returns how many members and endpoints there are.
 func (c *Cluster) Members() (members, endpoints int) { return c.members, c.endpoints }

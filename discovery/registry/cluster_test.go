@@ -133,7 +133,7 @@ func TestLog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := New(Limits{Affiliates: 3, Endpoints: 3})
+			c := New(Limits{Affiliates: 3, Endpoints: 3}, 0)
 
 			for i, s := range steps {
 				before := c.Sequence()
@@ -158,7 +158,7 @@ func TestLog(t *testing.T) {
 
 // TestSlowWatcher checks that a cursor from long ago receives each member once, as it is.
 func TestSlowWatcher(t *testing.T) {
-	c := New(OpenLimits)
+	c := New(OpenLimits, 0)
 
 	for i := range 1000 {
 		for _, id := range []string{"a", "b", "c"} {
@@ -229,7 +229,7 @@ func (f *follower) put(t testing.TB, b Batch) {
 func TestFollowers(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		c := New(Limits{Affiliates: 40, Endpoints: 4})
+		c := New(Limits{Affiliates: 40, Endpoints: 4}, 0)
 		now := start
 
 		followers := make([]*follower, 5)
@@ -306,7 +306,7 @@ func TestFollowers(t *testing.T) {
 
 // TestDifference checks that a watcher that misses one member is sent its bucket, and one that has too many is told so.
 func TestDifference(t *testing.T) {
-	c := New(ProvedLimits)
+	c := New(ProvedLimits, 0)
 	d := extension.Digest{Buckets: make([]uint32, extension.BucketsFor(1000))}
 
 	for i := range 1000 {
@@ -335,7 +335,7 @@ func TestDifference(t *testing.T) {
 
 // TestSnapshotChunks checks that a snapshot of a large cluster comes in messages of a limited size, which together have every member.
 func TestSnapshotChunks(t *testing.T) {
-	c := New(ProvedLimits)
+	c := New(ProvedLimits, 0)
 	data := strings.Repeat("x", 2048)
 
 	for i := range 5000 {
@@ -361,13 +361,13 @@ func TestSnapshotChunks(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
-	c := New(OpenLimits)
+	c := New(OpenLimits, 0)
 	c.Update(start, "a", []byte("1"), raw("x"), time.Minute)
 	c.Update(at(30*time.Second), "a", []byte("1"), raw("y"), time.Minute)
 	c.Update(start, "b", []byte("1"), nil, 40*time.Second)
 
 	saved := c.All(at(35 * time.Second))
-	restored := New(OpenLimits)
+	restored := New(OpenLimits, 0)
 
 	for _, m := range append(saved, Member{ID: "expired", Data: []byte("1"), TTL: -time.Second}) {
 		if err := restored.Restore(at(time.Hour), m); err != nil {

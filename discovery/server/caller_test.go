@@ -88,3 +88,96 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("a call of another host: %v", err)
 	}
 }
+
+// TestWatchLimit: the watches of one host are limited, and those of others are not affected.
+func TestWatchLimit(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := server.New(server.Options{Watches: 2, Trust: server.Trust{
+		RealIP: true, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	}}, slog.New(slog.DiscardHandler))
+	api := serve(t, s, listener)()
+
+	watch := func(from string) (stop func(), err error) {
+		ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(t.Context(), "x-real-ip", from))
+
+		w, err := api.Watch(ctx, &serverapi.WatchRequest{ClusterId: "c"})
+		if err == nil {
+			_, err = w.Recv()
+		}
+
+		return cancel, err
+	}
+
+	var stops []func()
+
+	for range 2 {
+		stop, err := watch("2001:db8::1")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		stops = append(stops, stop)
+	}
+
+	if stop, err := watch("2001:db8::2"); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("one too many: %v", err)
+	} else {
+		stop()
+	}
+
+	stop, err := watch("2001:db8:0:1::1")
+	if err != nil {
+		t.Errorf("another host: %v", err)
+	}
+
+	defer stop()
+
+	stops[0]()
+
+	for {
+		stop, err := watch("2001:db8::3")
+		defer stop()
+
+		if err == nil {
+			break
+		}
+
+		if status.Code(err) != codes.ResourceExhausted || t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+
+	stops[1]()
+}
+
+// TestLargeLists: a host that asks for large answers may make fewer calls, since it need not read them.
+func TestLargeLists(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := server.New(server.Options{Rate: 0.001, Burst: 40}, slog.New(slog.DiscardHandler))
+
+	for i := range 1000 {
+		in := update(fmt.Sprint(i), string(make([]byte, 2048)), time.Minute)
+
+		if _, err := s.AffiliateUpdate(t.Context(), in); err != nil { // no peer, no limit
+			t.Fatal(err)
+		}
+	}
+
+	api := serve(t, s, listener)()
+
+	if _, err := api.List(t.Context(), &serverapi.ListRequest{ClusterId: "c"}); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := api.List(t.Context(), &serverapi.ListRequest{ClusterId: "c"}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("the second list of 2 MB: %v", err)
+	}
+}

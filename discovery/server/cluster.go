@@ -31,9 +31,12 @@ type cluster struct {
 	flushed time.Time
 	// pending is the timer of the next flush.
 	pending *time.Timer
-	// told is how many members the service's count has of this cluster.
-	told int64
-	of   *clusters
+	// told and held are how many members and entries the service's counts have of this cluster.
+	told, held int64
+	of         *clusters
+	// whole is the last snapshot that was sent as one message, and wholeUsed when that was.
+	whole     registry.Batch
+	wholeUsed time.Time
 }
 
 func (c *cluster) update(now time.Time, in *serverapi.AffiliateUpdateRequest) error {
@@ -66,10 +69,8 @@ func (c *cluster) tell(now time.Time, changed bool) {
 		return
 	}
 
-	members, _ := c.log.Members()
 	c.of.changes.Add(1)
-	c.of.total.Add(int64(members) - c.told)
-	c.told = int64(members)
+	c.count()
 
 	if c.watchers == 0 || c.pending != nil {
 		return
@@ -93,6 +94,24 @@ func (c *cluster) tell(now time.Time, changed bool) {
 	})
 }
 
+// count brings the service's counts up to date.
+func (c *cluster) count() {
+	members, _ := c.log.Members()
+	c.of.total.Add(int64(members) - c.told)
+	c.told = int64(members)
+
+	entries := int64(c.log.Entries())
+	c.of.entries.Add(entries - c.held)
+	c.held = entries
+}
+
+// present returns the log as it is now. Watchers are told about what has expired.
+func (c *cluster) present(now time.Time) *registry.Cluster {
+	c.tell(now, c.log.Expire(now))
+
+	return c.log
+}
+
 func (c *cluster) flush(now time.Time) {
 	c.flushed = now
 
@@ -103,11 +122,13 @@ func (c *cluster) flush(now time.Time) {
 // clusters are all clusters of the service.
 type clusters struct {
 	limits registry.Limits
-	// total is how many members there are, changes how many changes there were.
-	total, changes atomic.Int64
+	// total is how many members there are, entries how many with removals, changes how many changes there were.
+	total, entries, changes atomic.Int64
 
-	mu                                 sync.Mutex
-	of                                 map[string]*cluster
+	mu sync.Mutex
+	of map[string]*cluster
+	// last is the largest sequence number of the clusters that were removed.
+	last                               uint64
 	sweeps, removed, removedAffiliates int64
 }
 
@@ -118,7 +139,7 @@ func (cs *clusters) hold(id string) (c *cluster, done func()) {
 
 	c, ok := cs.of[id]
 	if !ok {
-		c = &cluster{log: registry.New(cs.limits), wake: make(chan struct{}), of: cs}
+		c = &cluster{log: registry.New(cs.limits, cs.last), wake: make(chan struct{}), of: cs}
 		cs.of[id] = c
 	}
 
@@ -161,12 +182,11 @@ func (cs *clusters) discard(id string, c *cluster) bool {
 	}
 
 	delete(cs.of, id)
+	cs.last = max(cs.last, c.log.Sequence())
 	cs.removed++
 
 	return true
 }
-
-func (cs *clusters) members() int64 { return cs.total.Load() }
 
 // all returns the clusters, held.
 func (cs *clusters) all() (map[string]*cluster, func()) {
@@ -215,6 +235,12 @@ func (c *cluster) sweep(now time.Time, forget bool) (gone int64) {
 
 	if forget {
 		c.log.Forget(now)
+
+		if now.Sub(c.wholeUsed) >= forgetInterval {
+			c.whole = registry.Batch{}
+		}
+
+		c.count()
 	}
 
 	return int64(before - after)

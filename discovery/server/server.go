@@ -27,11 +27,13 @@ import (
 type Options struct {
 	// Limits of each cluster; zero: registry.OpenLimits.
 	Limits registry.Limits
-	// MaxAffiliates of all clusters together; zero: no limit.
+	// MaxAffiliates of all clusters together, and as many again that were removed in the last minutes; zero: no limit.
 	MaxAffiliates int
 	// Rate and Burst limit the calls of a caller without a proof; zero: DefaultRate and DefaultBurst.
 	Rate  float64
 	Burst int
+	// Watches is how many such a caller may have at once; zero: DefaultWatches.
+	Watches int
 	// Redirect is where clients are sent to instead.
 	Redirect string
 	// Trust says which headers of which peers say where a call comes from.
@@ -66,7 +68,7 @@ func New(o Options, log *slog.Logger) *Server {
 		o.Limits = registry.OpenLimits
 	}
 
-	s := &Server{options: o, log: log, limiter: newLimiter(o.Rate, o.Burst), started: time.Now(), closing: make(chan struct{})}
+	s := &Server{options: o, log: log, limiter: newLimiter(o.Rate, o.Burst, o.Watches), started: time.Now(), closing: make(chan struct{})}
 	s.close = sync.OnceFunc(func() { close(s.closing) })
 	s.clusters.limits = o.Limits
 	s.clusters.of = map[string]*cluster{}
@@ -127,7 +129,9 @@ func (s *Server) Run(ctx context.Context) {
 const forgetInterval = 10 * time.Second
 
 // Wait waits until a caller at this address may make a call, as calls of the service do.
-func (s *Server) Wait(ctx context.Context, addr netip.Addr) error { return s.limiter.wait(ctx, addr) }
+func (s *Server) Wait(ctx context.Context, addr netip.Addr) error {
+	return s.limiter.wait(ctx, addr, 1)
+}
 
 // Changes returns how many changes of members there were since the start, by which a snapshot knows that it is old.
 func (s *Server) Changes() int64 { return s.clusters.changes.Load() }
@@ -180,7 +184,7 @@ func (s *Server) AffiliateUpdate(ctx context.Context, in *serverapi.AffiliateUpd
 	c, done := s.clusters.hold(in.GetClusterId())
 	defer done()
 
-	if limit := s.options.MaxAffiliates; limit > 0 && !c.has(in.GetAffiliateId()) && s.clusters.members() >= int64(limit) {
+	if s.full() && !c.has(in.GetAffiliateId()) {
 		return nil, status.Error(codes.ResourceExhausted, "too many affiliates in this discovery service")
 	}
 
@@ -190,6 +194,13 @@ func (s *Server) AffiliateUpdate(ctx context.Context, in *serverapi.AffiliateUpd
 	}
 
 	return &serverapi.AffiliateUpdateResponse{}, nil
+}
+
+// full reports whether there is no room for another member.
+func (s *Server) full() bool {
+	limit := int64(s.options.MaxAffiliates)
+
+	return limit > 0 && (s.clusters.total.Load() >= limit || s.clusters.entries.Load() >= 2*limit)
 }
 
 // AffiliateDelete implements the service.
@@ -224,15 +235,21 @@ func (s *Server) List(ctx context.Context, in *serverapi.ListRequest) (*serverap
 		return nil, err
 	}
 
-	out := &serverapi.ListResponse{}
+	out, size := &serverapi.ListResponse{}, 0
 
 	for _, m := range s.Members(in.GetClusterId()) {
 		a := &serverapi.Affiliate{Id: m.ID, Data: m.Data}
+		size += len(m.ID) + len(m.Data) + len(m.Endpoints)*maxEndpoint
+
 		for _, e := range m.Endpoints {
 			a.Endpoints = append(a.Endpoints, []byte(e.Data))
 		}
 
 		out.Affiliates = append(out.Affiliates, a)
+	}
+
+	if addr := s.options.Trust.caller(ctx); s.options.Admit == nil && addr.IsValid() && size >= bytesPerCall {
+		return out, s.limiter.wait(ctx, addr, size/bytesPerCall)
 	}
 
 	return out, nil
@@ -249,7 +266,7 @@ func (s *Server) admit(ctx context.Context, cluster string) error {
 		return nil
 	}
 
-	return s.limiter.wait(ctx, addr)
+	return s.limiter.wait(ctx, addr, 1)
 }
 
 // Members returns the members of a cluster.
@@ -263,11 +280,13 @@ func (s *Server) Members(id string) []registry.Member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.log.All(time.Now())
+	now := time.Now()
+
+	return c.present(now).All(now)
 }
 
 // Affiliates returns how many members there are in all clusters.
-func (s *Server) Affiliates() int64 { return s.clusters.members() }
+func (s *Server) Affiliates() int64 { return s.clusters.total.Load() }
 
 // Counts are what the service holds.
 type Counts struct {

@@ -67,7 +67,7 @@ func (s *Server) write(w io.Writer) (n SnapshotCounts, err error) {
 		now := time.Now()
 
 		c.mu.Lock()
-		members := c.log.All(now)
+		members := c.present(now).All(now)
 		c.mu.Unlock()
 
 		if len(members) == 0 {

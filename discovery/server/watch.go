@@ -42,6 +42,14 @@ func (s *Server) Watch(in *serverapi.WatchRequest, stream grpc.ServerStreamingSe
 		return err
 	}
 
+	if addr := s.options.Trust.caller(ctx); s.options.Admit == nil && addr.IsValid() {
+		leave, err := s.limiter.watch(addr)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+
 	c, done := s.clusters.hold(in.GetClusterId())
 	defer done()
 
@@ -166,7 +174,7 @@ func (s *Server) begin(ctx context.Context, stream grpc.ServerStream, c *cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		return whole(c.log.Snapshot(now)), nil
+		return c.asOne(c.present(now).Snapshot(now), now), nil
 	}
 
 	if young := s.young(now); r.digest != nil && r.place.Boot != s.boot && young > 0 {
@@ -191,6 +199,7 @@ func (c *cluster) first(boot extension.Boot, r request) (mode string, b registry
 	defer c.mu.Unlock()
 
 	now := time.Now()
+	c.present(now)
 
 	switch {
 	case r.place.Boot == boot && c.log.Reaches(r.place.Sequence):
@@ -210,9 +219,9 @@ func end(sequence uint64) extension.Raw {
 	return extension.AppendTrailer(nil, extension.Trailer{Sequence: sequence, End: true})
 }
 
-// whole is a batch as one message, if existing clients accept its size. They replace what they have with the first message, and add the
-// others to it.
-func whole(b registry.Batch) registry.Batch {
+// asOne returns a snapshot as one message, if existing clients accept its size. They replace what they have with the first message, and
+// add the others to it. Watchers that begin at the same time share the message.
+func (c *cluster) asOne(b registry.Batch, now time.Time) registry.Batch {
 	size := 0
 	for _, m := range b.Messages {
 		size += len(m)
@@ -222,13 +231,20 @@ func whole(b registry.Batch) registry.Batch {
 		return b
 	}
 
+	c.wholeUsed = now
+	if c.whole.Messages != nil && c.whole.Sequence == b.Sequence {
+		return c.whole
+	}
+
 	// Encoded messages one after the other are one message with the members of all.
 	one := make(extension.Raw, 0, size)
 	for _, m := range b.Messages {
 		one = append(one, m...)
 	}
 
-	return registry.Batch{Messages: []extension.Raw{one}, Sequence: b.Sequence}
+	c.whole = registry.Batch{Messages: []extension.Raw{one}, Sequence: b.Sequence}
+
+	return c.whole
 }
 
 // settle waits until the members that a client has are here again, or no more come.

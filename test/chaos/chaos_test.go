@@ -42,6 +42,8 @@ type world struct {
 	access  *talosconfig.Context
 	servers []server
 	history *History
+	// order keeps observations of the members in the order in which they were made.
+	order sync.Mutex
 }
 
 // TestChaos hurts a cluster of five control planes and two workers for CHAOS_TIME, by default ten minutes.
@@ -90,6 +92,7 @@ func TestChaos(t *testing.T) {
 	}
 
 	took := w.whole(wholeTime)
+	w.settle()
 
 	cancel()
 	clients.Wait()
@@ -182,7 +185,30 @@ func (w *world) hurt(ctx context.Context, length time.Duration) {
 
 		if round.Recover {
 			w.t.Logf("%6.1fs  whole again after %.1fs", time.Since(start).Seconds(), w.whole(wholeTime).Seconds())
+			w.settle()
 		}
+	}
+}
+
+// settle records the members of a cluster that is whole, and waits until a client can write to it.
+func (w *world) settle() {
+	w.t.Helper()
+
+	ctx, done := context.WithTimeout(w.t.Context(), time.Minute)
+	defer done()
+
+	start := time.Now()
+
+	if err := w.observe(ctx, w.controlPlanes()[0], w.history.Whole); err != nil {
+		w.t.Fatalf("members of the cluster that is whole: %v", err)
+	}
+
+	for !w.history.LastWrite().After(start) {
+		if ctx.Err() != nil {
+			w.t.Fatalf("the cluster is whole, and no client could write within a minute: %s", w.history.Summary())
+		}
+
+		pause(ctx, 100*time.Millisecond)
 	}
 }
 

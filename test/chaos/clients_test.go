@@ -23,9 +23,11 @@ type server struct {
 	*kube.Client
 }
 
-// write writes new keys, each to any server, until ctx is done, and reads them from any server.
+// write writes new keys, each to any server, until ctx is done, and reads them, and earlier ones, from any server.
 func (w *world) write(ctx context.Context, number int) {
 	r := rand.New(rand.NewPCG(w.seed, uint64(1000+number)))
+
+	var mine []string
 
 	for n := 0; ctx.Err() == nil; n++ {
 		key := fmt.Sprintf("chaos-%d-%d", number, n)
@@ -39,7 +41,12 @@ func (w *world) write(ctx context.Context, number int) {
 		w.history.Wrote(key, err, time.Now())
 
 		if err == nil {
+			mine = append(mine, key)
 			w.read(ctx, key, w.servers[r.IntN(len(w.servers))])
+		}
+
+		if len(mine) > 0 {
+			w.read(ctx, mine[r.IntN(len(mine))], w.servers[r.IntN(len(w.servers))])
 		}
 
 		pause(ctx, 300*time.Millisecond)
@@ -70,17 +77,28 @@ func (w *world) watch(ctx context.Context) {
 
 		for _, n := range w.controlPlanes() {
 			short, done := context.WithTimeout(ctx, 3*time.Second)
-			members, err := w.members(short, n)
+			err := w.observe(short, n, w.history.Members)
 
 			done()
 
 			if err == nil {
-				w.history.Members(members)
-
 				break // each has the same list, once it has answered
 			}
 		}
 	}
+}
+
+// observe records the members of etcd that a machine names.
+func (w *world) observe(ctx context.Context, n *lab.Node, record func(map[string]string)) error {
+	w.order.Lock()
+	defer w.order.Unlock()
+
+	members, err := w.members(ctx, n)
+	if err == nil {
+		record(members)
+	}
+
+	return err
 }
 
 // members returns the members of etcd, as the leader knows them, with the names of their machines.

@@ -18,7 +18,7 @@ type History struct {
 	unknown      map[string]bool
 	clusters     map[string]string // the identity of the cluster → the API server that told it first
 	members      map[string]string // etcd member → machine, of those seen
-	wiped        map[string]int    // machine → how often its disks were emptied
+	wiped        map[string]int    // machine → how often its disks were emptied, less the members that have left since
 	gone         map[string]bool
 	violations   []string
 	reads        int
@@ -126,6 +126,25 @@ func (h *History) Members(now map[string]string) {
 			h.members[id] = machine
 		}
 	}
+}
+
+// Whole records the members of a cluster that is whole again: a member that leaves from now on is not excused by an earlier wipe, whose own
+// member may have left before anyone saw it.
+func (h *History) Whole(now map[string]string) {
+	h.Members(now)
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	clear(h.wiped)
+}
+
+// LastWrite returns when a write was acknowledged last.
+func (h *History) LastWrite() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.last
 }
 
 // Check returns what was wrong, with the keys that the cluster has at the end.

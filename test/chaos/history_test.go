@@ -67,6 +67,18 @@ func TestHistory(t *testing.T) {
 			h.Members(map[string]string{"1": "c1", "3": "c2"})
 			h.Members(map[string]string{"1": "c1"})
 		}, keys(), []string{"member 3 of c2 has left etcd"}},
+		{"a wipe does not excuse what happens when all is whole again", func(h *History) {
+			h.Members(map[string]string{"1": "c1", "2": "c2"})
+			h.Wiped("c2")
+			h.Whole(map[string]string{"1": "c1", "2": "c2"}) // the disks were emptied before there was a member
+			h.Members(map[string]string{"1": "c1"})
+		}, keys(), []string{"member 2 of c2 has left etcd"}},
+		{"a member that was replaced, when all is whole again", func(h *History) {
+			h.Members(map[string]string{"1": "c1", "2": "c2"})
+			h.Wiped("c2")
+			h.Whole(map[string]string{"1": "c1", "3": "c2"})
+			h.Members(map[string]string{"1": "c1", "3": "c2"})
+		}, keys(), nil},
 		{"a member is back", func(h *History) {
 			h.Members(map[string]string{"2": "c2"})
 			h.Wiped("c2")

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"log/slog"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
+	"github.com/seed-59268b81/talos/discovery/extension"
+)
+
+func refresh(id string, ttl time.Duration) *serverapi.AffiliateUpdateRequest {
+	return &serverapi.AffiliateUpdateRequest{ClusterId: "c", AffiliateId: id, AffiliateData: []byte("1"), Ttl: durationpb.New(ttl)}
+}
+
+// TestClusterAgain: a place in a cluster that was removed is not one in the cluster that follows it.
+func TestClusterAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{}, slog.New(slog.DiscardHandler))
+
+		update := func(ids ...string) (last uint64) {
+			c, done := s.clusters.hold("c")
+			defer done()
+
+			for _, id := range ids {
+				if err := c.update(time.Now(), refresh(id, time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			return c.log.Sequence()
+		}
+
+		place := extension.Place{Boot: s.boot, Sequence: update("a")}
+
+		for range 20 {
+			time.Sleep(time.Minute)
+			s.clusters.sweep(time.Now(), true)
+		}
+
+		if n := s.Counts(); n.Clusters != 0 || s.clusters.entries.Load() != 0 {
+			t.Fatalf("the cluster stays: %+v, %d entries", n, s.clusters.entries.Load())
+		}
+
+		update("b", "c", "d")
+
+		c, done := s.clusters.hold("c")
+		defer done()
+
+		_, got := c.first(s.boot, request{ours: true, place: place})
+
+		members := 0
+
+		for _, raw := range got.Messages {
+			m, err := extension.DecodeResponse(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			members += len(m.Members)
+		}
+
+		if members != 3 {
+			t.Errorf("a client of the cluster before receives %d members, want all 3", members)
+		}
+	})
+}
+
+// TestExpiryIsTold: whoever finds that a member has expired, the watchers are told.
+func TestExpiryIsTold(t *testing.T) {
+	for name, find := range map[string]func(s *Server, c *cluster){
+		"list":            func(s *Server, _ *cluster) { s.Members("c") },
+		"snapshot file":   func(s *Server, _ *cluster) { s.Save(t.TempDir() + "/state") },
+		"another watcher": func(s *Server, c *cluster) { c.first(s.boot, request{ours: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{}, slog.New(slog.DiscardHandler))
+
+				c, done := s.clusters.hold("c")
+				defer done()
+
+				c.watch(+1)
+				defer c.watch(-1)
+
+				if err := c.update(time.Now(), refresh("a", time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+
+				time.Sleep(2 * time.Minute)
+
+				_, wake, _ := c.since(c.log.Sequence())
+
+				find(s, c)
+				time.Sleep(maxWindow)
+
+				select {
+				case <-wake:
+				default:
+					t.Error("the watchers were not told")
+				}
+			})
+		})
+	}
+}
+
+// TestRemovalsCount: members that come and go at once do not fill the memory.
+func TestRemovalsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{MaxAffiliates: 50}, slog.New(slog.DiscardHandler))
+
+		refused := 0
+
+		for i := range 1000 {
+			in := refresh("a", -time.Second)
+			in.ClusterId = string(rune('a' + i))
+
+			if _, err := s.AffiliateUpdate(t.Context(), in); err != nil {
+				refused++
+			}
+
+			s.clusters.sweep(time.Now(), true)
+		}
+
+		if n := s.Counts(); n.Clusters > 100 || refused != 900 {
+			t.Errorf("%d were refused, and there are %d clusters, want 100", refused, n.Clusters)
+		}
+
+		time.Sleep(time.Hour)
+		s.clusters.sweep(time.Now(), true)
+
+		if _, err := s.AffiliateUpdate(t.Context(), refresh("a", time.Minute)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOneMessage: watchers of other kinds that begin at the same time share one message, however large the cluster is.
+func TestOneMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{}, slog.New(slog.DiscardHandler))
+
+		c, done := s.clusters.hold("c")
+		defer done()
+
+		for i := range 1000 {
+			in := refresh(strconv.Itoa(i), time.Minute)
+			in.AffiliateData = make([]byte, 1024)
+
+			if err := c.update(time.Now(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		begin := func() []byte {
+			b := c.asOne(c.log.Snapshot(time.Now()), time.Now())
+			if len(b.Messages) != 1 {
+				t.Fatalf("%d messages", len(b.Messages))
+			}
+
+			return b.Messages[0]
+		}
+
+		one, two := begin(), begin()
+		if &one[0] != &two[0] {
+			t.Error("each watcher has a message of its own")
+		}
+
+		for i := range 100 { // more than the rest of a snapshot may have
+			in := refresh(strconv.Itoa(i), time.Minute)
+			in.AffiliateData = make([]byte, 2048)
+
+			if err := c.update(time.Now(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if three := begin(); len(three) <= len(one) {
+			t.Error("the message is an old one")
+		}
+
+		time.Sleep(time.Minute)
+		s.clusters.sweep(time.Now(), true)
+
+		if c.whole.Messages != nil {
+			t.Error("the message stays")
+		}
+	})
+}
