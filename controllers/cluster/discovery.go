@@ -282,7 +282,7 @@ func (c *discovery) leave() {
 }
 
 // announce publishes what this machine says at all sources. The same content keeps its revision, also after a restart. A revision is in the
-// file first: after a power cut, a machine whose clock is behind would announce something else with a lower one, which nobody heeds.
+// file first: after a power cut, a machine whose clock is behind would announce something else with a lower one, and the others would keep the old.
 func (c *discovery) announce(local *cluster.AffiliateSpec, now time.Time) error {
 	var announcement *client.Local
 

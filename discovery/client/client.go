@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -108,8 +109,13 @@ type Session struct {
 	local     *sealed
 	localErr  error
 	watch     bool
-	status    View
-	table     table
+	// watches counts the calls of SetWatch that have changed something.
+	watches int
+	// watchErr is why the source cannot be watched, and watchFailed when that was found.
+	watchErr    error
+	watchFailed time.Time
+	status      View
+	table       table
 	// fresh reports whether the table was complete since SetWatch.
 	fresh bool
 	// ours reports whether the source of the present connection is a service of ours.
@@ -178,6 +184,7 @@ func (s *Session) SetWatch(on bool) {
 	}
 
 	s.watch, s.fresh = on, false
+	s.watches++
 	s.touch()
 	notify(s.wake)
 }
@@ -199,6 +206,10 @@ func (s *Session) compose() *View {
 	v := s.status
 	if v.Err == nil {
 		v.Err = s.localErr
+	}
+
+	if v.Err == nil && time.Since(s.watchFailed) < watchAgain {
+		v.Err = s.watchErr
 	}
 
 	v.Complete, v.Young = false, false
@@ -270,10 +281,24 @@ func (s *Session) fail(state string, err error) {
 	s.touch()
 }
 
-// wants returns what to publish and whether to watch.
-func (s *Session) wants() (published bool, local *sealed, watch bool) {
+// unwatchable notes that the source ended a watch before it had told what it knows. It is an error for a while, also when the source is
+// not watched any more: it still takes announcements, and would be preferred again.
+func (s *Session) unwatchable(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.published, s.local, s.watch
+	s.watchErr, s.watchFailed = fmt.Errorf("discovery source %s: %w", s.options.Name, err), time.Now()
+	s.touch()
+}
+
+// wants returns what to publish and whether to watch. Each watch has another number, which is zero without one.
+func (s *Session) wants() (published bool, local *sealed, watch int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.watch {
+		watch = s.watches
+	}
+
+	return s.published, s.local, watch
 }

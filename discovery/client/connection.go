@@ -31,6 +31,10 @@ import (
 const (
 	helloTimeout   = 10 * time.Second
 	publishTimeout = 30 * time.Second
+	// watchTimeout is how long a source may be silent before it has told what it knows: a service of ours waits up to 8 seconds.
+	watchTimeout = 30 * time.Second
+	// watchAgain is how long it is an error that a source cannot be watched.
+	watchAgain = 10 * time.Minute
 	// keepaliveTime is how long a silent connection is trusted. Services refuse less than 10 seconds.
 	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
@@ -109,8 +113,11 @@ func (s *Session) connection(ctx context.Context, endpoint string) (published bo
 
 	start := func(f func(ctx context.Context) error) (stop func()) {
 		ctx, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
 
 		group.Go(func() error {
+			defer close(ended)
+
 			err := guard.Call(func() error { return f(ctx) })
 			if ctx.Err() == nil {
 				broken <- err
@@ -119,25 +126,29 @@ func (s *Session) connection(ctx context.Context, endpoint string) (published bo
 			return nil
 		})
 
-		return cancel
+		return func() { cancel(); <-ended }
 	}
 
 	start(func(ctx context.Context) error { return lost(ctx, conn) })
 
-	var stopWatch func()
+	var (
+		stopWatch func()
+		following int
+	)
 
 	for {
 		_, _, watch := s.wants()
 
-		switch {
-		case watch && stopWatch == nil:
-			stopWatch = start(func(ctx context.Context) error { return s.follow(ctx, conn) })
-		case !watch && stopWatch != nil:
+		if watch != following && stopWatch != nil {
 			stopWatch()
 
 			stopWatch = nil
 
 			s.contact(StatePublishing)
+		}
+
+		if following = watch; watch != 0 && stopWatch == nil {
+			stopWatch = start(func(ctx context.Context) error { return s.follow(ctx, conn) })
 		}
 
 		again := time.NewTimer(p.next())
@@ -269,11 +280,11 @@ func (p *publisher) publish(ctx context.Context) error {
 }
 
 // stateOf returns the state of a connection that works.
-func stateOf(watch bool, s *Session) string {
+func stateOf(watch int, s *Session) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if watch && s.status.State == StateWatching {
+	if watch != 0 && s.status.State == StateWatching {
 		return StateWatching
 	}
 

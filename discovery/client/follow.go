@@ -11,14 +11,51 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
 )
 
+// errSilent is the end of a watch of a source that lives and says nothing.
+var errSilent = fmt.Errorf("watch: the source has not told within %s which members it knows", watchTimeout)
+
 // follow watches the others until the stream ends, which is an error.
 func (s *Session) follow(ctx context.Context, conn *grpc.ClientConn) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	// It does not end as long as the source goes on telling.
+	silent := time.AfterFunc(watchTimeout, func() { cancel(errSilent) })
+	defer silent.Stop()
+
+	complete := false
+
+	err := s.receiveAll(ctx, conn, func(all bool) {
+		if complete = complete || all; complete {
+			silent.Stop()
+		} else {
+			silent.Reset(watchTimeout)
+		}
+	})
+	if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
+		err = cause
+	} else if cause != nil {
+		return cause
+	}
+
+	// A connection that is lost says nothing about the source.
+	if !complete && status.Code(err) != codes.Unavailable {
+		s.unwatchable(err)
+	}
+
+	return err
+}
+
+// receiveAll calls heard after each message, with whether the source has told everything by then.
+func (s *Session) receiveAll(ctx context.Context, conn *grpc.ClientConn, heard func(all bool)) error {
 	stream, err := conn.NewStream(s.resume(ctx), &grpc.StreamDesc{ServerStreams: true}, serverapi.Cluster_Watch_FullMethodName)
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
@@ -65,7 +102,7 @@ func (s *Session) follow(ctx context.Context, conn *grpc.ClientConn) error {
 			return ctx.Err()
 		}
 
-		s.receive(first, head, message)
+		heard(s.receive(first, head, message))
 	}
 }
 
@@ -118,13 +155,13 @@ func headerOf(md metadata.MD) (h header, err error) {
 	return h, nil
 }
 
-// receive takes a message.
-func (s *Session) receive(first bool, head header, m extension.Response) {
+// receive takes a message. It reports whether the source has told everything.
+func (s *Session) receive(first bool, head header, m extension.Response) (all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if !s.watch {
-		return
+		return false
 	}
 
 	now := time.Now()
@@ -140,7 +177,7 @@ func (s *Session) receive(first bool, head header, m extension.Response) {
 	s.status.LastContact = now
 
 	if state := StateWatching; s.table.complete() && s.status.State != state {
-		s.status.State, s.fresh = state, true
+		s.status.State, s.fresh, s.watchErr = state, true, nil
 		changed = true
 
 		s.expireMissing()
@@ -151,4 +188,6 @@ func (s *Session) receive(first bool, head header, m extension.Response) {
 	}
 
 	s.view = nil
+
+	return s.table.complete()
 }

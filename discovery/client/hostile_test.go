@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,96 @@ func TestNoWatch(t *testing.T) {
 
 		if v := a.View(); v.Err == nil {
 			t.Errorf("the view is %+v, without an error", v)
+		}
+	})
+}
+
+// silent is a service that takes announcements, and says nothing to watchers until it is cured.
+type silent struct {
+	*server.Server
+
+	cured *atomic.Bool
+}
+
+func (s silent) Watch(in *serverapi.WatchRequest, stream grpc.ServerStreamingServer[serverapi.WatchResponse]) error {
+	if s.cured.Load() {
+		return s.Server.Watch(in, stream)
+	}
+
+	<-stream.Context().Done()
+
+	return stream.Context().Err()
+}
+
+// TestSilent checks in virtual time that a source which lives and says nothing is in error, so that another one is watched.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		mute := silent{server.New(server.Options{}, slog.New(slog.DiscardHandler)), &atomic.Bool{}}
+		n.start(t, "new:1", func(g *grpc.Server) { serverapi.RegisterClusterServer(g, mute) })
+
+		a := n.session(t, "new:1", "a")
+		a.Publish(local("a"))
+
+		time.Sleep(time.Minute)
+
+		if v := a.View(); v.Err != nil || v.State != StatePublishing {
+			t.Errorf("it is not watched, and the view is %+v", v)
+		}
+
+		a.SetWatch(true)
+
+		for _, after := range []time.Duration{watchTimeout + 5*time.Second, 5 * time.Minute} {
+			time.Sleep(after)
+
+			if v := a.View(); v.Err == nil || !strings.Contains(v.Err.Error(), "has not told within 30s") || v.Complete {
+				t.Errorf("the view is %+v, without the error", v)
+			}
+		}
+
+		// Another source is watched now. This one is not the better one at once.
+		a.SetWatch(false)
+		time.Sleep(time.Minute)
+
+		if v := a.View(); v.Err == nil || v.State != StatePublishing {
+			t.Errorf("while it is not watched, the view is %+v", v)
+		}
+
+		time.Sleep(time.Hour)
+
+		if v := a.View(); v.Err != nil {
+			t.Errorf("later, the error is %v", v.Err)
+		}
+
+		mute.cured.Store(true)
+		a.SetWatch(true)
+		time.Sleep(time.Second)
+
+		if v := a.View(); v.Err != nil || !v.Complete {
+			t.Errorf("of a source that is cured, the view is %+v", v)
+		}
+	})
+}
+
+// TestWatchAgain: a session that is told not to watch and to watch, one after the other, watches.
+func TestWatchAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.serve(t, "new:1", server.Options{})
+
+		a := n.session(t, "new:1", "a")
+		a.Publish(local("a"))
+		a.SetWatch(true)
+
+		for range 5 {
+			time.Sleep(time.Minute)
+
+			if v := a.View(); !v.Complete || v.State != StateWatching {
+				t.Fatalf("the view is %+v", v)
+			}
+
+			a.SetWatch(false)
+			a.SetWatch(true)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestClusterAgain(t *testing.T) {
 	})
 }
 
-// TestExpiryIsTold: whoever finds that a member has expired, the watchers are told.
+// TestExpiryIsTold: the watchers are told that a member has expired, also when another caller has found it.
 func TestExpiryIsTold(t *testing.T) {
 	for name, find := range map[string]func(s *Server, c *cluster){
 		"list":            func(s *Server, _ *cluster) { s.Members("c") },
