@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -224,6 +226,54 @@ func (m *testMachine) ids() map[string]bool {
 	}
 
 	return ids
+}
+
+// TestSecondLife: a cluster that is started again on the same machine is another one, so that members of the former one do not write into it.
+// While the machine has no address, it is a member nevertheless.
+func TestSecondLife(t *testing.T) {
+	f := newFleet(t)
+	if f == nil {
+		return
+	}
+
+	m := f.boot(1)
+	m.bootstrap()
+	first := m.untilMember()
+
+	m.powerCut()
+	m.wipe()
+
+	m = f.boot(1)
+	m.bootstrap()
+	second := m.untilMember()
+
+	if second.ClusterID == first.ClusterID || second.MemberID == first.MemberID {
+		t.Errorf("the second cluster is %+v, the first one was %+v", second, first)
+	}
+
+	controllertest.Set(m.Node, network.NodeAddressRoutedID, network.NodeAddressSpec{})
+
+	cut := m.until("it has no address", func(s etcd.MembershipStatusSpec) bool { return s.WaitsFor != "" })
+	if cut.MemberID != second.MemberID || cut.Step != etcd.StepMember || !cut.Belongs() || !m.ids()[second.MemberID] {
+		t.Errorf("without an address: %+v, members %v", cut, m.ids())
+	}
+
+	controllertest.Set(m.Node, network.NodeAddressRoutedID, network.NodeAddressSpec{Addresses: []netip.Prefix{netip.PrefixFrom(m.at, 8)}})
+
+	if got := m.untilMember(); got != second {
+		t.Errorf("with its address again: %+v, want %+v", got, second)
+	}
+
+	// A request that was damaged is not carried out, and is no obstacle.
+	if err := os.WriteFile(filepath.Join(m.root, requestPath), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	m.powerCut()
+
+	if got := f.boot(1).untilMember(); got != second {
+		t.Errorf("with a damaged request: %+v, want %+v", got, second)
+	}
 }
 
 // TestInterruptedJoin: a machine whose power is cut at any step of its join is a member after the next boot, and nothing of the
