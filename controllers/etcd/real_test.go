@@ -178,14 +178,11 @@ func TestGrowAndShrink(t *testing.T) {
 
 // TestQuiet: machines whose membership does not change write nothing, neither to their state nor to etcd.
 func TestQuiet(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
 
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 	f.members(1, 1, 2)
 
 	revision := func() int64 {
@@ -264,7 +261,7 @@ func TestSecondLife(t *testing.T) {
 		t.Errorf("with its address again: %+v, want %+v", got, second)
 	}
 
-	// A request that was damaged is not carried out, and is no obstacle.
+	// A damaged request is ignored.
 	if err := os.WriteFile(filepath.Join(m.root, requestPath), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -279,14 +276,10 @@ func TestSecondLife(t *testing.T) {
 // TestInterruptedJoin: a machine whose power is cut at any step of its join is a member after the next boot, and nothing of the
 // interrupted attempt is left.
 func TestInterruptedJoin(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
-
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 
 	w := startWriter(f.client(1, 2))
 
@@ -314,14 +307,10 @@ func TestInterruptedJoin(t *testing.T) {
 // TestRemovedMemberReturns: a member that an operator has removed joins again with empty data, whether it ran meanwhile or not. A
 // machine whose data is lost takes the place of its old member.
 func TestRemovedMemberReturns(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
-
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 
 	m := f.boot(3)
 	old := m.untilMember().MemberID
@@ -398,14 +387,11 @@ func TestRemovedMemberReturns(t *testing.T) {
 
 // TestNoQuorum: without a quorum no machine joins and no data is touched, and the status says why.
 func TestNoQuorum(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
 
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 	f.machines[2].powerCut()
 
 	m := f.boot(3)
@@ -420,13 +406,10 @@ func TestNoQuorum(t *testing.T) {
 
 // TestSecondBootstrap: a cluster is started once. Another control plane refuses, says where the cluster is, and joins it.
 func TestSecondBootstrap(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 1)
 	if f == nil {
 		return
 	}
-
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
 
 	m := f.boot(2)
 	controllertest.Wait[secrets.EtcdCertsSpec](m.Node, secrets.EtcdID, nil)

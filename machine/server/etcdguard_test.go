@@ -49,25 +49,7 @@ func TestEtcdGuard(t *testing.T) {
 
 	second.start(t, ca, "--initial-cluster", "node="+first.peer+",second="+second.peer, "--initial-cluster-state", "existing")
 
-	var self uint64
-
-	eventually(t, "both members to be healthy", func() bool {
-		cluster, err := b.etcdCluster(ctx)
-
-		healthy := 0
-
-		for _, m := range cluster.Members {
-			if m.Healthy {
-				healthy++
-			}
-
-			if m.Name == "node" {
-				self = m.ID
-			}
-		}
-
-		return err == nil && healthy == 2
-	})
+	self := untilHealthy(t, b, 2)
 
 	reboot := func(mode machine.RebootRequest_Mode) error {
 		_, err := b.machine.Reboot(ctx, &machine.RebootRequest{Mode: mode})
@@ -123,6 +105,30 @@ func TestEtcdGuard(t *testing.T) {
 	}
 }
 
+// untilHealthy waits until so many members are healthy, and returns the id of this machine's, which is named node.
+func untilHealthy(t *testing.T, b *bench, members int) (self uint64) {
+	t.Helper()
+
+	eventually(t, fmt.Sprintf("%d members to be healthy", members), func() bool {
+		cluster, err := b.etcdCluster(t.Context())
+		healthy := 0
+
+		for _, m := range cluster.Members {
+			if m.Healthy {
+				healthy++
+			}
+
+			if m.Name == "node" {
+				self = m.ID
+			}
+		}
+
+		return err == nil && healthy == members
+	})
+
+	return self
+}
+
 // failing is a state in which no request to go down can be written.
 type failing struct{ state.State }
 
@@ -154,22 +160,7 @@ func TestEtcdAbsence(t *testing.T) {
 		m.start(t, ca, "--initial-cluster", strings.Join(initial, ","))
 	}
 
-	eventually(t, "three members to be healthy", func() bool {
-		cluster, err := b.etcdCluster(ctx)
-		healthy := 0
-
-		for _, m := range cluster.Members {
-			if m.Healthy {
-				healthy++
-			}
-
-			if m.Name == "node" {
-				set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", m.ID)})
-			}
-		}
-
-		return err == nil && healthy == 3
-	})
+	set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", untilHealthy(t, b, 3))})
 
 	absent := func(want int64, after string) {
 		t.Helper()
