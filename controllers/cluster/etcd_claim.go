@@ -3,15 +3,11 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/cluster"
 )
@@ -44,32 +40,18 @@ func etcdClaim(root string, controlPlane, asked bool) (cluster.EtcdClaim, error)
 
 // etcdClaimController lists the machines that have an etcd, or were asked to start one. A machine that was wiped has lost its claim.
 func etcdClaimController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "cluster.EtcdClaimController",
-		Reads: []controller.Input{
-			controller.In[cluster.AffiliateSpec](controller.Weak, ""),
-			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
-		},
-		Writes:  []controller.Output{controller.Out[cluster.EtcdClaimSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[cluster.EtcdClaimSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			own, affiliates, err := readAffiliates(ctx, rt)
-			if err != nil {
-				return err
-			}
+	return fromAffiliates("cluster.EtcdClaimController", etcdClaims)
+}
 
-			for _, a := range current(own, affiliates) {
-				if a.Etcd == cluster.EtcdNone {
-					continue
-				}
+// etcdClaims returns the claims by the identities of their machines.
+func etcdClaims(own string, affiliates []cluster.AffiliateSpec) map[string]cluster.EtcdClaimSpec {
+	out := map[string]cluster.EtcdClaimSpec{}
 
-				claim := cluster.EtcdClaimSpec{Claim: a.Etcd, Hostname: a.Hostname, Addresses: a.Addresses, Local: a.NodeID == own}
-				if err := typed.Set(ctx, rt, "", a.NodeID, claim); err != nil {
-					return err
-				}
-			}
-
-			return nil
-		},
+	for _, a := range current(own, affiliates) {
+		if a.Etcd != cluster.EtcdNone {
+			out[a.NodeID] = cluster.EtcdClaimSpec{Claim: a.Etcd, Hostname: a.Hostname, Addresses: a.Addresses, Local: a.NodeID == own}
+		}
 	}
+
+	return out
 }

@@ -36,24 +36,24 @@ func readAffiliates(ctx context.Context, r state.Reader) (own string, affiliates
 	return identity.NodeID, affiliates, err
 }
 
-// memberController publishes the affiliates that have a name in Kubernetes, this machine among them.
-func memberController() controller.Controller {
+// fromAffiliates returns a controller that publishes resources, by their ids, that follow from the affiliates and this machine's identity.
+func fromAffiliates[S resource.Spec](name string, specs func(own string, affiliates []cluster.AffiliateSpec) map[string]S) controller.Controller {
 	return &controller.Reconciler{
-		ControllerName: "cluster.MemberController",
+		ControllerName: name,
 		Reads: []controller.Input{
 			controller.In[cluster.AffiliateSpec](controller.Weak, ""),
 			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
 		},
-		Writes:  []controller.Output{controller.Out[cluster.MemberSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[cluster.MemberSpec]("")},
+		Writes:  []controller.Output{controller.Out[S](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[S]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			own, affiliates, err := readAffiliates(ctx, rt)
 			if err != nil {
 				return err
 			}
 
-			for name, spec := range members(own, affiliates) {
-				if err := typed.Set(ctx, rt, "", name, spec); err != nil {
+			for id, spec := range specs(own, affiliates) {
+				if err := typed.Set(ctx, rt, "", id, spec); err != nil {
 					return err
 				}
 			}
@@ -61,6 +61,11 @@ func memberController() controller.Controller {
 			return nil
 		},
 	}
+}
+
+// memberController publishes the affiliates that have a name in Kubernetes, this machine among them.
+func memberController() controller.Controller {
+	return fromAffiliates("cluster.MemberController", members)
 }
 
 // current returns the affiliates without those that another one replaces. A machine that was wiped has a new identity, and its old one is

@@ -123,6 +123,28 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{T: t, etcd: program, config: out.ControlPlane, machines: map[int]*testMachine{}}
 }
 
+// newCluster returns a fleet whose first machines are members of one cluster; nil as newFleet.
+func newCluster(t *testing.T, members int) *fleet {
+	t.Helper()
+
+	f := newFleet(t)
+	if f == nil {
+		return nil
+	}
+
+	f.boot(1).bootstrap()
+
+	for n := 1; n <= members; n++ {
+		if n > 1 {
+			f.boot(n)
+		}
+
+		f.machines[n].untilMember()
+	}
+
+	return f
+}
+
 // boot boots a machine, with the disk that it has.
 func (f *fleet) boot(n int) *testMachine {
 	f.Helper()

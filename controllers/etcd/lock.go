@@ -17,12 +17,9 @@ type Lock interface {
 	Release(ctx context.Context) error
 }
 
-// MembersLock is the name of the lock of the cluster under which the members of etcd change.
-const MembersLock = "etcd-members"
-
 // claimMembers takes the lock under which members change, or fails when ctx ends before.
 func claimMembers(ctx context.Context, client *clientv3.Client, holder string) (Lock, error) {
-	held, err := clusterstate.Claim(ctx, client, MembersLock, holder)
+	held, err := clusterstate.Claim(ctx, client, clusterstate.EtcdMembers, holder)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -146,8 +147,10 @@ func (c *membershipController) step(ctx context.Context, rt controller.Runtime, 
 		mount block.VolumeMountStatusSpec
 	)
 
+	controlPlane := typed.Read(ctx, rt, secrets.EtcdRootID, &root)
+
 	ok, err := typed.All(
-		typed.Read(ctx, rt, secrets.EtcdRootID, &root),
+		controlPlane,
 		typed.Read(ctx, rt, secrets.EtcdID, &certs),
 		typed.Read(ctx, rt, etcd.SpecID, &spec),
 		typed.Read(ctx, rt, mountID, &mount),
@@ -155,6 +158,10 @@ func (c *membershipController) step(ctx context.Context, rt controller.Runtime, 
 	)
 	if err != nil || !ok || !clock.Usable() {
 		c.lock.release(ctx)
+
+		if err == nil && controlPlane.OK {
+			err = c.remain(ctx, rt)
+		}
 
 		return 0, err
 	}
@@ -177,6 +184,24 @@ func (c *membershipController) step(ctx context.Context, rt controller.Runtime, 
 	return c.act(ctx, rt, log, s, p, func(urls ...string) (*clientv3.Client, error) {
 		return etcdclient.New(context.WithoutCancel(ctx), root, certs, urls...) // until the lock is released
 	})
+}
+
+// remain keeps the status of a member while an input is missing: a machine that has lost its address for a moment is a member as before, and
+// what protects the quorum must know that.
+func (c *membershipController) remain(ctx context.Context, rt controller.Runtime) error {
+	held, err := typed.Find[etcd.MembershipStatusSpec](ctx, rt, "", etcd.MembershipID)
+	if err != nil || held == nil || held.TypedSpec().MemberID == "" {
+		return err
+	}
+
+	spec := *held.TypedSpec()
+	spec.WaitsFor = "the time, and etcd's address, certificates and volume"
+
+	if err := typed.Set(ctx, rt, "", etcd.MembershipID, spec); err != nil {
+		return err
+	}
+
+	return c.publishMembers(ctx, rt, nil)
 }
 
 // serves reports whether the kubelet has an API server, or one still accepts connections: the kubelet forgets a static pod as soon as its file
@@ -310,7 +335,12 @@ func (c *membershipController) publish(ctx context.Context, rt controller.Runtim
 		return err
 	}
 
-	if s.cluster == nil { // what was seen last, and not healthy any more
+	return c.publishMembers(ctx, rt, s.cluster)
+}
+
+// publishMembers writes the members of the cluster; without one, those that were seen last, as not healthy.
+func (c *membershipController) publishMembers(ctx context.Context, rt controller.Runtime, cluster *quorum.Cluster) error {
+	if cluster == nil {
 		for id, m := range c.published {
 			m.Healthy, m.Leader = false, false
 			c.published[id] = m
@@ -318,7 +348,7 @@ func (c *membershipController) publish(ctx context.Context, rt controller.Runtim
 	} else {
 		c.published = map[string]etcd.MemberStatusSpec{}
 
-		for _, m := range s.cluster.Members {
+		for _, m := range cluster.Members {
 			c.published[hexID(m.ID)] = etcd.MemberStatusSpec{
 				Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.Learner, Healthy: m.Healthy, Leader: m.Leader,
 			}

@@ -158,7 +158,7 @@ func (c *membershipController) sayReturned(ctx context.Context, member uint64) e
 
 	client, err := c.pool.Client(c.endpoint)
 	if err == nil {
-		err = etcdclient.Return(ctx, client, member)
+		err = etcdclient.Return(ctx, client, member, etcdclient.Life)
 	}
 
 	if err == nil {

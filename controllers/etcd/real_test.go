@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -176,14 +178,11 @@ func TestGrowAndShrink(t *testing.T) {
 
 // TestQuiet: machines whose membership does not change write nothing, neither to their state nor to etcd.
 func TestQuiet(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
 
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 	f.members(1, 1, 2)
 
 	revision := func() int64 {
@@ -226,17 +225,61 @@ func (m *testMachine) ids() map[string]bool {
 	return ids
 }
 
-// TestInterruptedJoin: a machine whose power is cut at any step of its join is a member after the next boot, and nothing of the
-// interrupted attempt is left.
-func TestInterruptedJoin(t *testing.T) {
+// TestSecondLife: a cluster that is started again on the same machine is another one, so that members of the former one do not write into it.
+// While the machine has no address, it is a member nevertheless.
+func TestSecondLife(t *testing.T) {
 	f := newFleet(t)
 	if f == nil {
 		return
 	}
 
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
+	m := f.boot(1)
+	m.bootstrap()
+	first := m.untilMember()
+
+	m.powerCut()
+	m.wipe()
+
+	m = f.boot(1)
+	m.bootstrap()
+	second := m.untilMember()
+
+	if second.ClusterID == first.ClusterID || second.MemberID == first.MemberID {
+		t.Errorf("the second cluster is %+v, the first one was %+v", second, first)
+	}
+
+	controllertest.Set(m.Node, network.NodeAddressRoutedID, network.NodeAddressSpec{})
+
+	cut := m.until("it has no address", func(s etcd.MembershipStatusSpec) bool { return s.WaitsFor != "" })
+	if cut.MemberID != second.MemberID || cut.Step != etcd.StepMember || !cut.Belongs() || !m.ids()[second.MemberID] {
+		t.Errorf("without an address: %+v, members %v", cut, m.ids())
+	}
+
+	controllertest.Set(m.Node, network.NodeAddressRoutedID, network.NodeAddressSpec{Addresses: []netip.Prefix{netip.PrefixFrom(m.at, 8)}})
+
+	if got := m.untilMember(); got != second {
+		t.Errorf("with its address again: %+v, want %+v", got, second)
+	}
+
+	// A damaged request is ignored.
+	if err := os.WriteFile(filepath.Join(m.root, requestPath), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	m.powerCut()
+
+	if got := f.boot(1).untilMember(); got != second {
+		t.Errorf("with a damaged request: %+v, want %+v", got, second)
+	}
+}
+
+// TestInterruptedJoin: a machine whose power is cut at any step of its join is a member after the next boot, and nothing of the
+// interrupted attempt is left.
+func TestInterruptedJoin(t *testing.T) {
+	f := newCluster(t, 2)
+	if f == nil {
+		return
+	}
 
 	w := startWriter(f.client(1, 2))
 
@@ -264,14 +307,10 @@ func TestInterruptedJoin(t *testing.T) {
 // TestRemovedMemberReturns: a member that an operator has removed joins again with empty data, whether it ran meanwhile or not. A
 // machine whose data is lost takes the place of its old member.
 func TestRemovedMemberReturns(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
-
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 
 	m := f.boot(3)
 	old := m.untilMember().MemberID
@@ -348,14 +387,11 @@ func TestRemovedMemberReturns(t *testing.T) {
 
 // TestNoQuorum: without a quorum no machine joins and no data is touched, and the status says why.
 func TestNoQuorum(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 2)
 	if f == nil {
 		return
 	}
 
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
-	f.boot(2).untilMember()
 	f.machines[2].powerCut()
 
 	m := f.boot(3)
@@ -370,13 +406,10 @@ func TestNoQuorum(t *testing.T) {
 
 // TestSecondBootstrap: a cluster is started once. Another control plane refuses, says where the cluster is, and joins it.
 func TestSecondBootstrap(t *testing.T) {
-	f := newFleet(t)
+	f := newCluster(t, 1)
 	if f == nil {
 		return
 	}
-
-	f.boot(1).bootstrap()
-	f.machines[1].untilMember()
 
 	m := f.boot(2)
 	controllertest.Wait[secrets.EtcdCertsSpec](m.Node, secrets.EtcdID, nil)

@@ -39,20 +39,20 @@ func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 	return nil
 }
 
-// keptRequest returns the request on the disk, or nil.
+// keptRequest returns the request on the disk, or nil. A damaged file is as good as none: then the machine can be asked again.
 func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 	text, err := os.ReadFile(filepath.Join(root, requestPath))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 
-	var request etcd.BootstrapRequestSpec
-	if err == nil {
-		err = json.Unmarshal(text, &request)
-	}
-
 	if err != nil {
 		return nil, fmt.Errorf("read the bootstrap request: %w", err)
+	}
+
+	var request etcd.BootstrapRequestSpec
+	if json.Unmarshal(text, &request) != nil {
+		return nil, nil
 	}
 
 	return &request, nil

@@ -184,6 +184,7 @@ func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervis
 			// Watches from before the restore must not continue: new revisions start beyond all earlier ones, and those are
 			// compacted.
 			"--bump-revision=1000000000", "--mark-compacted",
+			newToken(),
 		}
 
 		if skipHashCheck.Load() {

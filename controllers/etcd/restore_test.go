@@ -20,7 +20,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
@@ -105,6 +107,76 @@ func TestRestore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestToken: each new cluster has a token of its own, and none is a reason to restart etcd.
+func TestToken(t *testing.T) {
+	c := &serviceController{address: netip.MustParseAddr("127.0.0.1"), container: func(c *container.Container) supervisor.Runner { return argv(c.Argv) }}
+	spec := etcd.SpecSpec{Name: "cp-1", AdvertisedAddresses: []netip.Addr{netip.MustParseAddr("10.5.0.2")}}
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pair, err := ca.Sign(pki.LeafOptions{CommonName: "talos", Client: true, TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	root := secrets.EtcdRootSpec{EtcdCA: secrets.CertAndKey{Crt: ca.PEM.Crt}}
+	certs := secrets.EtcdCertsSpec{EtcdAdmin: secrets.CertAndKey(pair)}
+
+	token := func(newCluster bool) (token, fingerprint string) {
+		t.Helper()
+
+		service, err := c.service(spec, root, certs, newCluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return service.Runner.(argv).token(), service.Fingerprint
+	}
+
+	first, fingerprint := token(true)
+	second, again := token(true)
+	none, later := token(false)
+
+	if first == "" || second == "" || first == second || none != "" {
+		t.Errorf("tokens: got %q and %q of new clusters, %q with data", first, second, none)
+	}
+
+	if fingerprint != again || fingerprint != later {
+		t.Error("the token restarts etcd")
+	}
+
+	tool := func() string { return argv(restoreTool(spec, new(atomic.Bool))().(*container.Container).Argv).token() }
+	if first, second := tool(), tool(); first == "" || first == second {
+		t.Errorf("tokens of restored clusters: got %q and %q", first, second)
+	}
+
+	spec.ExtraArgs = map[string]etcd.ArgValues{"initial-cluster-token": {Values: []string{"mine"}}}
+
+	if got, _ := token(true); got != "--initial-cluster-token=mine" {
+		t.Errorf("with a token of the configuration: got %q", got)
+	}
+}
+
+// argv is a program that is not run.
+type argv []string
+
+func (argv) Run(context.Context, supervisor.Run) error { return nil }
+
+func (a argv) token() string {
+	var all []string
+
+	for _, arg := range a {
+		if strings.HasPrefix(arg, "--initial-cluster-token=") {
+			all = append(all, arg)
+		}
+	}
+
+	return strings.Join(all, " ")
 }
 
 // TestMemberWithoutData: a member that had data does not start without it, because that would start a new cluster.
@@ -201,7 +273,9 @@ func TestRestoreTool(t *testing.T) {
 	}
 
 	for _, more := range [][]string{nil, {"--skip-hash-check"}} {
-		if diff := cmp.Diff(append(want, more...), tool().(*container.Container).Argv); diff != "" {
+		got := slices.DeleteFunc(tool().(*container.Container).Argv, func(arg string) bool { return strings.HasPrefix(arg, "--initial-cluster-token=") })
+
+		if diff := cmp.Diff(append(want, more...), got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 

@@ -7,11 +7,13 @@ package etcd
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -198,7 +200,7 @@ func (c *serviceController) apply(
 	case StartWait:
 	}
 
-	service, err := c.service(spec, root, certs)
+	service, err := c.service(spec, root, certs, start == StartNew)
 	if err != nil {
 		return err
 	}
@@ -272,7 +274,9 @@ func (w waiting) Run(ctx context.Context, run supervisor.Run) error {
 }
 
 // service returns etcd in a container. Its certificates are not part of the fingerprint: etcd reads them again by itself.
-func (c *serviceController) service(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
+func (c *serviceController) service(
+	spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, newCluster bool,
+) (supervisor.Service, error) {
 	initial := cmp.Or(c.initialCluster, settings.SelfCluster(spec))
 
 	command, err := settings.CommandLine(spec, initial, c.initialCluster != "")
@@ -286,6 +290,12 @@ func (c *serviceController) service(spec etcd.SpecSpec, root secrets.EtcdRootSpe
 	}
 
 	argv := append([]string{"/usr/local/bin/etcd"}, command...)
+	fingerprint := strings.Join(append(slices.Clip(argv), spec.Image, string(root.EtcdCA.Crt)), "\x00")
+
+	// etcd ignores the token once it has data, so the token is not in the fingerprint.
+	if _, given := spec.ExtraArgs[settings.ClusterToken]; newCluster && !given {
+		argv = append(argv, newToken())
+	}
 
 	etcd := &container.Container{
 		ID: ServiceID, Image: spec.Image, Argv: argv, UID: layout.UserEtcd, GID: layout.UserEtcd,
@@ -300,11 +310,16 @@ func (c *serviceController) service(spec etcd.SpecSpec, root secrets.EtcdRootSpe
 		ID:              ServiceID,
 		Runner:          c.runner(etcd),
 		DependsOn:       []string{"cri"},
-		Fingerprint:     strings.Join(append(argv, spec.Image, string(root.EtcdCA.Crt)), "\x00"),
+		Fingerprint:     fingerprint,
 		Health:          &supervisor.Health{Check: check, InitialDelay: 200 * time.Millisecond, Period: 20 * time.Second, Timeout: 15 * time.Second},
 		RestartInterval: 2 * time.Second,
 	}, nil
 }
+
+// newToken returns a flag that makes a new cluster differ from every other one. etcd derives the identities of a cluster and of its first member
+// from the token and the member's addresses. Without it, a cluster that is started again on the same machine would be taken for the former one
+// by members that were off or cut off meanwhile: they would write their former log into it.
+func newToken() string { return "--" + settings.ClusterToken + "=" + rand.Text() }
 
 // runner returns what runs a container.
 func (c *serviceController) runner(of *container.Container) supervisor.Runner {

@@ -76,6 +76,7 @@ func Controllers(deps Deps) []controller.Controller {
 		staticPodStatusController(root),
 		fromconfig.AccessController("k8s.StaticEndpointController", k8s.EndpointControlPlane, controller.Shared, staticEndpoint),
 		endpointController(root),
+		keptEndpointController(),
 		dnsSpreadController(root),
 		kubePrismEndpointsController(),
 		kubePrismConfigController(),

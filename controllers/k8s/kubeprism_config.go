@@ -32,7 +32,7 @@ func kubePrismEndpointsController() controller.Controller {
 }
 
 // knownControlPlanes reads what is known of the control planes' addresses, from whatever source: the API servers publish their own, and
-// discovery finds members while no API server that is known answers. The configuration's endpoint is not among them: its port is its own.
+// discovery and the machine's last life know some until one of them answers. The configuration's endpoint is not among them: its port is its own.
 func knownControlPlanes(into *[]k8s.EndpointSpec) frominputs.Input {
 	return frominputs.Input{
 		Declared: controller.In[k8s.EndpointSpec](controller.Weak, ""),

@@ -26,6 +26,10 @@ func (s *Store) open(ctx context.Context) error {
 	follow, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop, s.life = stop, follow
 
+	// Until the store is open, its stream ends with the caller's context: an etcd that hangs answers nothing to the stream either.
+	opening := context.AfterFunc(ctx, stop)
+	defer opening()
+
 	st, contents, base, err := s.readFrom(ctx, follow, max(now.Header.Revision-int64(s.o.history), 1))
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		st, contents, base, err = s.readFrom(ctx, follow, now.Header.Revision)
@@ -45,6 +49,12 @@ func (s *Store) open(ctx context.Context) error {
 		s.Close()
 
 		return fmt.Errorf("catch up: %w", err)
+	}
+
+	if !opening() { // the context has ended in the last moment
+		s.Close()
+
+		return ctx.Err()
 	}
 
 	return nil

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -251,6 +252,34 @@ func TestInterrupted(t *testing.T) {
 				w.settled(t, w.first)
 			})
 		}
+	}
+}
+
+// TestPublished: while a step is in progress, the controller manager of any control plane may publish its authorities to pods. An interrupted
+// run must not wait for those of one of them.
+func TestPublished(t *testing.T) {
+	differ := false
+
+	for after := range 15 {
+		w := newWorld(t, kubernetes)
+		w.rotate(t, false, after)
+
+		for _, m := range w.members {
+			if err := publishedBy(m.trust.all(), w.members); m.controlPlane && err != nil {
+				t.Errorf("after %d changes, published by %s: %v", after, m.name, err)
+			}
+
+			differ = differ || m.controlPlane && !sameSet(m.trust.all(), w.members[0].trust.all())
+		}
+
+		err := publishedBy([]*x509.Certificate{w.foreign}, w.members)
+		if want := fmt.Sprintf("has the authorities [%s], want [%s", short(w.foreign), short(w.members[0].trust.issuing)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("after %d changes, of another cluster: got %v, want %s", after, err, want)
+		}
+	}
+
+	if !differ {
+		t.Error("the control planes never differed")
 	}
 }
 

@@ -121,13 +121,24 @@ func (r *run) do(ctx context.Context) error {
 
 	for _, step := range steps {
 		if err := r.step(ctx, step); err != nil {
-			return fmt.Errorf("%w; nothing is lost: the same command continues, and --revert goes back as long as a control plane node issues with the old authority", err)
+			return fmt.Errorf("%w; nothing is lost: %s", err, r.resume())
 		}
 	}
 
 	r.finish()
 
 	return nil
+}
+
+// resume says how an interrupted rotation goes on. In the last step nodes refuse the former talosconfig, one after the other.
+func (r *run) resume() string {
+	const text = "the same command continues%s, and --revert goes back as long as a control plane node issues with the old authority"
+
+	if len(r.admin.Crt) == 0 {
+		return fmt.Sprintf(text, "")
+	}
+
+	return fmt.Sprintf(text, fmt.Sprintf(" with --talosconfig %s --context %s", r.output, r.name))
 }
 
 // step brings all nodes at least to a level.
@@ -322,9 +333,9 @@ func (r *run) after(ctx context.Context, step level, apis map[*rotation]*kube.Cl
 			continue
 		}
 
-		want := now.members[kubernetes][0].trust
+		members := now.members[kubernetes]
 
-		if err := r.wait(ctx, "Kubernetes", func(ctx context.Context) error { return checkPublished(ctx, apis[rotation], want) }); err != nil {
+		if err := r.wait(ctx, "Kubernetes", func(ctx context.Context) error { return checkPublished(ctx, apis[rotation], members) }); err != nil {
 			return err
 		}
 

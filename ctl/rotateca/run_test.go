@@ -25,6 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/pki"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -220,6 +221,19 @@ func TestChangedMeanwhile(t *testing.T) {
 
 	if err := n.run.change(t.Context(), host{"10.5.0.2", true}, accept); !changed(err) {
 		t.Errorf("got %v, want the node's refusal", err)
+	}
+}
+
+// TestResume: once nodes refuse the former talosconfig, an interrupted rotation goes on with the new one.
+func TestResume(t *testing.T) {
+	r := &run{output: "new", name: "demo"}
+	if got := r.resume(); !strings.HasPrefix(got, "the same command continues, and --revert ") {
+		t.Errorf("before the new talosconfig: %q", got)
+	}
+
+	r.admin = pki.Pair{Crt: []byte("x")}
+	if got := r.resume(); !strings.HasPrefix(got, "the same command continues with --talosconfig new --context demo, and --revert ") {
+		t.Errorf("after it: %q", got)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -207,5 +208,60 @@ func TestPastDead(t *testing.T) {
 
 	if _, _, err := dial(t.Context(), New(slog.New(slog.DiscardHandler), refuses, refuses).order()); err == nil {
 		t.Error("all servers refuse: got a connection")
+	}
+}
+
+// hasty is a connection to a server that answers and closes without reading the request. The answer takes a while.
+type hasty struct {
+	net.Conn
+
+	sent bool
+}
+
+func (h *hasty) Read(b []byte) (int, error) {
+	if h.sent {
+		return 0, io.EOF
+	}
+
+	time.Sleep(100 * time.Millisecond)
+
+	h.sent = true
+
+	return copy(b, "too large"), nil
+}
+
+func (*hasty) Write([]byte) (int, error) { return 0, syscall.ECONNRESET }
+func (*hasty) CloseWrite() error         { return syscall.ENOTCONN }
+
+// TestHastyAnswer: the answer of a server that does not read the rest of the request reaches the client.
+func TestHastyAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	near, far := net.Pipe()
+	defer near.Close()
+
+	b := New(slog.New(slog.DiscardHandler), Target{Name: "hasty", Dial: func(context.Context) (net.Conn, error) { return &hasty{Conn: far}, nil }})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+
+	go func() { b.Serve(ctx, l); close(done) }()
+
+	t.Cleanup(func() { cancel(); <-done })
+
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	if _, err := conn.Write([]byte("a request")); err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := io.ReadAll(conn); string(got) != "too large" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

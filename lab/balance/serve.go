@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -18,6 +19,9 @@ const (
 	dialNext = 300 * time.Millisecond
 	// acceptAgain is how long a listener waits after a connection that it could not accept.
 	acceptAgain = 100 * time.Millisecond
+	// lastWord is how long one direction of a connection goes on after the other one has failed: a server that answers and closes without reading
+	// the rest of the request resets the connection, and its answer is still on its way.
+	lastWord = 2 * time.Second
 )
 
 // Serve forwards the connections of a listener until ctx is done; then it closes the listener and all connections, and returns.
@@ -75,13 +79,16 @@ func (b *Balancer) forward(ctx context.Context, near net.Conn) {
 
 	var both sync.WaitGroup
 
+	end := time.AfterFunc(math.MaxInt64, cut)
+	defer end.Stop()
+
 	for _, way := range [][2]net.Conn{{far, near}, {near, far}} {
 		both.Go(func() {
 			_, err := io.Copy(way[0], way[1])
 			half, ok := way[0].(interface{ CloseWrite() error })
 
-			if err != nil || !ok || half.CloseWrite() != nil {
-				cut()
+			if !ok || half.CloseWrite() != nil || err != nil {
+				end.Reset(lastWord)
 			}
 		})
 	}

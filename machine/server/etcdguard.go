@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/controllers/clusterstate"
-	etcdctl "github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -40,38 +39,60 @@ func (s *Server) guard(ctx context.Context, action quorum.Action) error {
 }
 
 // mayGo is guard for a machine that goes down and comes back. It announces that to the others: of machines that are asked at once, no more
-// go than etcd can spare.
-func (s *Server) mayGo(ctx context.Context, action quorum.Action) error {
+// go than etcd can spare. If the machine does not go down nevertheless, stay takes that back.
+func (s *Server) mayGo(ctx context.Context, action quorum.Action) (stay func(), err error) {
+	stay = func() {}
+
 	self, err := s.etcdSelf(ctx)
 	if err != nil || self == 0 {
-		return err
+		return stay, err
 	}
 
 	cluster, err := s.etcdCluster(ctx)
 	if err != nil {
-		return err
+		return stay, err
 	}
 
 	if err := quorum.Check(cluster.Members, action, self); err != nil {
-		return quorumError(err)
+		return stay, quorumError(err)
 	}
 
 	// A member that is not healthy is not counted on, nor is the only one.
 	if m, _ := cluster.Find(self); !m.Healthy || m.Learner || len(cluster.Voters()) == 1 {
-		return nil
+		return stay, nil
 	}
 
-	_, err = etcdCall(ctx, s, string(action), etcdTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
-		return nil, s.underMembersLock(ctx, c, string(action)+" of "+hostname(cluster, self), func(cluster quorum.Cluster) error {
-			if err := quorum.Check(cluster.Members, action, self); err != nil {
-				return quorumError(err)
-			}
+	stay = func() { s.stay(context.WithoutCancel(ctx), self) }
 
-			return etcdclient.Announce(ctx, c, self)
-		})
+	_, err = etcdCall(ctx, s, string(action), etcdTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
+		return nil, s.underMembersLock(ctx, c, string(action)+" of "+hostname(cluster, self),
+			func(ctx context.Context, cluster quorum.Cluster, lock *clusterstate.Held) error {
+				if err := quorum.Check(cluster.Members, action, self); err != nil {
+					return quorumError(err)
+				}
+
+				err := etcdclient.Announce(ctx, c, lock.Condition(), self, etcdclient.Life)
+				if err != nil {
+					stay() // the answer may be lost, and not the announcement
+				}
+
+				return err
+			})
 	})
 
-	return err
+	return stay, err
+}
+
+// stay takes the announcement back that this machine goes down. Otherwise the others count without its member until the announcement expires.
+func (s *Server) stay(ctx context.Context, self uint64) {
+	const what = "stay in etcd's quorum"
+
+	_, err := etcdCall(ctx, s, what, etcdTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
+		return nil, etcdclient.Stay(ctx, c, self, etcdclient.Life)
+	})
+	if err != nil {
+		s.Log.WarnContext(ctx, what, "error", err)
+	}
 }
 
 func hostname(cluster quorum.Cluster, id uint64) string {
@@ -84,17 +105,22 @@ func hostname(cluster quorum.Cluster, id uint64) string {
 const lockTimeout = 10 * time.Second
 
 // underMembersLock calls fn with the members as they are under their lock: no other machine joins, leaves or goes down meanwhile. Machines
-// that are about to go down are not healthy.
-func (s *Server) underMembersLock(ctx context.Context, c *clientv3.Client, holder string, fn func(quorum.Cluster) error) (err error) {
+// that are about to go down are not healthy. The context of fn ends when the lock is lost.
+func (s *Server) underMembersLock(
+	ctx context.Context, c *clientv3.Client, holder string, fn func(context.Context, quorum.Cluster, *clusterstate.Held) error,
+) error {
 	claiming, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 
-	held, err := clusterstate.Claim(claiming, c, etcdctl.MembersLock, holder)
+	held, err := clusterstate.Claim(claiming, c, clusterstate.EtcdMembers, holder)
 	if err != nil {
 		return status.Errorf(codes.Unavailable, "etcd's members are changing: %v", err)
 	}
 
-	defer func() { err = errors.Join(err, held.Release(ctx)) }()
+	defer held.Release(ctx) // if it fails, the lock expires: what was done stays done
+
+	ctx, end := held.Context(ctx)
+	defer end()
 
 	cluster, err := s.etcdCluster(ctx)
 	if err == nil {
@@ -105,7 +131,7 @@ func (s *Server) underMembersLock(ctx context.Context, c *clientv3.Client, holde
 		return err
 	}
 
-	return fn(cluster)
+	return fn(ctx, cluster, held)
 }
 
 // quorumError returns the error of a check, with its code.

@@ -5,10 +5,13 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -16,6 +19,8 @@ import (
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -44,25 +49,7 @@ func TestEtcdGuard(t *testing.T) {
 
 	second.start(t, ca, "--initial-cluster", "node="+first.peer+",second="+second.peer, "--initial-cluster-state", "existing")
 
-	var self uint64
-
-	eventually(t, "both members to be healthy", func() bool {
-		cluster, err := b.etcdCluster(ctx)
-
-		healthy := 0
-
-		for _, m := range cluster.Members {
-			if m.Healthy {
-				healthy++
-			}
-
-			if m.Name == "node" {
-				self = m.ID
-			}
-		}
-
-		return err == nil && healthy == 2
-	})
+	self := untilHealthy(t, b, 2)
 
 	reboot := func(mode machine.RebootRequest_Mode) error {
 		_, err := b.machine.Reboot(ctx, &machine.RebootRequest{Mode: mode})
@@ -116,6 +103,96 @@ func TestEtcdGuard(t *testing.T) {
 	if got := lead(); got != "" {
 		t.Errorf("forfeit by a member that does not lead: got %q", got)
 	}
+}
+
+// untilHealthy waits until so many members are healthy, and returns the id of this machine's, which is named node.
+func untilHealthy(t *testing.T, b *bench, members int) (self uint64) {
+	t.Helper()
+
+	eventually(t, fmt.Sprintf("%d members to be healthy", members), func() bool {
+		cluster, err := b.etcdCluster(t.Context())
+		healthy := 0
+
+		for _, m := range cluster.Members {
+			if m.Healthy {
+				healthy++
+			}
+
+			if m.Name == "node" {
+				self = m.ID
+			}
+		}
+
+		return err == nil && healthy == members
+	})
+
+	return self
+}
+
+// failing is a state in which no request to go down can be written.
+type failing struct{ state.State }
+
+func (failing) Create(context.Context, resource.Resource, ...state.WriteOption) error {
+	return errors.New("no room")
+}
+
+// TestEtcdAbsence: a machine that goes down says so to the others, and takes it back when it does not go down.
+func TestEtcdAbsence(t *testing.T) {
+	b := newBench(t)
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	configure(t, b, configtest.ControlPlane(t))
+
+	ca := etcdPKI(t, b)
+	members := []*member{{"node", freeURL(t), freeURL(t)}, {"second", freeURL(t), freeURL(t)}, {"third", freeURL(t), freeURL(t)}}
+
+	standing := etcdEndpoint
+	etcdEndpoint = members[0].client
+
+	t.Cleanup(func() { etcdEndpoint = standing })
+
+	var initial []string
+	for _, m := range members {
+		initial = append(initial, m.name+"="+m.peer)
+	}
+
+	for _, m := range members {
+		m.start(t, ca, "--initial-cluster", strings.Join(initial, ","))
+	}
+
+	set(t, b, etcdres.MembershipID, etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", untilHealthy(t, b, 3))})
+
+	absent := func(want int64, after string) {
+		t.Helper()
+
+		got, err := etcdClient(t, b).Get(ctx, "talos:v1:etcd:absent/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil || got.Count != want {
+			t.Errorf("after %s: %v machines are about to go down (%v), want %d", after, got, err, want)
+		}
+	}
+
+	whole := b.State
+	b.Server.State = failing{whole}
+
+	if _, err := b.machine.Reboot(ctx, &machine.RebootRequest{}); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("got %v", err)
+	}
+
+	absent(0, "a reboot that could not be requested")
+
+	b.Server.State = whole
+
+	if _, err := b.machine.Reboot(ctx, &machine.RebootRequest{}); err != nil {
+		t.Error(err)
+	}
+
+	absent(1, "a reboot")
+
+	if _, err := b.machine.Shutdown(ctx, &machine.ShutdownRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("a shutdown of a machine that reboots: %v", err)
+	}
+
+	absent(1, "a second request")
 }
 
 // TestEtcdGuardWithoutEtcd: when no member answers, those that were seen last count, and none of them is healthy: the machine may reboot,

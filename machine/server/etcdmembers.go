@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/clusterstate"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 )
 
@@ -67,7 +68,7 @@ func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemo
 			return nil, err
 		}
 
-		return nil, s.underMembersLock(ctx, c, what, func(cluster quorum.Cluster) error {
+		return nil, s.underMembersLock(ctx, c, what, func(ctx context.Context, cluster quorum.Cluster, _ *clusterstate.Held) error {
 			if err := quorum.Check(cluster.Members, quorum.Remove, id); err != nil {
 				return quorumError(err)
 			}

@@ -61,8 +61,12 @@ func caller(ctx context.Context) string {
 
 // requestPower writes the request, which the power controller carries out. Unless it is forced, etcd must not lose its quorum.
 func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec runtime.PowerRequestSpec) (string, error) {
+	stay := func() {}
+
 	if !spec.Force {
-		if err := s.mayGo(ctx, action); err != nil {
+		var err error
+
+		if stay, err = s.mayGo(ctx, action); err != nil {
 			return "", err
 		}
 	}
@@ -80,6 +84,8 @@ func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec ru
 	case state.IsConflict(err):
 		return "", status.Errorf(codes.FailedPrecondition, "%s: the machine is already going down", spec.Action)
 	default:
+		stay()
+
 		return "", err
 	}
 }

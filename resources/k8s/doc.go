@@ -45,6 +45,7 @@ const (
 	EndpointAPIServerID  = "kube-apiserver"
 	EndpointControlPlane = "controlplane"
 	EndpointDiscoveryID  = "discovery"
+	EndpointKeptID       = "kept" // on STATE, until an API server answers
 	KubePrismConfigID    = "k8s-loadbalancer-config"
 	KubePrismEndpointsID = "k8s-cluster"
 	KubePrismStatusID    = "k8s-loadbalancer"

@@ -4,6 +4,8 @@ package etcdclient
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,13 +24,24 @@ const (
 	absenceTime = 10 * time.Minute
 )
 
+// Life identifies this run of the machine. What it announces ends when the next one returns, and not before: a machine may be asked to go
+// down as soon as its etcd is healthy.
+var Life = rand.Text()
+
+var errLockLost = errors.New("the lock of etcd's members was lost: try again")
+
 func absence(member uint64) string { return absences + fmt.Sprintf("%016x", member) }
 
-// Announce says that the machine of a member is about to go down. The caller has the lock of the members.
-func Announce(ctx context.Context, client *clientv3.Client, member uint64) error {
+// Announce says that the machine of a member is about to go down in this life. It does nothing unless the lock of the members is held.
+func Announce(ctx context.Context, client *clientv3.Client, held clientv3.Cmp, member uint64, life string) error {
 	lease, err := client.Grant(ctx, int64(absenceTime/time.Second))
 	if err == nil {
-		_, err = client.Put(ctx, absence(member), "", clientv3.WithLease(lease.ID))
+		var res *clientv3.TxnResponse
+
+		res, err = client.Txn(ctx).If(held).Then(clientv3.OpPut(absence(member), life, clientv3.WithLease(lease.ID))).Commit()
+		if err == nil && !res.Succeeded {
+			err = errLockLost
+		}
 	}
 
 	if err != nil {
@@ -38,11 +51,22 @@ func Announce(ctx context.Context, client *clientv3.Client, member uint64) error
 	return nil
 }
 
-// Return says that the machine of a member is there again. It writes nothing if that is known.
-func Return(ctx context.Context, client *clientv3.Client, member uint64) error {
+// Return says that the machine of a member is there again, in this life. It writes nothing if that is known.
+func Return(ctx context.Context, client *clientv3.Client, member uint64, life string) error {
 	key := absence(member)
 
-	_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), ">", 0)).Then(clientv3.OpDelete(key)).Commit()
+	return forget(ctx, client, key, clientv3.Compare(clientv3.CreateRevision(key), ">", 0), clientv3.Compare(clientv3.Value(key), "!=", life))
+}
+
+// Stay takes back what was announced in this life: the machine does not go down.
+func Stay(ctx context.Context, client *clientv3.Client, member uint64, life string) error {
+	key := absence(member)
+
+	return forget(ctx, client, key, clientv3.Compare(clientv3.Value(key), "=", life))
+}
+
+func forget(ctx context.Context, client *clientv3.Client, key string, conditions ...clientv3.Cmp) error {
+	_, err := client.Txn(ctx).If(conditions...).Then(clientv3.OpDelete(key)).Commit()
 	if err != nil {
 		return fmt.Errorf("say to etcd that the machine is there: %w", err)
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
+// ClusterToken is the flag that makes clusters differ that were started with the same members.
+const ClusterToken = "initial-cluster-token"
+
 // policy of extra arguments: the node decides where etcd's data and keys are and which clients it accepts. The initial cluster may
 // be set, to repair a cluster by hand.
 var policy = args.Policy{

@@ -20,3 +20,11 @@ func (b *Balancer) Ready() int {
 
 // Kick triggers a probe of an upstream.
 func (b *Balancer) Kick(address string) { b.kick(address) }
+
+// Links returns the number of forwarded connections.
+func (b *Balancer) Links() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.links
+}

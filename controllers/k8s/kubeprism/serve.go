@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"syscall"
@@ -23,6 +24,9 @@ const (
 	acceptWait = 50 * time.Millisecond
 	// dialNext is how long an upstream may take to accept a connection before the next one is tried at the same time.
 	dialNext = 300 * time.Millisecond
+	// lastWord is how long one direction of a connection goes on after the other one has failed: an end that sends an answer and closes without
+	// reading the rest of the request resets the connection, and the answer is still on its way.
+	lastWord = 2 * time.Second
 )
 
 // Port is where clients connect. It refuses them while no listener is open.
@@ -150,18 +154,26 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 
 	first := make(chan bool, 2) // whether the upstream closed first
 
-	var both guard.Group
+	var (
+		both guard.Group
+		end  = time.AfterFunc(math.MaxInt64, cut)
+	)
+
+	defer end.Stop()
 
 	for _, way := range []struct {
 		to, from net.Conn
 		upstream bool
 	}{{client, upstream, true}, {upstream, client, false}} {
 		both.Go(func() error {
-			_, _ = io.Copy(way.to, way.from)
+			_, err := io.Copy(way.to, way.from)
 			first <- way.upstream
 
-			if half, ok := way.to.(interface{ CloseWrite() error }); ok {
-				_ = half.CloseWrite()
+			// The other end is told, and may have more to say.
+			half, ok := way.to.(interface{ CloseWrite() error })
+
+			if !ok || half.CloseWrite() != nil || err != nil {
+				end.Reset(lastWord)
 			}
 
 			return nil

@@ -260,3 +260,32 @@ func TestHalfClosed(t *testing.T) {
 		t.Errorf("got %q, want what was sent before the end", got)
 	}
 }
+
+// TestReset checks that a connection ends that the server has reset, also if the client does not close its end.
+func TestReset(t *testing.T) {
+	reset := listen(t, func(conn net.Conn) {
+		go func() {
+			_, _ = conn.Read(make([]byte, 1)) // until the client is connected
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			_ = conn.Close()
+		}()
+	})
+
+	var balancer kubeprism.Balancer
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: reset}})
+
+	address := start(t, &balancer)
+	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
+
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	within(t, 5*time.Second, "it is forwarded", func() bool { return balancer.Links() == 1 })
+
+	_, _ = conn.Write([]byte("x"))
+
+	within(t, 10*time.Second, "it ends", func() bool { return balancer.Links() == 0 })
+}
