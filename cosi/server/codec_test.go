@@ -34,7 +34,7 @@ func TestCodec(t *testing.T) {
 		"events":                        {encoded(&v1alpha1.WatchResponse{}), true},
 		"an item of a list":             {encoded(&v1alpha1.ListResponse{}), true},
 		"a resource":                    {encoded(&v1alpha1.GetResponse{}), true},
-		"no event":                      {&v1alpha1.WatchResponse{}, false},
+		"an answer without events":      {&v1alpha1.WatchResponse{}, false},
 		"events, not all encoded":       {encoded(&v1alpha1.WatchResponse{Event: []*v1alpha1.Event{{Resource: resource}}}), false},
 		"an item of a list, in both":    {encoded(&v1alpha1.ListResponse{Resource: resource}), false},
 		"a resource, in both":           {encoded(&v1alpha1.GetResponse{Resource: resource}), false},
@@ -61,6 +61,6 @@ func TestCodec(t *testing.T) {
 	}
 
 	if _, err := Codec().Marshal("text"); err == nil {
-		t.Error("a value that is no message was encoded")
+		t.Error("a text was encoded as a message")
 	}
 }
