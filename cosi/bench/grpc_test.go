@@ -79,7 +79,7 @@ func serve(b *testing.B, st state.State) string {
 	listener, err := net.Listen("unix", path)
 	ok(b, err)
 
-	g := grpc.NewServer()
+	g := grpc.NewServer(server.Options()...)
 	v1alpha1.RegisterStateServer(g, server.New(st))
 
 	go g.Serve(listener)

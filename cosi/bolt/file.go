@@ -129,7 +129,7 @@ var verbs = map[state.EventType]string{state.Created: "create", state.Updated: "
 func (f *file) put(tx *bbolt.Tx, c *memory.Change, many bool) error {
 	name, id, number := kindKey(c.Kind), idKey(c.ID), seqKey(c.Seq)
 
-	items, err := tx.CreateBucketIfNotExists(bucketOf(name, suffixItems))
+	items, err := openBucket(tx, bucketOf(name, suffixItems))
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 // tailLength is the limit of changes in the tail of a history. That many small changes are stored with the root.
 const tailLength = 8
 
-// trimEvery is how often old changes are deleted while many changes come at once. Deleting one with each change would write
-// another page each time.
+// trimEvery is after how many changes the oldest are deleted. They are on another page than the last ones, which each deletion
+// writes.
 const trimEvery = 64
 
 // history is the changes of a kind. The last of them are in the tail; the bucket of the others is opened only when needed.
@@ -27,21 +27,25 @@ func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64
 		err error
 	)
 
-	if h.tail, err = tx.CreateBucketIfNotExists(bucketOf(kind, suffixTail)); err != nil {
+	if h.tail, err = openBucket(tx, bucketOf(kind, suffixTail)); err != nil {
 		return err
 	}
+
+	last := seqOf(number)
+	first := last // number of the first change that goes into the history
 
 	if !many {
 		if err := h.tail.Put(number, value); err != nil {
 			return err
 		}
 
-		if first, _ := h.tail.Cursor().First(); seqOf(number)-seqOf(first) < tailLength {
+		oldest, _ := h.tail.Cursor().First()
+		if first = seqOf(oldest); last-first < tailLength {
 			return nil
 		}
 	}
 
-	if h.whole, err = tx.CreateBucketIfNotExists(bucketOf(kind, suffixHistory)); err != nil {
+	if h.whole, err = openBucket(tx, bucketOf(kind, suffixHistory)); err != nil {
 		return err
 	}
 
@@ -53,12 +57,26 @@ func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64
 	}
 
 	if many {
-		if err := h.whole.Put(number, value); err != nil || seqOf(number)%trimEvery != 0 {
+		if err := h.whole.Put(number, value); err != nil {
 			return err
 		}
 	}
 
-	return h.trim(seqOf(number), limit)
+	if last/trimEvery == (first-1)/trimEvery {
+		return nil
+	}
+
+	return h.trim(last, limit)
+}
+
+// openBucket returns a bucket, and creates a missing one. Most writes find it, and the library's function for this copies the
+// name first.
+func openBucket(tx *bbolt.Tx, name []byte) (*bbolt.Bucket, error) {
+	if b := tx.Bucket(name); b != nil {
+		return b, nil
+	}
+
+	return tx.CreateBucket(name)
 }
 
 // fold moves the tail into the history.

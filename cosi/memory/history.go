@@ -52,23 +52,28 @@ func wholly(mark uint64) position { return position{mark, math.MaxUint32} }
 
 func (p position) after(q position) bool { return p.mark > q.mark || p.mark == q.mark && p.nth > q.nth }
 
+// limits are those of all histories of a store.
+type limits struct {
+	entries int
+	few     int // entries of a kind without resources; see limitFor
+	bytes   int
+}
+
 // history is the last entries of a kind, numbered from 1: a ring that grows to its limit.
 type history struct {
-	ring  []entry
-	limit int // in entries
-	few   int // limit for a kind without resources; see limitFor
-	most  int // in bytes
-	last  uint64
-	count int
-	bytes int
-	floor position // of the last discarded entry, or where the history began
-	end   position // of the last entry, or where the history began
+	ring   []entry
+	limits *limits
+	last   uint64
+	count  int
+	bytes  int
+	floor  position // of the last discarded entry, or where the history began
+	end    position // of the last entry, or where the history began
 	// resynced is the mark of a resync, whose changes have an order that is specific to this history; 0 for none.
 	resynced uint64
 }
 
 const (
-	firstHistory = 2 // many kinds have one resource that changes once or never
+	firstHistory = 1 // many kinds have one resource that never changes
 	minHistory   = 8
 	// A kind with few resources has a shorter history, unless WithHistory sets another: 1,024 old versions of one small resource
 	// would take much more memory than the rest of the kind.
@@ -76,7 +81,7 @@ const (
 )
 
 // limitFor returns the limit of entries for a kind with that many resources.
-func (h *history) limitFor(live int) int { return min(h.limit, h.few+live) }
+func (h *history) limitFor(live int) int { return min(h.limits.entries, h.limits.few+live) }
 
 // first returns the number of the oldest entry, or last+1 if there is none.
 func (h *history) first() uint64 { return h.last - uint64(h.count) + 1 }
@@ -85,7 +90,7 @@ func (h *history) at(seq uint64) *entry { return &h.ring[seq%uint64(len(h.ring))
 
 // excess returns the oldest entry and its number if it must be dropped before an entry of the weight is added; else nil.
 func (h *history) excess(live int, w weight) (*entry, uint64) {
-	if h.count < h.limitFor(live) && (h.count < minHistory || h.bytes+w.bytes() <= h.most) {
+	if h.count < h.limitFor(live) && (h.count < minHistory || h.bytes+w.bytes() <= h.limits.bytes) {
 		return nil, 0
 	}
 

@@ -44,7 +44,7 @@ var (
 	emptyIndex = &index{slots: make([]atomic.Pointer[cell], 1), tags: make([]uint32, 1)}
 )
 
-const minIndex = 4
+const minIndex = 2
 
 // place is the end of a probe: the slot of the id, or the free slot for it.
 type place struct {

@@ -30,21 +30,35 @@ type kind struct {
 	mu      sync.Mutex
 	dropped atomic.Bool // written with the lock
 	history history
-	fresh   []*cell // created since order was built
-	stale   int     // destroyed since order was built
-	labels  labelIndexes
+	fresh   []*cell       // created since order was built
+	stale   int           // destroyed since order was built
+	labels  *labelIndexes // nil before the first list by label of many resources
 
+	pending map[string]*pendingWrite // by id, until the journal has them
+	*readers
+}
+
+// readers are those that follow a kind. Most kinds never have any, and share noReaders.
+type readers struct {
 	subs     []*subscription            // of the whole kind
 	byID     map[string][]*subscription // of one resource
 	hooks    []*hook
-	pending  map[string]*pendingWrite // by id, until the journal has them
-	lagging  []*subscription          // have a pump, and their place is still in the history
-	lost     []*subscription          // have a pump, and their place is not in the history any more
-	retained []retained               // discarded entries that the lost ones need
+	lagging  []*subscription // have a pump, and their place is still in the history
+	lost     []*subscription // have a pump, and their place is not in the history any more
+	retained []retained      // discarded entries that the lost ones need
+}
+
+var noReaders = &readers{}
+
+// admit is called before the first reader is added. The lock is held.
+func (k *kind) admit() {
+	if k.readers == noReaders {
+		k.readers = &readers{}
+	}
 }
 
 func newKind(s *State, name resource.Kind) *kind {
-	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history, few: s.smallHistory, most: s.historyBytes}}
+	k := &kind{store: s, name: name, hash: kindHash(name), readers: noReaders, history: history{limits: &s.limits}}
 	k.index.Store(emptyIndex)
 
 	if f := s.feed; f != nil {
@@ -99,7 +113,7 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 		k.noteDestroyed()
 	}
 
-	if len(k.labels.keys) > 0 {
+	if k.labels != nil && len(k.labels.keys) > 0 {
 		if typ == state.Destroyed {
 			k.labels.changed(seq, was, old, nil, nil)
 		} else {

@@ -34,6 +34,15 @@ const (
 	idleChanges = 4096
 )
 
+// labelIndexes returns the indexes of a kind, which most kinds never need. The lock is held.
+func (k *kind) labelIndexes() *labelIndexes {
+	if k.labels == nil {
+		k.labels = &labelIndexes{}
+	}
+
+	return k.labels
+}
+
 // indexable returns the first term of a query that an index can answer.
 func indexable(q resource.LabelQuery) (resource.LabelTerm, bool) {
 	for _, t := range q.Terms {
@@ -70,7 +79,7 @@ func (k *kind) listByLabel(f filter) (items []resource.Resource, answered bool) 
 		return nil, false
 	}
 
-	k.labels.lists++
+	k.labelIndexes().lists++
 
 	found := map[*cell]struct{}{}
 
@@ -122,7 +131,7 @@ func add(items *[]resource.Resource, cells, found map[*cell]struct{}) {
 // indexedBy returns the index of a label, or nil. A label gets an index when it is queried for the second time. The lock is
 // held.
 func (k *kind) indexedBy(key string) *labelIndex {
-	l := &k.labels
+	l := k.labelIndexes()
 
 	x, ok := l.keys[key]
 	if !ok {
@@ -189,7 +198,7 @@ func (k *kind) noteAsked(f filter, all []resource.Resource) {
 
 		k.mu.Lock()
 
-		if l := &k.labels; !slices.Contains(l.asked, t.Key) && l.keys[t.Key] == nil {
+		if l := k.labelIndexes(); !slices.Contains(l.asked, t.Key) && l.keys[t.Key] == nil {
 			if len(l.asked) == maxIndexes {
 				l.asked = slices.Delete(l.asked, 0, 1)
 			}

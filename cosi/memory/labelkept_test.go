@@ -55,7 +55,7 @@ func TestIndexesAreFew(t *testing.T) {
 		return s
 	}
 
-	indexes := func(s *State) int { return len(s.lookup(kind).labels.keys) }
+	indexes := func(s *State) int { return len(s.lookup(kind).labelIndexes().keys) }
 
 	t.Run("keys that nothing has", func(t *testing.T) {
 		s := fill(t)
@@ -102,7 +102,7 @@ func TestIndexesAreFew(t *testing.T) {
 			t.Errorf("got %d indexes, want 1 to %d", n, maxIndexes)
 		}
 
-		if n := len(s.lookup(kind).labels.asked); n > maxIndexes {
+		if n := len(s.lookup(kind).labelIndexes().asked); n > maxIndexes {
 			t.Errorf("%d keys are remembered, want at most %d", n, maxIndexes)
 		}
 	})

@@ -23,13 +23,11 @@ const (
 
 // State is a state in memory. All namespaces live in it.
 type State struct {
-	epoch        [epochSize]byte
-	history      int
-	smallHistory int // of a kind without resources
-	historyBytes int
-	journal      *journal // nil: nothing is stored
-	feed         *Feed    // nil unless it follows another store
-	clock        clock
+	epoch   [epochSize]byte
+	limits  limits
+	journal *journal // nil: nothing is stored
+	feed    *Feed    // nil unless it follows another store
+	clock   clock
 
 	kinds  atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
 	mu     sync.Mutex                              // held to replace kinds
@@ -47,15 +45,15 @@ type Option func(*State)
 // WithHistory limits the number of events of a kind that are kept, also for kinds with few resources. The minimum is one.
 // Memory for the history is allocated as it grows.
 func WithHistory(events int) Option {
-	return func(s *State) { s.history, s.smallHistory = max(events, 1), max(events, 1) }
+	return func(s *State) { s.limits.entries, s.limits.few = max(events, 1), max(events, 1) }
 }
 
 // WithHistoryBytes limits the memory of the old versions of a kind; a few are kept whatever their size.
-func WithHistoryBytes(n int) Option { return func(s *State) { s.historyBytes = n } }
+func WithHistoryBytes(n int) Option { return func(s *State) { s.limits.bytes = n } }
 
 // New returns an empty state.
 func New(opts ...Option) *State {
-	s := &State{history: DefaultHistory, smallHistory: smallHistory, historyBytes: DefaultHistoryBytes}
+	s := &State{limits: limits{entries: DefaultHistory, few: smallHistory, bytes: DefaultHistoryBytes}}
 
 	rand.Read(s.epoch[:]) // it does not fail
 

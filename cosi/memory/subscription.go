@@ -43,6 +43,7 @@ type subscription struct {
 // start adds the subscription and starts its pump if there are events to send. The lock is held.
 func (s *subscription) start() {
 	k := s.kind
+	k.admit()
 
 	if s.single {
 		if k.byID == nil {
@@ -283,7 +284,7 @@ func (s *subscription) overrun() state.Event {
 		Type:     state.Errored,
 		Resource: resource.NewTombstone(ptr),
 		Error: fmt.Errorf("buffer overrun: namespace %q type %q write pos %d pos %d capacity %d",
-			ptr.Namespace, ptr.Type, k.history.last, s.cursor, k.history.limit),
+			ptr.Namespace, ptr.Type, k.history.last, s.cursor, k.history.limits.entries),
 	}
 }
 

@@ -169,6 +169,8 @@ func (s *State) Notify(ctx context.Context, kind resource.Kind, fn func(*state.E
 	k := s.lockKind(kind)
 	defer k.mu.Unlock()
 
+	k.admit()
+
 	h := &hook{fn: fn}
 	k.hooks = append(k.hooks, h)
 

@@ -12,12 +12,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	_ "google.golang.org/grpc/encoding/proto" // the codec that sizedCodec wraps
-
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/config"
+	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 )
 
 const (
@@ -46,7 +45,7 @@ func nameOf(m proto.Message) protoreflect.FullName { return m.ProtoReflect().Des
 // sizedCodec refuses to decode messages over the limit of their type.
 type sizedCodec struct{ encoding.CodecV2 }
 
-func newSizedCodec() sizedCodec { return sizedCodec{encoding.GetCodecV2("proto")} }
+func newSizedCodec() sizedCodec { return sizedCodec{cosiserver.Codec()} }
 
 // Unmarshal implements encoding.CodecV2.
 func (c sizedCodec) Unmarshal(data mem.BufferSlice, v any) error {
