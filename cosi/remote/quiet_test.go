@@ -213,9 +213,11 @@ func TestEventThatCanNotBeSent(t *testing.T) {
 		r := resource.New[poisonSpec]("", value)
 		r.TypedSpec().Value = value
 		ok(t, mem.Create(t.Context(), r))
-	}
 
-	want(t, ch, state.Created, "harmless", 1)
+		if value == "harmless" { // in one message with the next, it would not be sent either
+			want(t, ch, state.Created, "harmless", 1)
+		}
+	}
 
 	if ev := next(t, ch); ev.Type != state.Errored || !strings.Contains(fmt.Sprint(ev.Error), "this cannot be sent") {
 		t.Errorf("got %s of %s (%v), want the reason", ev.Type, ev.Resource.Metadata(), ev.Error)
