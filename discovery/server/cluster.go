@@ -34,9 +34,6 @@ type cluster struct {
 	// told and held are how many members and entries the service's counts have of this cluster.
 	told, held int64
 	of         *clusters
-	// whole is the last snapshot that was sent as one message, and wholeUsed when that was.
-	whole     registry.Batch
-	wholeUsed time.Time
 }
 
 func (c *cluster) update(now time.Time, in *serverapi.AffiliateUpdateRequest) error {
@@ -110,6 +107,14 @@ func (c *cluster) present(now time.Time) *registry.Cluster {
 	c.tell(now, c.log.Expire(now))
 
 	return c.log
+}
+
+// expire removes what has expired.
+func (c *cluster) expire(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.present(now)
 }
 
 func (c *cluster) flush(now time.Time) {
@@ -235,11 +240,6 @@ func (c *cluster) sweep(now time.Time, forget bool) (gone int64) {
 
 	if forget {
 		c.log.Forget(now)
-
-		if now.Sub(c.wholeUsed) >= forgetInterval {
-			c.whole = registry.Batch{}
-		}
-
 		c.count()
 	}
 

@@ -4,7 +4,6 @@ package server
 
 import (
 	"log/slog"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,59 +136,6 @@ func TestRemovalsCount(t *testing.T) {
 
 		if _, err := s.AffiliateUpdate(t.Context(), refresh("a", time.Minute)); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-// TestOneMessage: watchers of other kinds that begin at the same time share one message, however large the cluster is.
-func TestOneMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{}, slog.New(slog.DiscardHandler))
-
-		c, done := s.clusters.hold("c")
-		defer done()
-
-		for i := range 1000 {
-			in := refresh(strconv.Itoa(i), time.Minute)
-			in.AffiliateData = make([]byte, 1024)
-
-			if err := c.update(time.Now(), in); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		begin := func() []byte {
-			b := c.asOne(c.log.Snapshot(time.Now()), time.Now())
-			if len(b.Messages) != 1 {
-				t.Fatalf("%d messages", len(b.Messages))
-			}
-
-			return b.Messages[0]
-		}
-
-		one, two := begin(), begin()
-		if &one[0] != &two[0] {
-			t.Error("each watcher has a message of its own")
-		}
-
-		for i := range 100 { // more than the rest of a snapshot may have
-			in := refresh(strconv.Itoa(i), time.Minute)
-			in.AffiliateData = make([]byte, 2048)
-
-			if err := c.update(time.Now(), in); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		if three := begin(); len(three) <= len(one) {
-			t.Error("the message is an old one")
-		}
-
-		time.Sleep(time.Minute)
-		s.clusters.sweep(time.Now(), true)
-
-		if c.whole.Messages != nil {
-			t.Error("the message stays")
 		}
 	})
 }

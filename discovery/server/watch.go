@@ -169,12 +169,13 @@ func (s *Server) begin(ctx context.Context, stream grpc.ServerStream, c *cluster
 	}
 
 	now := time.Now()
+	c.expire(now)
 
 	if !r.ours {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		return c.asOne(c.present(now).Snapshot(now), now), nil
+		return whole(c.log.Snapshot(now)), nil
 	}
 
 	if young := s.young(now); r.digest != nil && r.place.Boot != s.boot && young > 0 {
@@ -219,9 +220,9 @@ func end(sequence uint64) extension.Raw {
 	return extension.AppendTrailer(nil, extension.Trailer{Sequence: sequence, End: true})
 }
 
-// asOne returns a snapshot as one message, if existing clients accept its size. They replace what they have with the first message, and
-// add the others to it. Watchers that begin at the same time share the message.
-func (c *cluster) asOne(b registry.Batch, now time.Time) registry.Batch {
+// whole is a batch as one message, if existing clients accept its size. They replace what they have with the first message, and add the
+// others to it.
+func whole(b registry.Batch) registry.Batch {
 	size := 0
 	for _, m := range b.Messages {
 		size += len(m)
@@ -231,20 +232,13 @@ func (c *cluster) asOne(b registry.Batch, now time.Time) registry.Batch {
 		return b
 	}
 
-	c.wholeUsed = now
-	if c.whole.Messages != nil && c.whole.Sequence == b.Sequence {
-		return c.whole
-	}
-
 	// Encoded messages one after the other are one message with the members of all.
 	one := make(extension.Raw, 0, size)
 	for _, m := range b.Messages {
 		one = append(one, m...)
 	}
 
-	c.whole = registry.Batch{Messages: []extension.Raw{one}, Sequence: b.Sequence}
-
-	return c.whole
+	return registry.Batch{Messages: []extension.Raw{one}, Sequence: b.Sequence}
 }
 
 // settle waits until the members that a client has are here again, or no more come.

@@ -190,28 +190,6 @@ func (w *world) hurt(ctx context.Context, length time.Duration) {
 	}
 }
 
-// settle records the members of a cluster that is whole, and waits until a client can write to it.
-func (w *world) settle() {
-	w.t.Helper()
-
-	ctx, done := context.WithTimeout(w.t.Context(), time.Minute)
-	defer done()
-
-	start := time.Now()
-
-	if err := w.observe(ctx, w.controlPlanes()[0], w.history.Whole); err != nil {
-		w.t.Fatalf("members of the cluster that is whole: %v", err)
-	}
-
-	for !w.history.LastWrite().After(start) {
-		if ctx.Err() != nil {
-			w.t.Fatalf("the cluster is whole, and no client could write within a minute: %s", w.history.Summary())
-		}
-
-		pause(ctx, 100*time.Millisecond)
-	}
-}
-
 // whole waits until each machine is a Ready node and each control plane a voting member of etcd, and returns how long that took.
 func (w *world) whole(limit time.Duration) time.Duration {
 	w.t.Helper()

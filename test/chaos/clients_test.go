@@ -116,6 +116,28 @@ func (w *world) members(ctx context.Context, n *lab.Node) (map[string]string, er
 	})
 }
 
+// settle records the members of a cluster that is whole, and waits until a client can write to it.
+func (w *world) settle() {
+	w.t.Helper()
+
+	ctx, done := context.WithTimeout(w.t.Context(), time.Minute)
+	defer done()
+
+	start := time.Now()
+
+	if err := w.observe(ctx, w.controlPlanes()[0], w.history.Whole); err != nil {
+		w.t.Fatalf("members of the cluster that is whole: %v", err)
+	}
+
+	for !w.history.LastWrite().After(start) {
+		if ctx.Err() != nil {
+			w.t.Fatalf("the cluster is whole, and no client could write within a minute: %s", w.history.Summary())
+		}
+
+		pause(ctx, 100*time.Millisecond)
+	}
+}
+
 // with calls the API of a machine as the administrator, over a connection of its own.
 func (w *world) with(ctx context.Context, n *lab.Node, call func(*client.Client) error) error {
 	api, err := client.New([]string{n.APIEndpoint()}, client.WithCertificates(w.access.CA, w.access.Crt, w.access.Key))
