@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
 	"github.com/seed-59268b81/talos/discovery/extension"
@@ -39,14 +42,14 @@ func crowdSize(t testing.TB) int {
 
 // crowd is many sessions of one cluster in one process.
 type crowd struct {
-	t       *testing.T
+	t       testing.TB
 	network *network
 	ttl     time.Duration
 
 	service *server.Server
 	stop    func()
 	// back is when the service was started last.
-	back time.Time
+	back moment
 
 	// read holds what was decoded, by hash: the sessions share it.
 	read sync.Map
@@ -62,6 +65,8 @@ type crowdMember struct {
 	session *Session
 	cancel  context.CancelFunc
 	ended   chan error
+	// hash is that of what it has published last.
+	hash uint64
 	// deleted reports whether it has deleted itself, and died when it was killed.
 	deleted bool
 	died    time.Time
@@ -78,11 +83,45 @@ func (c *crowd) start(snapshot string) {
 		}
 	}
 
-	c.back = time.Now()
+	c.back = now()
 	c.stop = c.network.serveThis(c.t, "crowd:1", c.service)
 }
 
+func newCrowd(t testing.TB, n int) *crowd {
+	c := &crowd{t: t, network: newNetwork(t), ttl: 4*time.Second + time.Duration(n)*10*time.Millisecond, members: map[string]*crowdMember{}}
+	c.network.buffer = 16 << 10
+
+	// A process of one client collects garbage less often than one of thousands.
+	if n > 1000 {
+		before := debug.SetGCPercent(300)
+		t.Cleanup(func() { debug.SetGCPercent(before) })
+	}
+
+	t.Cleanup(func() {
+		for _, m := range c.living() {
+			m.cancel()
+		}
+
+		for _, m := range c.living() {
+			if err := <-m.ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+
+	return c
+}
+
+// join runs a session that knows no one yet.
 func (c *crowd) join(id string) *crowdMember {
+	m := c.member(id)
+	c.run(m)
+
+	return m
+}
+
+// member makes a session that does not run yet.
+func (c *crowd) member(id string) *crowdMember {
 	o := c.network.options("crowd:1", id)
 	o.TTL, o.Prove = c.ttl, false
 
@@ -100,19 +139,46 @@ func (c *crowd) join(id string) *crowdMember {
 	}
 	s.table.dropped = func(gone string) { c.dropped(id, gone) }
 
-	ctx, cancel := context.WithCancel(context.Background())
-	m := &crowdMember{id: id, session: s, cancel: cancel, ended: make(chan error, 1)}
-
-	c.mu.Lock()
-	c.members[id] = m
-	c.mu.Unlock()
-
+	m := &crowdMember{id: id, session: s, ended: make(chan error, 1)}
 	c.publish(m, "first")
 	s.SetWatch(true)
 
-	go func() { m.ended <- s.Run(ctx) }()
-
 	return m
+}
+
+func (c *crowd) run(m *crowdMember) {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+
+	c.mu.Lock()
+	c.members[m.id] = m
+	c.mu.Unlock()
+
+	go func() { m.ended <- m.session.Run(ctx) }()
+}
+
+// acquainted runs sessions that know each other already, as if they had been told by a service that has gone.
+func (c *crowd) acquainted(n int) []*crowdMember {
+	all := make([]*crowdMember, n)
+
+	var table *table
+
+	for i := range all {
+		all[i] = c.member(fmt.Sprintf("%s-%04d", "sou7yy34ykX3n373Zw1DXKb8zD7UnyKT6HT3", i))
+		table = &all[0].session.table
+		local := all[i].session.local
+		table.put(extension.Member{ID: all[i].id, Data: local.data, Endpoints: local.endpoints})
+	}
+
+	for _, m := range all[1:] {
+		m.session.table.records, m.session.table.sum = slices.Clone(table.records), table.sum
+	}
+
+	for _, m := range all {
+		c.run(m)
+	}
+
+	return all
 }
 
 func (c *crowd) publish(m *crowdMember, system string) {
@@ -121,6 +187,12 @@ func (c *crowd) publish(m *crowdMember, system string) {
 		Addresses: [][]byte{{10, 0, 0, 1}, {10, 0, 0, 2}},
 		Kubespan:  &clientapi.KubeSpan{PublicKey: "+o3LHPC1ZPJ9vzcJ0zPsj7xLWFZnnRhDTwvfbrGTcHE=", Address: make([]byte, 16)},
 	}})
+
+	m.session.mu.Lock()
+	local := m.session.local
+	m.session.mu.Unlock()
+
+	m.hash = extension.Hash(m.id, local.data, local.endpoints)
 }
 
 // dropped checks each member that a session drops: it must be gone, or have had no time left.
@@ -160,16 +232,34 @@ func (c *crowd) living() (all []*crowdMember) {
 	return all
 }
 
-// right waits until every session has what every living member has published last, and returns how long that took since a time.
-func (c *crowd) right(what string, since time.Time, budget time.Duration) time.Duration {
+// moment is a time, and the processor time that this process has used until then.
+type moment struct {
+	at   time.Time
+	used time.Duration
+}
+
+func now() moment { return moment{time.Now(), processorTime()} }
+
+// processorTime returns how much this process has used. Others on a busy computer do not change that much.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// right waits until every session has what every living member has published last, and returns how long that took since a moment.
+func (c *crowd) right(what string, since moment, budget time.Duration) time.Duration {
 	c.t.Helper()
 
 	for {
 		wrong, why := c.wrongSessions()
-		took := time.Since(since)
+		took := time.Since(since.at)
 
 		if wrong == 0 {
-			c.t.Logf("%s: all are right after %s", what, took.Round(10*time.Millisecond))
+			c.t.Logf("%s: all are right after %s, %s of processor time", what, took.Round(10*time.Millisecond), (processorTime() - since.used).Round(10*time.Millisecond))
 
 			return took
 		}
@@ -189,15 +279,9 @@ func (c *crowd) wrongSessions() (wrong int, why string) {
 	var want uint64
 
 	for _, m := range living {
-		if m.deleted {
-			continue
+		if !m.deleted {
+			want += m.hash
 		}
-
-		m.session.mu.Lock()
-		local := m.session.local
-		m.session.mu.Unlock()
-
-		want += extension.Hash(m.id, local.data, local.endpoints)
 	}
 
 	c.mu.Lock()
@@ -215,11 +299,7 @@ func (c *crowd) wrongSessions() (wrong int, why string) {
 	for _, m := range living {
 		m.session.mu.Lock()
 
-		var sum uint64
-		for _, r := range m.session.table.records {
-			sum += r.hash
-		}
-
+		sum := m.session.table.sum
 		complete := m.session.status.State == StateWatching
 
 		// The service, or the session for a service that has forgotten it, keeps a dead member for its TTL at most.
@@ -227,7 +307,7 @@ func (c *crowd) wrongSessions() (wrong int, why string) {
 			if i, ok := m.session.table.find(d.id); ok {
 				sum -= m.session.table.records[i].hash
 
-				if latest := later(d.died, c.back); time.Since(latest) > c.ttl+5*time.Second {
+				if latest := later(d.died, c.back.at); time.Since(latest) > c.ttl+5*time.Second {
 					complete = false
 					why = fmt.Sprintf("%s has %s, which died %s ago", m.id, d.id, time.Since(d.died))
 				}
@@ -260,34 +340,15 @@ func later(a, b time.Time) time.Time {
 // leave and die. No session ever drops a member that lives, and none shows one that has expired.
 func TestCrowd(t *testing.T) {
 	n := crowdSize(t)
-	c := &crowd{t: t, network: newNetwork(t), ttl: 4*time.Second + time.Duration(n)*10*time.Millisecond, members: map[string]*crowdMember{}}
-	c.network.buffer = 16 << 10
-
-	// A process of one client collects garbage less often than one of thousands.
-	if n > 1000 {
-		defer debug.SetGCPercent(debug.SetGCPercent(300))
-	}
-
+	c := newCrowd(t, n)
 	budget := 2*time.Minute + time.Duration(n)*50*time.Millisecond
-
-	t.Cleanup(func() {
-		for _, m := range c.living() {
-			m.cancel()
-		}
-
-		for _, m := range c.living() {
-			if err := <-m.ended; err != nil {
-				t.Error(err)
-			}
-		}
-	})
-
 	path := filepath.Join(t.TempDir(), "state")
 
-	begin := time.Now()
+	begin := now()
 	c.start("")
 
-	all := make([]*crowdMember, n)
+	// Two join later: then there are as many as a cluster may have.
+	all := make([]*crowdMember, n-2)
 	for i := range all {
 		all[i] = c.join(fmt.Sprintf("%s-%04d", "sou7yy34ykX3n373Zw1DXKb8zD7UnyKT6HT3", i))
 
@@ -306,7 +367,7 @@ func TestCrowd(t *testing.T) {
 
 	c.join("joined after the snapshot")
 	c.publish(all[0], "changed after the snapshot")
-	c.right("a join and a change", time.Now(), budget)
+	c.right("a join and a change", now(), budget)
 	c.stop()
 
 	c.join("joined while the service was away")
@@ -318,7 +379,7 @@ func TestCrowd(t *testing.T) {
 
 	c.publish(all[3], "changed")
 	c.delete(all[4])
-	c.right("a change and a leave", time.Now(), budget)
+	c.right("a change and a leave", now(), budget)
 
 	// Killed again, and everything is forgotten.
 	c.stop()
@@ -331,7 +392,7 @@ func TestCrowd(t *testing.T) {
 
 	// The dead ones go when their time is over.
 	for !c.withoutDead() {
-		if time.Since(c.back) > c.ttl+30*time.Second {
+		if time.Since(c.back.at) > c.ttl+30*time.Second {
 			wrong, why := c.wrongSessions()
 			t.Fatalf("the dead members stay: %d sessions are wrong, %s", wrong, why)
 		}
@@ -339,7 +400,7 @@ func TestCrowd(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 
-	c.right("the end", time.Now(), budget)
+	c.right("the end", now(), budget)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -386,4 +447,54 @@ func (c *crowd) withoutDead() bool {
 	}
 
 	return true
+}
+
+// BenchmarkRestart kills the service of 5,000 sessions and starts it again. Meanwhile one has changed, so that all must be told.
+func BenchmarkRestart(b *testing.B) {
+	const n = 5000
+
+	for _, snapshot := range []bool{true, false} {
+		name := "forgotten"
+		if snapshot {
+			name = "snapshot"
+		}
+
+		b.Run(name, func(b *testing.B) {
+			c := newCrowd(b, n)
+			path := filepath.Join(b.TempDir(), "state")
+
+			c.start("")
+			all := c.acquainted(n)
+			c.right("start", c.back, 10*time.Minute)
+
+			var took, used time.Duration
+
+			for i := range b.N {
+				from := ""
+
+				if snapshot {
+					from = path
+
+					if _, err := c.service.Save(path); err != nil {
+						b.Fatal(err)
+					}
+				}
+
+				c.stop()
+				c.publish(all[i%n], fmt.Sprint("changed for the ", i, ". time"))
+				time.Sleep(time.Second)
+				c.start(from)
+				took += c.right("restart", c.back, 10*time.Minute)
+				used += processorTime() - c.back.used
+			}
+
+			b.ReportMetric(took.Seconds()/float64(b.N), "s/right")
+			b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/right")
+			b.ReportMetric(0, "ns/op")
+
+			if len(c.wrong) > 0 {
+				b.Errorf("%d living members were lost, first: %s", len(c.wrong), c.wrong[0])
+			}
+		})
+	}
 }
