@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -99,7 +100,7 @@ func startApart(b testing.TB, secure bool) *apart {
 	//program:built the tests of this package
 	cmd := exec.Command(os.Args[0])
 
-	cmd.Env = append(os.Environ(), serviceSocket+"="+s.socket)
+	cmd.Env = append(os.Environ(), serviceSocket+"="+s.socket, "GOGC=50") // as machines and cmd/discovery start it
 	if secure {
 		cmd.Env = append(cmd.Env, serviceTLS+"=1")
 	}
@@ -138,7 +139,10 @@ func (s *apart) connect() *grpc.ClientConn {
 	}
 
 	conn, err := grpc.NewClient("unix:"+s.socket, grpc.WithTransportCredentials(creds), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(extension.Codec{}),
-		grpc.MaxCallRecvMsgSize(32<<20)), grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10), grpc.WithDisableServiceConfig())
+		grpc.MaxCallRecvMsgSize(32<<20)),
+		// As our client does it.
+		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10), grpc.WithInitialWindowSize(1<<20), grpc.WithInitialConnWindowSize(1<<20),
+		grpc.WithDisableServiceConfig())
 	if err != nil {
 		s.b.Fatal(err)
 	}
@@ -166,44 +170,60 @@ func (s *apart) fill(api serverapi.ClusterClient, n int) {
 	s.members = n
 }
 
-// watch adds n watchers, each with a connection of its own, and waits until all have received all members.
+// watch adds n watchers at once, each with a connection of its own, and waits until all have received all members.
 func (s *apart) watch(n int, began time.Time) {
 	s.b.Helper()
+
+	failed := make(chan error, n)
 
 	for range n {
 		conn := s.connect()
 		w := &watcher{api: serverapi.NewClusterClient(conn)}
 		s.watchers = append(s.watchers, w)
 
-		stream, err := conn.NewStream(s.b.Context(), &grpc.StreamDesc{ServerStreams: true}, serverapi.Cluster_Watch_FullMethodName)
-		if err != nil {
-			s.b.Fatal(err)
-		}
-
-		if err := stream.SendMsg(&serverapi.WatchRequest{ClusterId: "c"}); err != nil {
-			s.b.Fatal(err)
-		}
-
-		if err := stream.CloseSend(); err != nil {
-			s.b.Fatal(err)
-		}
-
-		var raw extension.Raw
-		if err := stream.RecvMsg(&raw); err != nil {
-			s.b.Fatal(err)
-		}
-
-		if m, err := extension.DecodeResponse(raw); err != nil || len(m.Members) != s.members {
-			s.b.Fatalf("the first message: got %d members, %v, want %d", len(m.Members), err, s.members)
-		}
-
 		go func() {
-			for stream.RecvMsg(&raw) == nil {
+			stream, err := s.begin(conn)
+			failed <- err
+
+			if err != nil {
+				return
+			}
+
+			for raw := (extension.Raw{}); stream.RecvMsg(&raw) == nil; {
 				w.last.Store(int64(time.Since(began)))
 				s.messages.Add(1)
 			}
 		}()
 	}
+
+	for range n {
+		if err := <-failed; err != nil {
+			s.b.Fatal(err)
+		}
+	}
+}
+
+// begin returns a stream whose first message has been received.
+func (s *apart) begin(conn *grpc.ClientConn) (grpc.ClientStream, error) {
+	stream, err := conn.NewStream(s.b.Context(), &grpc.StreamDesc{ServerStreams: true}, serverapi.Cluster_Watch_FullMethodName, grpc.WaitForReady(true))
+	if err != nil {
+		return nil, err
+	}
+
+	if err := errors.Join(stream.SendMsg(&serverapi.WatchRequest{ClusterId: "c"}), stream.CloseSend()); err != nil {
+		return nil, err
+	}
+
+	var raw extension.Raw
+	if err := stream.RecvMsg(&raw); err != nil {
+		return nil, err
+	}
+
+	if m, err := extension.DecodeResponse(raw); err != nil || len(m.Members) != s.members {
+		return nil, fmt.Errorf("the first message: got %d members, %v, want %d", len(m.Members), err, s.members)
+	}
+
+	return stream, nil
 }
 
 // told waits until all watchers have received so many messages together.
