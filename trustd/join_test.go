@@ -74,7 +74,7 @@ func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Dura
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 
-	go func() { done <- follow(ctx, server, n.State, l) }()
+	go func() { done <- serve(ctx, server, n.State, l) }()
 
 	t.Cleanup(func() {
 		cancel()

@@ -4,7 +4,6 @@ package trustd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
+	"github.com/seed-59268b81/talos/cosi/follow"
 	"github.com/seed-59268b81/talos/cosi/remote"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -54,60 +54,12 @@ func run(ctx context.Context, log *slog.Logger) error {
 
 	log.Info("serving", "address", l.Addr())
 
-	return follow(ctx, NewServer(log, securityapi.NewSecurityServiceClient(conn)), remote.New(conn), l)
+	return serve(ctx, NewServer(log, securityapi.NewSecurityServiceClient(conn)), remote.New(conn), l)
 }
 
-// follow serves and keeps the server's view up to date, until the context ends or one of both fails.
-func follow(ctx context.Context, server *Server, st state.State, l net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// serve serves and keeps the view up to date, until the context ends or one of both fails.
+func serve(ctx context.Context, server *Server, st state.State, l net.Listener) error {
+	view := follow.View[*View]{Kinds: Kinds(), Read: ReadView, Set: server.SetView}
 
-	served := make(chan error, 1)
-
-	go func() {
-		defer cancel()
-
-		served <- server.Serve(ctx, l)
-	}()
-
-	err := watch(ctx, st, server.SetView)
-
-	cancel()
-
-	return errors.Join(err, <-served)
-}
-
-// watch reads the view at each change.
-func watch(ctx context.Context, st state.State, set func(*View)) error {
-	events := make(chan []state.Event)
-
-	for _, kind := range Kinds() {
-		if err := st.WatchKindAggregated(ctx, kind, events, state.WithBootstrapContents()); err != nil {
-			return fmt.Errorf("watch %s: %w", kind, err)
-		}
-	}
-
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case batch := <-events:
-			for _, e := range batch {
-				if e.Type == state.Errored {
-					return fmt.Errorf("watch: %w", e.Error)
-				}
-			}
-		}
-
-		view, err := ReadView(ctx, st)
-		if ctx.Err() != nil {
-			return nil
-		}
-
-		if err != nil {
-			return err
-		}
-
-		set(view)
-	}
+	return view.Serve(ctx, st, func(ctx context.Context) error { return server.Serve(ctx, l) })
 }

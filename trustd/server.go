@@ -24,6 +24,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
+	"github.com/seed-59268b81/talos/pki"
 )
 
 // maxSigning is how many requests the signer handles at once.
@@ -60,11 +61,8 @@ func (s *Server) SetView(v *View) { s.view.Store(v) }
 // Serve serves on a listener until the context ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	g := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(&tls.Config{
-			MinVersion:         tls.VersionTLS13,
-			NextProtos:         []string{"h2"},
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.view.Load().tls() },
-		})),
+		// Callers show no certificate: they request one.
+		grpc.Creds(credentials.NewTLS(pki.Serving(func() (*tls.Certificate, error) { return s.view.Load().certificate() }))),
 		grpc.UnaryInterceptor(s.recovered),
 		// Silent and slow connections are closed, and no client needs one for long.
 		grpc.ConnectionTimeout(5*time.Second),

@@ -20,16 +20,13 @@ type View struct {
 	Server *tls.Certificate
 }
 
-// tls returns the server's configuration for one connection. Callers show no certificate: they request one.
-func (v *View) tls() (*tls.Config, error) {
+// certificate returns the server's certificate of one connection.
+func (v *View) certificate() (*tls.Certificate, error) {
 	if v == nil {
 		return nil, errNotReady
 	}
 
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{*v.Server},
-		SessionTicketsDisabled: true,
-	}, nil
+	return v.Server, nil
 }
 
 // Kinds returns the kinds of resources that trustd reads. Its socket shows no others.

@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -92,7 +93,14 @@ func (o *options) check() error {
 	return nil
 }
 
+// gcPercent takes the place of Go's 100: memory is that of connections, and a service is idle nearly always, so that a collection costs little.
+const gcPercent = 50
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+
 	var o options
 
 	o.flags(flag.CommandLine)

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/registry"
 	"github.com/seed-59268b81/talos/discovery/server"
+	"github.com/seed-59268b81/talos/pki"
 )
 
 // Carrier is the service with the view that decides who may use it.
@@ -47,11 +48,7 @@ func (c *Carrier) SetView(v *View) { c.view.Store(v) }
 
 // Serve serves on a listener until the context ends.
 func (c *Carrier) Serve(ctx context.Context, l net.Listener) error {
-	secure := credentials.NewTLS(&tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		NextProtos:         []string{"h2"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.view.Load().tls() },
-	})
+	secure := credentials.NewTLS(pki.Serving(func() (*tls.Certificate, error) { return c.view.Load().certificate() }))
 
 	g := grpc.NewServer(append(server.ServerOptions(),
 		grpc.Creds(admission{TransportCredentials: secure, door: c.door}),

@@ -77,7 +77,7 @@ func start(t *testing.T) *bench {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 
-	go func() { ended <- follow(ctx, b.carrier, st, listener) }()
+	go func() { ended <- serve(ctx, b.carrier, st, listener) }()
 
 	t.Cleanup(func() {
 		cancel()

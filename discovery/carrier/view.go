@@ -27,16 +27,13 @@ type View struct {
 
 var errNotReady = errors.New("discoveryd has no certificate yet")
 
-// tls returns the configuration of one connection.
-func (v *View) tls() (*tls.Config, error) {
+// certificate returns discoveryd's certificate of one connection.
+func (v *View) certificate() (*tls.Certificate, error) {
 	if v == nil {
 		return nil, errNotReady
 	}
 
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{*v.Server},
-		SessionTicketsDisabled: true,
-	}, nil
+	return v.Server, nil
 }
 
 // Kinds returns the kinds of resources that discoveryd reads. Its socket shows no others.

@@ -42,6 +42,8 @@ const (
 	maxMessage = 32 << 20
 	// otherDelay is between the endpoints of two other affiliates: services limit the rate of calls.
 	otherDelay = 100 * time.Millisecond
+	// window is how much a service may send ahead. gRPC would estimate it, with a ping for nearly each message.
+	window = 1 << 20
 )
 
 // dial returns a connection that is made at the first call.
@@ -60,6 +62,7 @@ func (s *Session) dial(endpoint string) (*grpc.ClientConn, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.ForceCodecV2(extension.Codec{})),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		grpc.WithReadBufferSize(4 << 10), grpc.WithWriteBufferSize(4 << 10), grpc.WithSharedWriteBuffer(true),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithIdleTimeout(0), grpc.WithDisableServiceConfig(),
 	}
 

@@ -29,6 +29,8 @@ var key = bytes.Repeat([]byte{42}, 32)
 type network struct {
 	// buffer is the size of a connection's buffers.
 	buffer int
+	// intercept is called with each call of a service, if set.
+	intercept grpc.UnaryServerInterceptor
 
 	mu        sync.Mutex
 	listeners map[string]*bufconn.Listener
@@ -50,7 +52,12 @@ func (n *network) start(t testing.TB, address string, register func(*grpc.Server
 	n.listeners[address] = listener
 	n.mu.Unlock()
 
-	g := grpc.NewServer(server.ServerOptions()...)
+	options := server.ServerOptions()
+	if n.intercept != nil {
+		options = append(options, grpc.UnaryInterceptor(n.intercept))
+	}
+
+	g := grpc.NewServer(options...)
 	register(g)
 
 	ended := make(chan struct{})

@@ -93,8 +93,9 @@ type table struct {
 	// dropped is told about each member that goes, if set.
 	dropped func(id string)
 
-	// records are sorted by id.
+	// records are sorted by id. sum is the sum of their hashes.
 	records []*record
+	sum     uint64
 	// place is the place in the changes of a source of ours, if placed.
 	placed bool
 	place  extension.Place
@@ -219,7 +220,7 @@ func (t *table) reconcile(covered func(*record) bool, now time.Time) bool {
 
 		if !t.keepUntil.After(now) {
 			delete(t.missing, r.id)
-			t.drop(r.id)
+			t.drop(r)
 
 			return true
 		}
@@ -253,9 +254,11 @@ func (t *table) expire(now time.Time) (changed bool, next time.Time) {
 	return changed, next
 }
 
-func (t *table) drop(id string) {
+func (t *table) drop(r *record) {
+	t.sum -= r.hash
+
 	if t.dropped != nil {
-		t.dropped(id)
+		t.dropped(r.id)
 	}
 }
 
@@ -286,10 +289,13 @@ func (t *table) put(m extension.Member) bool {
 	r := t.read(m, hash)
 
 	if known {
+		t.sum -= t.records[i].hash
 		t.records[i] = r
 	} else {
 		t.records = slices.Insert(t.records, i, r)
 	}
+
+	t.sum += hash
 
 	return true
 }
@@ -299,8 +305,9 @@ func (t *table) remove(id string) bool {
 
 	i, known := t.find(id)
 	if known {
+		r := t.records[i]
 		t.records = slices.Delete(t.records, i, i+1)
-		t.drop(id)
+		t.drop(r)
 	}
 
 	return known

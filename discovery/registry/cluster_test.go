@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -349,6 +350,19 @@ func TestSnapshotChunks(t *testing.T) {
 	}
 
 	b := c.Snapshot(start)
+
+	whole := c.Whole(start, 1<<30)
+	if len(whole.Messages) != 1 || !bytes.Equal(whole.Messages[0], slices.Concat(b.Messages...)) || whole.Sequence != b.Sequence {
+		t.Errorf("as one message: got %d messages up to %d, want one of the same bytes, up to %d", len(whole.Messages), whole.Sequence, b.Sequence)
+	}
+
+	if again := c.Whole(start, 1<<30); &again.Messages[0][0] != &whole.Messages[0][0] {
+		t.Error("as one message again: it was made again")
+	}
+
+	if large := c.Whole(start, 1<<10); len(large.Messages) != len(b.Messages) {
+		t.Errorf("larger than the limit: got %d messages, want %d", len(large.Messages), len(b.Messages))
+	}
 	for i, m := range b.Messages {
 		if len(m) > maxMessage+32 {
 			t.Errorf("message %d has %d bytes", i, len(m))

@@ -19,6 +19,7 @@ type Batch struct {
 type cache struct {
 	changes    cached[uint64]
 	snapshot   cached[struct{}]
+	whole      cached[uint64]
 	difference cached[uint64]
 	buckets    struct {
 		sequence uint64
@@ -52,6 +53,7 @@ func (c *cached[K]) drop(now time.Time) {
 func (c *cache) drop(now time.Time) {
 	c.changes.drop(now)
 	c.snapshot.drop(now)
+	c.whole.drop(now)
 	c.difference.drop(now)
 
 	c.buckets.of = nil
@@ -114,6 +116,35 @@ func (c *Cluster) Snapshot(now time.Time) Batch {
 	c.cache.snapshot = cached[struct{}]{struct{}{}, b, now}
 
 	return b
+}
+
+// Whole is Snapshot as one message, unless it were larger than limit.
+func (c *Cluster) Whole(now time.Time, limit int) Batch {
+	b := c.Snapshot(now)
+
+	size := 0
+	for _, m := range b.Messages {
+		size += len(m)
+	}
+
+	if len(b.Messages) == 1 || size > limit {
+		return b
+	}
+
+	if one, ok := c.cache.whole.get(b.Sequence, now); ok {
+		return one
+	}
+
+	// Encoded messages one after the other are one message with the members of all.
+	message := make(extension.Raw, 0, size)
+	for _, m := range b.Messages {
+		message = append(message, m...)
+	}
+
+	one := Batch{Messages: []extension.Raw{message}, Sequence: b.Sequence}
+	c.cache.whole = cached[uint64]{b.Sequence, one, now}
+
+	return one
 }
 
 var seed = maphash.MakeSeed()

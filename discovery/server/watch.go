@@ -175,7 +175,8 @@ func (s *Server) begin(ctx context.Context, stream grpc.ServerStream, c *cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		return whole(c.log.Snapshot(now)), nil
+		// Existing clients replace what they have with the first message, and add the others to it.
+		return c.log.Whole(now, maxWhole), nil
 	}
 
 	if young := s.young(now); r.digest != nil && r.place.Boot != s.boot && young > 0 {
@@ -218,27 +219,6 @@ func (c *cluster) first(boot extension.Boot, r request) (mode string, b registry
 
 func end(sequence uint64) extension.Raw {
 	return extension.AppendTrailer(nil, extension.Trailer{Sequence: sequence, End: true})
-}
-
-// whole is a batch as one message, if existing clients accept its size. They replace what they have with the first message, and add the
-// others to it.
-func whole(b registry.Batch) registry.Batch {
-	size := 0
-	for _, m := range b.Messages {
-		size += len(m)
-	}
-
-	if len(b.Messages) == 1 || size > maxWhole {
-		return b
-	}
-
-	// Encoded messages one after the other are one message with the members of all.
-	one := make(extension.Raw, 0, size)
-	for _, m := range b.Messages {
-		one = append(one, m...)
-	}
-
-	return registry.Batch{Messages: []extension.Raw{one}, Sequence: b.Sequence}
 }
 
 // settle waits until the members that a client has are here again, or no more come.

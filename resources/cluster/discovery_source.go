@@ -36,7 +36,7 @@ func (k *SourceKind) UnmarshalText(text []byte) error {
 	return sourceKinds.Parse("kind of source", text, k)
 }
 
-var discoverySourceDefinition = domain.Alias("discoverysource", "discoverysources").Type("DiscoverySources",
+var discoverySourceDefinition = domain.Type("DiscoverySources",
 	"Kind={.kind}", "Endpoint={.endpoint}", "State={.state}", "Watched={.watched}", "Members={.members}", "Last Contact={.lastContact}", "Error={.error}")
 
 // DiscoverySourceSpec is a service through which the machine finds the others. The machine announces itself at all sources, and learns from

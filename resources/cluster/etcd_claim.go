@@ -33,7 +33,7 @@ func (c EtcdClaim) MarshalText() ([]byte, error) { return etcdClaims.Marshal(c) 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (c *EtcdClaim) UnmarshalText(text []byte) error { return etcdClaims.Parse("claim", text, c) }
 
-var etcdClaimDefinition = domain.Alias("etcdclaim", "etcdclaims").Type("EtcdClaims", "Claim={.claim}", "Hostname={.hostname}", "Addresses={.addresses}", "Local={.local}")
+var etcdClaimDefinition = domain.Type("EtcdClaims", "Claim={.claim}", "Hostname={.hostname}", "Addresses={.addresses}", "Local={.local}")
 
 // EtcdClaimSpec is a machine of the cluster, this one included, that has an etcd or was asked to start one. Its id is the machine's identity.
 // A machine that claims nothing has none.

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var lockDefinition = domain.Alias("clusterlock", "clusterlocks").Type("ClusterLocks", "Holder={.holder}", "Since={.since}")
+var lockDefinition = domain.Type("ClusterLocks", "Holder={.holder}", "Since={.since}")
 
 // LockSpec is a lock of the cluster that a node holds; its id is the name of the lock. etcd deletes it together with the lock.
 type LockSpec struct {

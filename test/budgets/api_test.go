@@ -5,10 +5,7 @@ package budgets
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -67,36 +64,8 @@ func TestAPI(t *testing.T) {
 		t.Skip("measures times, which needs the whole computer: run make budgets")
 	}
 
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", "Version|ThousandASecond", "-benchtime", "2s", "-count", "3", "./apid")
-	cmd.Dir = filepath.Join("..", "..")
-
-	text, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, text)
-	}
-
-	// The median of the runs.
-	figure := func(benchmark, unit string) int {
-		found := regexp.MustCompile(`(?m)^`+benchmark+`\S*\s.*?(\d+(?:\.\d+)?) `+regexp.QuoteMeta(unit)+`\s`).FindAllSubmatch(text, -1)
-		if len(found) == 0 {
-			t.Fatalf("%s: no %s of %s in\n%s", cmd, unit, benchmark, text)
-		}
-
-		var values []float64
-
-		for _, f := range found {
-			value, err := strconv.ParseFloat(string(f[1]), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			values = append(values, value)
-		}
-
-		slices.Sort(values)
-
-		return int(values[len(values)/2])
-	}
+	measured := benchmarks(t, "./apid", "Version|ThousandASecond", "-benchtime", "2s", "-count", "3")
+	figure := func(benchmark, unit string) int { return int(measured(benchmark, unit)) }
 
 	direct, through := figure("BenchmarkVersion/direct", "µs/median"), figure("BenchmarkVersion/through_apid", "µs/median")
 	report("%6d µs  of %3d µs   a call through apid, over the %d µs of the same call on machined's socket", through-direct, callLimit, direct)

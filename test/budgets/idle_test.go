@@ -25,6 +25,8 @@ const (
 	systemLimit = 150 << 20
 	// busyLimit is for the processor time of machined, apid, trustd and discoveryd together, in percent of a core.
 	busyLimit = 1.0
+	// carriedLimit is for the private memory of discoveryd, in addition to that of trustd, which is of the same form and holds nothing.
+	carriedLimit = 5 << 20
 	// calmTime is how long a new cluster takes to become idle, idleTime how long it is measured.
 	calmTime = time.Minute
 	idleTime = time.Minute
@@ -75,6 +77,10 @@ func idle(t *testing.T, first int) {
 		t.Errorf("private memory of the system: got %s, want at most %s", mib(all.private), mib(systemLimit))
 	}
 
+	if carried, least := privateOf(after, "discoveryd"), privateOf(after, "trustd"); carried > least+carriedLimit {
+		t.Errorf("private memory of discoveryd: got %s, want at most the %s of trustd and %s", mib(carried), mib(least), mib(carriedLimit))
+	}
+
 	busy, err := busyOf(before, after, "machined", "apid", "trustd", "discoveryd")
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +92,17 @@ func idle(t *testing.T, first int) {
 	if percent > busyLimit {
 		t.Errorf("machined, apid, trustd and discoveryd: got %.2f %% of a core, want at most %.0f %%", percent, busyLimit)
 	}
+}
+
+// privateOf returns the private memory of a program's processes.
+func privateOf(all map[int]process, program string) (sum int) {
+	for _, p := range all {
+		if p.program == program {
+			sum += p.private
+		}
+	}
+
+	return sum
 }
 
 // busyOf returns the processor time, between two measurements, of programs that each have one process all the time.
@@ -247,6 +264,13 @@ func TestBusyOf(t *testing.T) {
 
 	if _, err := busyOf(before, after, "machined", "apid"); err == nil {
 		t.Error("of a program that was started again: got no error")
+	}
+}
+
+func TestPrivateOf(t *testing.T) {
+	all := map[int]process{1: {program: "trustd", private: 3}, 5: {program: "shim", private: 1}, 6: {program: "shim", private: 2}}
+	if got := privateOf(all, "shim"); got != 3 {
+		t.Errorf("got %d, want 3", got)
 	}
 }
 
