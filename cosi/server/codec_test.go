@@ -64,3 +64,23 @@ func TestCodec(t *testing.T) {
 		t.Error("a text was encoded as a message")
 	}
 }
+
+// BenchmarkCodec is an event of a typical size, encoded for one client.
+func BenchmarkCodec(b *testing.B) {
+	res := responseOf(make([]byte, 745))
+
+	for name, c := range map[string]encoding.CodecV2{"ours": Codec(), "of gRPC": encoding.GetCodecV2("proto")} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+
+			for b.Loop() {
+				data, err := c.Marshal(res)
+				if err != nil {
+					b.Fatal(err)
+				}
+
+				data.Free()
+			}
+		})
+	}
+}
