@@ -21,13 +21,14 @@ import (
 // memberTimeout bounds a call to the local etcd.
 const memberTimeout = 10 * time.Second
 
-// memberController reads the id of this node's member from etcd once it is healthy. It keeps the id for as long as the service
-// exists: a restart does not change it.
+// memberController reads the id of this node's member from etcd once it is healthy. It keeps the id for as long as the service and the data
+// exist: a restart does not change it.
 func memberController(endpoint string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.MemberController",
 		Reads: []controller.Input{
 			controller.In[serviceres.ServiceSpec](controller.Weak, "", ServiceID),
+			controller.In[etcd.MembershipStatusSpec](controller.Weak, "", etcd.MembershipID),
 			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 		},
@@ -41,6 +42,12 @@ func memberController(endpoint string) controller.Controller {
 			)
 
 			if f := typed.Read(ctx, rt, ServiceID, &service); !f.OK {
+				return f.Err
+			}
+
+			// A member that was removed, or has left, has no data here any more.
+			var membership etcd.MembershipStatusSpec
+			if f := typed.Read(ctx, rt, etcd.MembershipID, &membership); f.Err != nil || f.OK && membership.MemberID == "" {
 				return f.Err
 			}
 

@@ -101,6 +101,18 @@ func (m *testMachine) leave() {
 	}
 
 	m.untilStep(etcd.StepLeft)
+
+	// It does not say any more that it is a member.
+	for deadline := time.Now().Add(fleetPatience); ; time.Sleep(10 * time.Millisecond) {
+		member, err := typed.Find[etcd.MemberSpec](m.fleet.Context(), m.State, "", etcd.MemberID)
+		if err == nil && member == nil {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			m.fleet.Fatalf("%s is a member after it has left: %v, %v", m.name, member, err)
+		}
+	}
 }
 
 // TestGrowAndShrink: a cluster grows from one member to five and shrinks again while a client writes. The leader leaves, too. No

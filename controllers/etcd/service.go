@@ -52,6 +52,7 @@ type serviceController struct {
 	initialCluster string
 	// joining is set while the member has no vote.
 	joining   atomic.Bool
+	probe     probe
 	address   netip.Addr
 	container func(*container.Container) supervisor.Runner
 	// skipHashCheck is that of the request for a start from a snapshot. Each attempt reads it again.
@@ -284,10 +285,11 @@ func (c *serviceController) service(
 		return supervisor.Service{}, err
 	}
 
-	check, err := healthCheck(c.address, &c.joining, root, certs)
-	if err != nil {
+	if err := c.probe.use(root, certs); err != nil {
 		return supervisor.Service{}, err
 	}
+
+	check := c.probe.check(settings.URL(c.address, healthPort)+"/health", &c.joining)
 
 	argv := append([]string{"/usr/local/bin/etcd"}, command...)
 	fingerprint := strings.Join(append(slices.Clip(argv), spec.Image, string(root.EtcdCA.Crt)), "\x00")

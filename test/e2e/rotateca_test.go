@@ -66,17 +66,9 @@ func TestRotateCA(t *testing.T) {
 	defer cancel()
 
 	rotate := func(on map[string]func(*os.Process)) (string, error) {
-		//program:built talosctl
-		cmd := exec.CommandContext(ctx, l.Program, "rotate-ca", "--talosconfig", old, "-n", node, "--k8s-endpoint", endpoint,
-			"--dry-run=false", "--settle", "0s", "--output", fresh)
-		out := &notifying{on: on, cmd: cmd}
-		cmd.Stdout, cmd.Stderr = out, out
+		t.Helper()
 
-		began := time.Now()
-		err := cmd.Run()
-		t.Logf("talosctl rotate-ca: %v, after %.1fs\n%s", err, time.Since(began).Seconds(), out)
-
-		return out.String(), err
+		return rotateCA(ctx, t, l, on, "--talosconfig", old, "-n", node, "--k8s-endpoint", endpoint, "--output", fresh)
 	}
 
 	// The first run is interrupted when only the control plane issues with the new authorities.
@@ -146,6 +138,75 @@ func TestRotateCA(t *testing.T) {
 	if _, _, err := l.Talosctl(time.Minute, "rotate-ca", "--talosconfig", fresh, "-n", node, "--revert"); err == nil {
 		t.Error("--revert after the rotation is complete: got no error")
 	}
+}
+
+// TestRotateCAOfThree does it with three control planes. It is interrupted in the last step, when the control planes differ in what they accept,
+// and continued with the new talosconfig.
+func TestRotateCAOfThree(t *testing.T) {
+	cluster.Above(t, cluster.All, "runs four machines for ten minutes")
+
+	l := cluster.NewUserLab(t, "e2e-rotate-ca-three")
+	l.Create(15*time.Minute, "cluster", "create", "container", "--controlplanes", "3", "--workers", "1")
+
+	var (
+		machines = l.Open()
+		nodes    []string
+		endpoint = "https://" + machines.KubernetesEndpoint()
+		fresh    = filepath.Join(l.Dir, "new-talosconfig")
+	)
+
+	for i := range 4 {
+		nodes = append(nodes, machines.Node(i).Addr.String())
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+	defer cancel()
+
+	said, err := rotateCA(ctx, t, l, map[string]func(*os.Process){
+		`(?s)step 3 of 3.*node ` + regexp.QuoteMeta(nodes[0]) + `: in effect`: func(p *os.Process) { p.Signal(os.Interrupt) }, // it may have ended
+	}, "--talosconfig", machines.State().TalosconfigPath(), "-n", nodes[0], "--k8s-endpoint", endpoint, "--output", fresh)
+	if want := "--talosconfig " + fresh; err == nil || !strings.Contains(said, want) {
+		t.Fatalf("the first run was not interrupted, or does not say %q: %v", want, err)
+	}
+
+	said, err = rotateCA(ctx, t, l, nil, "--talosconfig", fresh, "-n", nodes[0], "--k8s-endpoint", endpoint, "--output", fresh)
+	if err != nil {
+		t.Fatal("the rotation is not complete")
+	}
+
+	for _, want := range []string{
+		nodes[0] + " (control plane) accepts only the new authority\n", nodes[2] + " (control plane) issues with the new authority and accepts both\n",
+	} {
+		if strings.Count(said, want) != 2 {
+			t.Errorf("the second run does not find %q for both authorities", want)
+		}
+	}
+
+	for _, address := range nodes {
+		if _, _, err := l.Talosctl(time.Minute, "memory", "--talosconfig", fresh, "-n", address); err != nil {
+			t.Error(err)
+		}
+	}
+
+	if _, _, err := l.Talosctl(time.Minute, "version", "--talosconfig", machines.State().TalosconfigPath(), "-n", nodes[0]); err == nil {
+		t.Error("the old talosconfig: got no error, want it refused")
+	}
+}
+
+// rotateCA runs talosctl rotate-ca, and calls functions with its process when its output matches.
+func rotateCA(ctx context.Context, t *testing.T, l *cluster.UserLab, on map[string]func(*os.Process), flags ...string) (string, error) {
+	t.Helper()
+
+	//program:built talosctl
+	cmd := exec.CommandContext(ctx, l.Program, append([]string{"rotate-ca", "--dry-run=false", "--settle", "0s"}, flags...)...)
+	out := &notifying{on: on, cmd: cmd}
+	cmd.Stdout, cmd.Stderr = out, out
+
+	began := time.Now()
+	err := cmd.Run()
+	t.Logf("talosctl rotate-ca: %v, after %.1fs\n%s", err, time.Since(began).Seconds(), out)
+
+	return out.String(), err
 }
 
 // newKubeconfig replaces the lab's kubeconfig by one of the new authority.

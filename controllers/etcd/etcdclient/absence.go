@@ -76,6 +76,10 @@ func forget(ctx context.Context, client *clientv3.Client, key string, conditions
 
 // WithoutAbsent returns the cluster with the members whose machines are about to go down as not healthy.
 func WithoutAbsent(ctx context.Context, client *clientv3.Client, cluster quorum.Cluster) (quorum.Cluster, error) {
+	// An etcd that has lost its quorum since it was asked for its members answers late, and the client asks again many times.
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+
 	list, err := client.Get(ctx, absences, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return cluster, fmt.Errorf("ask etcd which machines go down: %w", err)

@@ -4,7 +4,9 @@ package etcdclient_test
 
 import (
 	"net"
+	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,7 +20,8 @@ import (
 
 // TestAbsence: a machine that is about to go down is not healthy for the others until it runs again, or stays.
 func TestAbsence(t *testing.T) {
-	ctx, client := t.Context(), runEtcd(t)
+	ctx := t.Context()
+	client, process := runEtcd(t)
 
 	healthy := func(want bool, after string) {
 		t.Helper()
@@ -85,10 +88,30 @@ func TestAbsence(t *testing.T) {
 	if before.Header.Revision != after.Header.Revision {
 		t.Errorf("the revision went from %d to %d", before.Header.Revision, after.Header.Revision)
 	}
+
+	// An etcd that hangs does not hold the caller.
+	do(process.Signal(syscall.SIGSTOP))
+
+	hung := make(chan error, 1)
+
+	go func() {
+		var err error
+		for err == nil { // until it has stopped
+			_, err = etcdclient.WithoutAbsent(ctx, client, quorum.Cluster{})
+		}
+
+		hung <- err
+	}()
+
+	select {
+	case <-hung:
+	case <-time.After(15 * time.Second):
+		t.Error("an etcd that hangs holds the caller")
+	}
 }
 
 // runEtcd runs one member on the loopback, without certificates.
-func runEtcd(t *testing.T) *clientv3.Client {
+func runEtcd(t *testing.T) (*clientv3.Client, *os.Process) {
 	t.Helper()
 
 	free := func() string {
@@ -122,7 +145,7 @@ func runEtcd(t *testing.T) *clientv3.Client {
 
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := client.Get(t.Context(), "x"); err == nil {
-			return client
+			return client, cmd.Process
 		} else if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
