@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,6 +104,7 @@ func TestTwoContainers(t *testing.T) {
 
 	t.Run("network", func(t *testing.T) { testNetwork(t, one, two) })
 	t.Run("faults", func(t *testing.T) { testFaults(t, l, one, two) })
+	t.Run("a server of the test", func(t *testing.T) { testListen(t, l, two) })
 	t.Run("confined", func(t *testing.T) { testConfined(t, one) })
 	t.Run("power", func(t *testing.T) { testContainerPower(t, one, two) })
 }
@@ -245,5 +247,57 @@ func noneLeft(t *testing.T, cgroups []string) {
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
 			t.Errorf("cgroup %s is left: %v", dir, err)
 		}
+	}
+}
+
+// testListen has a machine ask a server of the test.
+func testListen(t *testing.T, l *lab.Lab, n *lab.Node) {
+	if _, err := l.Listen("elsewhere", 4000); err == nil || !strings.Contains(err.Error(), `no network "elsewhere"`) {
+		t.Errorf("a network that does not exist: got %v", err)
+	}
+
+	listeners, err := l.Listen("lab", 4000)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var servers sync.WaitGroup
+
+	for _, listener := range listeners {
+		servers.Go(func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return // it is closed
+				}
+
+				_, _ = conn.Write([]byte("hello"))
+				_ = conn.Close()
+			}
+		})
+	}
+
+	got, err := ask[string](t.Context(), n, "GET", "/read?from=10.5.0.1:4000")
+	if err != nil || got != "hello" {
+		t.Errorf("got %q, %v, want the answer of the server", got, err)
+	}
+
+	for _, listener := range listeners {
+		_ = listener.Close()
+	}
+
+	servers.Wait()
+
+	if got, err := ask[string](t.Context(), n, "GET", "/read?from=10.5.0.1:4000"); err != nil || !strings.Contains(got, "refused") {
+		t.Errorf("without the server: got %q, %v", got, err)
+	}
+
+	other, err := lab.Open(l.State().Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := other.Listen("lab", 4000); err == nil || !strings.Contains(err.Error(), "runs in another process") {
+		t.Errorf("a lab that another process may run: got %v", err)
 	}
 }

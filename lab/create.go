@@ -125,6 +125,8 @@ func (l *Lab) start(ctx context.Context, log *slog.Logger) error {
 type local struct {
 	stop  context.CancelFunc
 	ended chan error
+	// running is set once the lab runs.
+	running *supervisor.Supervisor
 }
 
 func (l *Lab) startLocal(ctx context.Context, log *slog.Logger) error {
@@ -145,7 +147,11 @@ func (l *Lab) startLocal(ctx context.Context, log *slog.Logger) error {
 	ready := make(chan struct{})
 
 	go func() {
-		err := supervisor.Run(run, l.state.Dir, log, func() { close(ready) })
+		err := supervisor.Run(run, l.state.Dir, log, func(s *supervisor.Supervisor) {
+			here.running = s
+
+			close(ready)
+		})
 
 		stop()
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 
@@ -170,7 +171,7 @@ func outerLeg(routers []control.RouterStatus, name string) (control.LegStatus, e
 	return control.LegStatus{}, fmt.Errorf("router %s has no NAT: name one of its legs: %s", router, strings.Join(legs, ", "))
 }
 
-// Heal removes all faults: links, paths, services and routers are as they were created. Unplugged cards stay unplugged.
+// Heal removes all faults: disks, links, paths, services and routers are as they were created. Unplugged cards stay unplugged.
 func (l *Lab) Heal(ctx context.Context) error {
 	return l.control.Heal(ctx)
 }
@@ -217,4 +218,14 @@ func (l *Lab) HealOnly(ctx context.Context, name string) error {
 // pcapng file, until ctx is done, which is not an error.
 func (l *Lab) Capture(ctx context.Context, w io.Writer, names ...string) error {
 	return l.control.Capture(ctx, names, w)
+}
+
+// Listen opens a TCP port for the machines of a network, at its gateway: a server of the caller is then one in the lab. Only a lab in this
+// process can do that. The listeners, one for each address of the gateway, end with the lab.
+func (l *Lab) Listen(network string, port uint16) ([]net.Listener, error) {
+	if l.local == nil {
+		return nil, fmt.Errorf("open port %d on network %s: lab %s runs in another process", port, network, l.Name())
+	}
+
+	return l.local.running.Listen(network, port)
 }

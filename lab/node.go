@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/console"
 	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -72,6 +73,11 @@ func (n *Node) Do(ctx context.Context, action control.Action) error { return n.p
 
 func (n *Node) power(ctx context.Context, action control.Action) error {
 	return n.lab.control.Power(ctx, n.Name, action)
+}
+
+// SetDisk sets how the machine's disks behave, until it is switched off or started again. The zero Disk is a good one.
+func (n *Node) SetDisk(ctx context.Context, disk machine.Disk) error {
+	return n.lab.control.SetDisk(ctx, n.Name, disk)
 }
 
 // SetLink sets the faults of the links of all the machine's cards. The zero Link removes them.

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/world"
 )
@@ -60,6 +61,11 @@ func (c *Client) Power(ctx context.Context, node string, action Action) error {
 // SetCard plugs a node's card in, or unplugs it.
 func (c *Client) SetCard(ctx context.Context, node string, number int, unplugged bool) error {
 	return c.call(ctx, http.MethodPut, "/nodes/"+url.PathEscape(node)+"/cards/"+strconv.Itoa(number), card{unplugged}, nil)
+}
+
+// SetDisk sets how the disks of a node behave.
+func (c *Client) SetDisk(ctx context.Context, node string, disk machine.Disk) error {
+	return c.call(ctx, http.MethodPut, "/nodes/"+url.PathEscape(node)+"/disk", disk, nil)
 }
 
 // SetLink sets the faults of the links of a name; see world.Find.

@@ -6,6 +6,7 @@
 //	GET    /status                  the status of the lab
 //	POST   /nodes/NAME/power        {"action": "on" | "off" | "cut" | "reset" | "pause" | "resume" | "wipe"}
 //	PUT    /nodes/NAME/cards/N      {"unplugged": true | false}
+//	PUT    /nodes/NAME/disk         a machine.Disk: how the machine's disks behave until it starts again
 //	PUT    /links/NAME              a Link: faults of the links of the name (world.Find)
 //	PUT    /paths                   a PathFault
 //	PUT    /networks/NAME/services  world.Services: the behaviour of the network's services
@@ -138,6 +139,7 @@ type Lab interface {
 	Status() Status
 	Power(ctx context.Context, node string, action Action) error
 	SetCard(ctx context.Context, node string, card int, unplugged bool) error
+	SetDisk(ctx context.Context, node string, disk machine.Disk) error
 	SetLink(name string, link netswitch.Link) error
 	SetPath(fault PathFault) error
 	SetServices(network string, services world.Services) error

@@ -81,6 +81,10 @@ func (f *fakeLab) SetCard(_ context.Context, node string, card int, unplugged bo
 	return f.record(node, card, unplugged)
 }
 
+func (f *fakeLab) SetDisk(_ context.Context, node string, d machine.Disk) error {
+	return f.record(node, written(d))
+}
+
 func (f *fakeLab) SetLink(name string, l netswitch.Link) error { return f.record(name, written(l)) }
 func (f *fakeLab) SetPath(p PathFault) error                   { return f.record(written(p)) }
 
@@ -163,7 +167,7 @@ func TestClientAndServer(t *testing.T) {
 
 			for _, err := range []error{
 				c.Power(ctx, "a", Reset), c.SetCard(ctx, "a", 1, true), c.SetLink(ctx, "a/1", link), c.SetPath(ctx, path),
-				c.SetServices(ctx, "lab", services), c.SetLeg(ctx, "r", "lab", leg), c.Heal(ctx), c.Stop(ctx),
+				c.SetDisk(ctx, "a", machine.Disk{Writes: 3}), c.SetServices(ctx, "lab", services), c.SetLeg(ctx, "r", "lab", leg), c.Heal(ctx), c.Stop(ctx),
 			} {
 				if err != nil {
 					t.Error(err)
@@ -172,7 +176,7 @@ func TestClientAndServer(t *testing.T) {
 
 			want := []string{
 				"a reset", "a 1 true", "a/1 " + written(link), written(path),
-				"lab " + written(services), "r lab " + written(leg), "heal", "stop",
+				`a {"writes":3}`, "lab " + written(services), "r lab " + written(leg), "heal", "stop",
 			}
 			if d := cmp.Diff(want, lab.calls); d != "" {
 				t.Errorf("calls (-want +got):\n%s", d)
@@ -228,6 +232,7 @@ func TestServerRefuses(t *testing.T) {
 		{"PUT", "/links/a", `{"in":{"loss":"much"}}`, http.StatusBadRequest},
 		{"PUT", "/nodes/a/cards/0", `{"plugged":true}`, http.StatusBadRequest},
 		{"PUT", "/nodes/a/cards/first", `{}`, http.StatusConflict},
+		{"PUT", "/nodes/a/disk", `{"writes":"few"}`, http.StatusBadRequest},
 		{"PUT", "/networks/lab/services", `{"ntp":{"Offset":"late"}}`, http.StatusBadRequest},
 		{"PUT", "/routers/r/legs/lab", `{"nat":7}`, http.StatusBadRequest},
 		{"PUT", "/links/a", strings.Repeat(" ", requestLimit) + "{}", http.StatusBadRequest},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/world"
 )
@@ -43,6 +44,9 @@ func Handler(lab Lab) http.Handler {
 
 			return lab.SetCard(r.Context(), r.PathValue("node"), number, c.Unplugged)
 		})
+	})
+	mux.HandleFunc("PUT /nodes/{node}/disk", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(d machine.Disk) error { return lab.SetDisk(r.Context(), r.PathValue("node"), d) })
 	})
 	mux.HandleFunc("PUT /links/{name}", func(w http.ResponseWriter, r *http.Request) {
 		take(w, r, func(l netswitch.Link) error { return lab.SetLink(r.PathValue("name"), l) })

@@ -49,6 +49,12 @@ type Status struct {
 	Paused bool `json:"paused,omitempty"`
 }
 
+// Disk is how the disks of a machine behave. The zero Disk is a good one.
+type Disk struct {
+	// Writes is how many writes per second it makes at most; 0 means as many as it can.
+	Writes int `json:"writes,omitempty"`
+}
+
 // Machine is a machine of a lab.
 type Machine interface {
 	Status() Status
@@ -67,6 +73,8 @@ type Machine interface {
 	Resume(ctx context.Context) error
 	// Wipe replaces the disks with those that the machine was created with. It returns ErrOn if the power is on.
 	Wipe(ctx context.Context) error
+	// SetDisk sets how the disks behave, until the machine is switched off or started again. It returns ErrOff if the power is off.
+	SetDisk(ctx context.Context, disk Disk) error
 	// Plug plugs a network card into its slot. It returns ErrPlugged if the card is there. A machine that is off has it
 	// when it is switched on.
 	Plug(ctx context.Context, card int) error

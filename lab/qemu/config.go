@@ -102,7 +102,7 @@ func (c *Config) args() []string {
 	}
 
 	for i, d := range c.Disks {
-		id := "disk" + strconv.Itoa(i)
+		id := diskID(i)
 		args = append(args,
 			// A flush by the guest reaches the host's page cache, which outlives a killed QEMU: a power cut loses only
 			// what the guest had not flushed. To wait for this computer's disk would only be slower.
@@ -122,3 +122,6 @@ func (c *Config) args() []string {
 
 // comma escapes a path for an option list, in which a comma is doubled.
 func comma(path string) string { return strings.ReplaceAll(path, ",", ",,") }
+
+// diskID is the name of a disk for QEMU.
+func diskID(disk int) string { return "disk" + strconv.Itoa(disk) }

@@ -180,3 +180,37 @@ func FuzzReadMessages(f *testing.F) {
 		})
 	})
 }
+
+// TestSlowDisk limits the disks of a machine.
+func TestSlowDisk(t *testing.T) {
+	m := newMachine(t, func(c *Config) {
+		path := t.TempDir() + "/disk"
+		if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		c.Disks = []Disk{{Path: path, Format: "raw"}}
+	})
+
+	slow := machine.Disk{Writes: 3}
+
+	if err := m.SetDisk(t.Context(), slow); !errors.Is(err, machine.ErrOff) {
+		t.Errorf("a machine that is off: got %v, want %v", err, machine.ErrOff)
+	}
+
+	if err := m.On(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, disk := range []machine.Disk{slow, {}} {
+		if err := m.SetDisk(t.Context(), disk); err != nil {
+			t.Error(err)
+		}
+	}
+
+	m.cfg.Disks = append(m.cfg.Disks, Disk{})
+
+	if err := m.SetDisk(t.Context(), slow); err == nil || !strings.Contains(err.Error(), "disk1") {
+		t.Errorf("a disk that QEMU does not have: got %v", err)
+	}
+}

@@ -89,14 +89,14 @@ func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 	return nil
 }
 
-// Heal removes all faults: links, paths, routers and services are as they were created. Unplugged cards stay unplugged.
+// Heal removes all faults: disks, links, paths, routers and services are as they were created. Unplugged cards stay unplugged.
 func (s *Supervisor) Heal() error {
+	errs := s.healDisks() // a machine that changes its status waits for mu
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.log.Info("all faults healed")
-
-	var errs []error
 
 	for _, n := range s.networks {
 		n.sw.Heal()

@@ -250,3 +250,18 @@ func (s *Supervisor) openRouter(r *world.Router) error {
 
 	return nil
 }
+
+// Listen opens a TCP port for the machines of a network, at its gateway. The listeners, one for each address of the gateway, end with the lab.
+func (s *Supervisor) Listen(network string, port uint16) ([]net.Listener, error) {
+	n, ok := s.networks[network]
+	if !ok {
+		return nil, s.unknown("network", network)
+	}
+
+	listeners, err := n.gw.Listen(port)
+	if err != nil {
+		return nil, fmt.Errorf("network %s: open port %d at its gateway: %w", network, port, err)
+	}
+
+	return listeners, nil
+}

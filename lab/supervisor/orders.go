@@ -4,11 +4,17 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/machine"
 )
+
+// healTime bounds the answers of virtual machines.
+const healTime = 10 * time.Second
 
 // Power presses a node's power button.
 func (s *Supervisor) Power(ctx context.Context, name string, action control.Action) error {
@@ -67,6 +73,36 @@ func (s *Supervisor) SetCard(ctx context.Context, name string, card int, unplugg
 	}
 
 	return s.lab.Save()
+}
+
+// SetDisk sets how the disks of a node behave.
+func (s *Supervisor) SetDisk(ctx context.Context, name string, disk machine.Disk) error {
+	m, ok := s.nodes[name]
+
+	switch {
+	case !ok:
+		return s.unknown("node", name)
+	case disk.Writes < 0:
+		return fmt.Errorf("disks of %s: %d writes per second: want 1 or more, or 0 for no limit", name, disk.Writes)
+	}
+
+	s.log.Info("disks", "node", name, "writes", disk.Writes)
+
+	return m.SetDisk(ctx, disk)
+}
+
+// healDisks makes the disks of all machines good ones. Those of a machine that is off are.
+func (s *Supervisor) healDisks() (errs []error) {
+	ctx, cancel := context.WithTimeout(s.done, healTime)
+	defer cancel()
+
+	for _, m := range s.nodes {
+		if err := m.SetDisk(ctx, machine.Disk{}); !errors.Is(err, machine.ErrOff) {
+			errs = append(errs, err)
+		}
+	}
+
+	return errs
 }
 
 // Stop ends the lab.

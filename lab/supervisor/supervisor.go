@@ -49,7 +49,7 @@ type Supervisor struct {
 
 // Run runs the lab in a directory until ctx ends or the lab is stopped. Ready, if not nil, is called when all machines
 // are switched on and the control socket answers.
-func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
+func Run(ctx context.Context, dir string, log *slog.Logger, ready func(*Supervisor)) (err error) {
 	unlock, err := state.Lock(dir, "another supervisor runs, starts or ends the lab")
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 	log.Info("lab is up", "name", lab.Name, "accel", status.Accel, "why", status.AccelWhy, "containers", status.Containers)
 
 	if ready != nil {
-		ready()
+		ready(s)
 	}
 
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // task is a command with an effect on the machine or in a file.
@@ -111,7 +113,8 @@ var fileTasks = []task{
 		}
 	}},
 	{name: "debug", calls: "machine.DebugService/ContainerRun machine.ImageService/Pull", do: func(t *testing.T, s *session) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		// It pulls the image, and removes the container before it ends. An emulated machine takes half a minute for each.
+		ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 		defer cancel()
 
 		cmd := s.command(ctx, "debug --env WHERE=here --args sh", images.DefaultAgnhost)
@@ -221,10 +224,16 @@ func onlyFile(t *testing.T, dir string) string {
 func (s *session) container(t *testing.T, namespace, selector string) string {
 	t.Helper()
 
-	pods, err := s.Pods(t.Context(), namespace, selector)
-	if err != nil || len(pods) != 1 {
-		t.Fatalf("got the pods %+v, %v, want one of %s", pods, err, selector)
-	}
+	var pods []cluster.Pod
+
+	// The API server of an emulated machine that is busy takes more than kubectl's timeout now and then.
+	until(t, 2*patience, "there is one pod of "+selector, func() (err error) {
+		if pods, err = s.Pods(t.Context(), namespace, selector); err == nil && len(pods) != 1 {
+			err = fmt.Errorf("there are %+v", pods)
+		}
+
+		return err
+	})
 
 	prefix := namespace + "/" + pods[0].Metadata.Name + ":"
 

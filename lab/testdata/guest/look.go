@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"time"
@@ -75,6 +76,22 @@ func resolve(name string) string {
 	}
 
 	return addrs[0].String()
+}
+
+// readAll returns what a server says, or the error.
+func readAll(from string) string {
+	conn, err := net.DialTimeout("tcp", from, 10*time.Second)
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+
+	text, err := io.ReadAll(conn)
+	if err != nil {
+		return err.Error()
+	}
+
+	return string(text)
 }
 
 // ping returns "ok" or the error.

@@ -90,6 +90,7 @@ func serve() error {
 	})
 	http.HandleFunc("GET /look", func(w http.ResponseWriter, r *http.Request) { answer(w, lease.look(r.FormValue("peer"))) })
 	http.HandleFunc("GET /ping", func(w http.ResponseWriter, r *http.Request) { answer(w, ping(r.FormValue("to"))) })
+	http.HandleFunc("GET /read", func(w http.ResponseWriter, r *http.Request) { answer(w, readAll(r.FormValue("from"))) })
 	http.HandleFunc("GET /confined", func(w http.ResponseWriter, _ *http.Request) { answer(w, confined()) })
 	http.HandleFunc("POST /reboot", func(http.ResponseWriter, *http.Request) {
 		_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
