@@ -22,6 +22,7 @@ import (
 	_ "github.com/seed-59268b81/talos/api/machine"
 	_ "github.com/seed-59268b81/talos/api/storage"
 	_ "github.com/seed-59268b81/talos/api/time"
+	_ "github.com/seed-59268b81/talos/api/trial"
 )
 
 // Answers of many nodes are combined without decoding them, by two properties of protocol buffers. A reply is
@@ -37,6 +38,7 @@ const (
 func aggregates(method string) bool {
 	return slices.ContainsFunc([]string{
 		"/machine.MachineService/", "/cluster.ClusterService/", "/inspect.InspectService/", "/storage.StorageService/", "/time.TimeService/",
+		"/trial.TrialService/",
 	}, func(service string) bool { return strings.HasPrefix(method, service) })
 }
 

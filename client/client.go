@@ -20,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
 	timeapi "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/api/trial"
 )
 
 // Client is a connection to one or more endpoints. The generated clients are exported for calls that this package does not wrap.
@@ -36,6 +37,7 @@ type Client struct {
 	Debug       machine.DebugServiceClient
 	LVM         machine.LVMServiceClient
 	MD          machine.MDServiceClient
+	Trials      trial.TrialServiceClient
 
 	conn *grpc.ClientConn
 }
@@ -112,6 +114,7 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 		Debug:       machine.NewDebugServiceClient(conn),
 		LVM:         machine.NewLVMServiceClient(conn),
 		MD:          machine.NewMDServiceClient(conn),
+		Trials:      trial.NewTrialServiceClient(conn),
 		conn:        conn,
 	}, nil
 }

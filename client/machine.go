@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/api/trial"
 	"github.com/seed-59268b81/talos/config"
 )
 
@@ -27,6 +28,11 @@ func From(ctx context.Context, id string, text []byte) context.Context {
 // ApplyConfiguration sends a machine configuration.
 func (c *Client) ApplyConfiguration(ctx context.Context, request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
 	return call(ctx, "apply configuration", c.Machine.ApplyConfiguration, request)
+}
+
+// Confirm commits the change that is on trial, or reverts it.
+func (c *Client) Confirm(ctx context.Context, request *trial.ConfirmRequest) (*trial.Confirmation, error) {
+	return call(ctx, "confirm", c.Trials.Confirm, request)
 }
 
 // Bootstrap starts etcd on the node as the first member of a new cluster.

@@ -65,6 +65,8 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		m.Events.Publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()}, "")
 	})
 
+	m.server.Config.Reboot = func(ctx context.Context, why string) { request(ctx, m.State, m.Log, runtimeres.PowerReboot, why) }
+
 	if err := config.Hide("/"); err != nil {
 		m.Log.Warn("programs can read the configuration in the image", "error", err)
 	}

@@ -30,7 +30,8 @@ import (
 //	    │                                                                                     ▲
 //	    └─ found beside the disk ─▶ keeping ─ STATE has it ───────────────────────────────────┘
 //
-// A configuration that is applied over the API is stored and takes effect in any phase; on trial, it has effect until the trial ends.
+// A configuration that is applied over the API is stored and takes effect in any phase; on trial, it has effect until the
+// trial is decided.
 type acquisition struct {
 	phase phase
 	disk  diskState
@@ -55,7 +56,7 @@ type acquisition struct {
 	// unremembered is a stored configuration whose administrators are not in META yet; retry is the time of the next attempt.
 	unremembered *config.Config
 	retry        time.Time
-	trial        *trial
+	trial        *onTrial
 }
 
 // phase of an acquisition.
@@ -88,10 +89,9 @@ const (
 	mounted
 )
 
-// trial is a configuration that has effect for a limited time. Then the one that had effect before returns. That need not be the
-// stored one, which may be staged for the next boot.
-type trial struct {
-	ends time.Time
+// onTrial is a configuration that has effect until its trial is decided (trials.go). If it is reverted, the one that had effect before
+// returns. That need not be the stored one, which may be staged for the next boot.
+type onTrial struct {
 	// before is nil for a machine that had none.
 	before *config.Config
 }
@@ -142,7 +142,7 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 		s.unremembered = e.cfg
 		actions = append([]any{remember(e), show{configres.PersistentID, e.cfg}}, s.endSearch()...)
 	case tried:
-		actions = s.try(e, now)
+		actions = s.try(e)
 	case trialOver:
 		actions = s.revert()
 	case reverted:
@@ -183,7 +183,15 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 	if e.cfg != nil {
 		s.phase = settled
 
-		return append([]any{report{slog.LevelInfo, "the configuration was found", []any{"in", layout.PartitionState}}, saveAccess{e.cfg}}, s.stored(e.cfg)...)
+		actions = []any{report{slog.LevelInfo, "the configuration was found", []any{"in", layout.PartitionState}}, saveAccess{e.cfg}}
+
+		if e.instead != nil { // the boot begins with a trial
+			s.trial, s.unremembered = &onTrial{e.cfg}, e.cfg
+
+			return append(actions, show{configres.PersistentID, e.cfg}, activate{e.instead}, remember{e.cfg})
+		}
+
+		return append(actions, s.stored(e.cfg)...)
 	}
 
 	if e.err != nil {
@@ -405,26 +413,29 @@ func (s *acquisition) noteRemembered(err error, now time.Time) []any {
 	return actions
 }
 
-// try puts a configuration in effect for a limited time. A trial during a trial ends with what had effect before the first. The trial
-// begins before the first change, so that a failed change is reverted, too.
-func (s *acquisition) try(e tried, now time.Time) []any {
+// try puts a configuration in effect until its trial is decided. A trial during a trial ends with what had effect before the first. The
+// trial begins before the first change, so that a failed change is reverted, too.
+func (s *acquisition) try(e tried) []any {
 	before := e.before
 	if s.trial != nil {
 		before = s.trial.before
 	}
 
-	s.trial = &trial{ends: now.Add(e.wait), before: before}
+	s.trial = &onTrial{before}
 
 	return []any{activate{e.cfg}}
 }
 
 // revert ends a trial. After an error it is tried again.
 func (s *acquisition) revert() []any {
-	if s.trial.before != nil {
-		return []any{report{slog.LevelWarn, "the trial is over: going back to the configuration before it", nil}, activate{s.trial.before}, then{reverted{}}}
+	switch {
+	case s.trial == nil: // a configuration was stored meanwhile
+		return nil
+	case s.trial.before != nil:
+		return []any{report{slog.LevelWarn, "going back to the configuration before the trial", nil}, activate{s.trial.before}, then{reverted{}}}
 	}
 
-	actions := append([]any{report{slog.LevelWarn, "the trial is over and there was no configuration before it", nil}}, s.open()...)
+	actions := append([]any{report{slog.LevelWarn, "there was no configuration before the trial", nil}}, s.open()...)
 
 	if s.partial != nil {
 		return append(actions, show{configres.ActiveID, s.partial}, then{reverted{}})

@@ -17,6 +17,8 @@ type (
 	storeRead struct {
 		cfg, access *config.Config
 		err         error
+		// instead is tried in this boot, in the place of cfg.
+		instead *config.Config
 	}
 	// sourcesRead is what was found before the platform is asked, or after it; platformAnswered is what the platform has. Either has a
 	// complete configuration, or all documents without a main one that were found so far, or nothing new.
@@ -33,12 +35,9 @@ type (
 	kept       struct{}                     // STATE has the configuration that was found beside the disk
 	applied    struct{ cfg *config.Config } // STATE has one that takes effect now
 	staged     struct{ cfg *config.Config } // STATE has one for the next boot
-	tried      struct {
-		cfg, before *config.Config
-		wait        time.Duration
-	}
-	trialOver struct{}
-	reverted  struct{}
+	tried      struct{ cfg, before *config.Config }
+	trialOver  struct{}
+	reverted   struct{}
 )
 
 // The actions. An action that fails ends the list: the events behind it do not happen.

@@ -22,7 +22,7 @@ import (
 //
 //	start [remote]                   a new boot, on a platform that has a source of its own
 //	seen absent|blank|ready|mounted  the state of STATE
-//	store [CONFIG] | [broken] [access=CONFIG]
+//	store [CONFIG] [instead=CONFIG] | [broken] [access=CONFIG]
 //	sources [CONFIG|partial=CONFIG]  what sources that are read at once have
 //	platform [CONFIG|partial=CONFIG] what the platform answers
 //	network TEXT                     addresses, routes and name servers as they are now
@@ -113,10 +113,10 @@ func (n names) event(t *testing.T, command, word, value string) any {
 		return seen{map[string]diskState{"absent": absent, "blank": blank, "ready": ready, "mounted": mounted}[word]}
 	case "store":
 		if problem != nil {
-			return storeRead{nil, n.config(value), problem}
+			return storeRead{access: n.config(value), err: problem}
 		}
 
-		return storeRead{cfg: n.config(word)}
+		return storeRead{cfg: n.config(word), instead: n.config(value)}
 	case "sources":
 		return sourcesRead{n.config(word), n.config(value)}
 	case "platform":
@@ -138,7 +138,7 @@ func (n names) event(t *testing.T, command, word, value string) any {
 	case "staged":
 		return staged{n.config(word)}
 	case "tried":
-		return tried{n.config(word), n.config(value), time.Minute}
+		return tried{n.config(word), n.config(value)}
 	case "over":
 		return trialOver{}
 	case "reverted":
@@ -195,7 +195,7 @@ func (n names) phase(s acquisition) string {
 	}
 
 	if s.trial != nil {
-		out += ", on trial until " + s.trial.ends.Format(time.TimeOnly) + ", before " + n.name(s.trial.before)
+		out += ", on trial, before " + n.name(s.trial.before)
 	}
 
 	if s.unremembered != nil {

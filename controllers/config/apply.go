@@ -33,7 +33,7 @@ const (
 	Now Mode = iota
 	// Staged stores it for the next boot.
 	Staged
-	// Try puts it in effect for a limited time. It is not stored, so a reboot or a power cut reverts it too.
+	// Try puts it in effect for a limited time, unless a person confirms it (Decide). Until then a reboot or a power cut reverts it too.
 	Try
 )
 
@@ -50,6 +50,8 @@ type Change struct {
 	// From is the configuration that the new one was made from: if it is not the machine's any more, the change is refused. Without an ID
 	// nothing is checked.
 	From Version
+	// By is who made the change, for the record of a trial.
+	By string
 	// Anonymous is set for a caller that may not change a configured machine: only a first configuration is accepted.
 	Anonymous bool
 }
@@ -190,13 +192,7 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 
 func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
 	if change.Mode == Try {
-		wait := change.Trial
-		if wait <= 0 {
-			wait = DefaultTrial
-		}
-
-		return fmt.Sprintf("Applied configuration on trial: the machine goes back to the one before in %s, unless another is applied", wait),
-			c.handle(ctx, rt, tried{cfg, current, wait}, log)
+		return c.try(ctx, rt, current, cfg, change, log)
 	}
 
 	if err := c.store.save(cfg); err != nil {
@@ -204,10 +200,18 @@ func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current,
 	}
 
 	if change.Mode == Staged {
+		c.trials.overwritten = false
+
 		return "Staged configuration to be applied after the next reboot", c.handle(ctx, rt, staged{cfg}, log)
 	}
 
-	return "Applied configuration without a reboot", c.handle(ctx, rt, applied{cfg}, log)
+	if err := c.handle(ctx, rt, applied{cfg}, log); err != nil {
+		return "", err
+	}
+
+	c.settleTrial(ctx, rt, cfg, change.By, log)
+
+	return "Applied configuration without a reboot", nil
 }
 
 // describe returns the plan of a change: what changes in the text, and what the machine does.

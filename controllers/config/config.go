@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/install/trial"
 	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -47,12 +48,16 @@ type Controller struct {
 	meta     Meta
 	// failed is called when a configuration was found that cannot be used.
 	failed func(error)
+	// Reboot restarts the machine. It is set before the controller runs.
+	Reboot    func(ctx context.Context, why string)
+	decisions chan Decision
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
 	store   *store
 	state   acquisition
 	asking  asking
 	partial []byte
+	trials  trials
 	// following is set while the network is an input.
 	following bool
 }
@@ -64,7 +69,7 @@ func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetc
 	remote := remoteOf(args, p, fetch, known.values(p.Hardware, meta))
 
 	return &Controller{
-		requests: make(chan request), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
+		requests: make(chan request), decisions: make(chan Decision), trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
 		fs: disk{}, meta: meta, failed: failed, state: acquisition{remote: remote != nil},
 	}
 }
@@ -89,6 +94,7 @@ func (*Controller) Outputs() []controller.Output {
 	return []controller.Output{
 		controller.Out[configres.MachineConfigSpec](controller.Exclusive),
 		controller.Out[runtime.MaintenanceServiceRequestSpec](controller.Exclusive),
+		controller.Out[runtime.TrialSpec](controller.Exclusive),
 		volume.Output(),
 	}
 }
@@ -125,6 +131,10 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 				return err
 			}
 
+			if err := c.find(ctx, rt, log); err != nil {
+				return err
+			}
+
 			disk, err := c.disk(ctx, rt)
 			if err != nil {
 				return err
@@ -133,6 +143,8 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			if err := c.handle(ctx, rt, seen{disk}, log); err != nil {
 				return err
 			}
+
+			c.overtaken(ctx, rt, log)
 		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
 		case text := <-c.asking.answers:
@@ -145,21 +157,12 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			if err != nil {
 				return fmt.Errorf("ask the platform: %w", err)
 			}
-		case <-c.state.trial.over():
-			if err := c.handle(ctx, rt, trialOver{}, log); err != nil {
-				return err
-			}
+		case d := <-c.decisions:
+			d.answer <- c.decide(ctx, rt, d, log)
+		case <-c.trials.due():
+			c.judge(ctx, rt, trial.Tick{Now: c.trials.now()}, log)
 		}
 	}
-}
-
-// over fires when the trial ends; never without one.
-func (t *trial) over() <-chan time.Time {
-	if t == nil {
-		return nil
-	}
-
-	return time.After(time.Until(t.ends))
 }
 
 // followNetwork makes the network an input while the platform is asked.
@@ -270,7 +273,7 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	case readStore:
 		cfg, access, err := c.store.find()
 
-		return storeRead{cfg, access, err}, nil
+		return storeRead{cfg: cfg, instead: c.trials.instead, access: access, err: err}, nil
 	case readSources:
 		all := c.sources.before
 		if a.all {

@@ -49,6 +49,8 @@ type metaFake struct {
 	values map[meta.Tag]string
 	// err is the error of reads and writes.
 	err error
+	// step is called before each write, if it is set.
+	step func() error
 }
 
 // fail makes reads and writes fail with an error; nil makes them succeed again.
@@ -73,6 +75,12 @@ func (m *metaFake) Get(tag meta.Tag) ([]byte, error) {
 func (m *metaFake) Set(tag meta.Tag, value []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
+	if m.err == nil && m.step != nil {
+		if err := m.step(); err != nil {
+			return err
+		}
+	}
 
 	if m.err == nil {
 		m.values[tag] = string(value)
@@ -108,7 +116,14 @@ func (b *bench) loaded(t *testing.T) {
 func startBare(ctx context.Context, t *testing.T, files map[string]string, args string) *bench {
 	t.Helper()
 
-	b := &bench{st: memory.New(), disk: newCutDisk(files, -1), meta: &metaFake{values: map[meta.Tag]string{}}}
+	return startWith(ctx, t, newCutDisk(files, -1), map[meta.Tag]string{}, args)
+}
+
+// startWith starts the controller with the content of a disk, which is not mounted yet, and of META.
+func startWith(ctx context.Context, t *testing.T, disk *cutDisk, values map[meta.Tag]string, args string) *bench {
+	t.Helper()
+
+	b := &bench{st: memory.New(), disk: disk, meta: &metaFake{values: values}}
 	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, nil, b.meta, func(err error) { b.failed = append(b.failed, err) })
 	b.Controller.fs = b.disk
 

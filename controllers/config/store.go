@@ -27,6 +27,7 @@ const accessName = "access.yaml"
 // filesystem is the store's access to the disk; a test cuts the power between any two calls.
 type filesystem interface {
 	ReadFile(path string) ([]byte, error)
+	Remove(path string) error
 	durable.Disk
 }
 
@@ -134,3 +135,6 @@ type disk struct{ durable.Files }
 
 // ReadFile implements filesystem.
 func (disk) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+
+// Remove implements filesystem.
+func (disk) Remove(path string) error { return os.Remove(path) }

@@ -87,6 +87,20 @@ func (d *cutDisk) Rename(from, to string) error {
 	return nil
 }
 
+func (d *cutDisk) Remove(path string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+
+	if _, ok := d.content[filepath.Base(path)]; !ok {
+		return fs.ErrNotExist
+	}
+
+	delete(d.content, filepath.Base(path))
+
+	return nil
+}
+
 func (d *cutDisk) SyncDir(string) error {
 	if err := d.step(); err != nil {
 		return err

@@ -42,6 +42,10 @@ func TestTrialsAndStaged(t *testing.T) {
 		{"a trial, then another", []Change{try(second), try(third)}, third, first, first},
 		{"a trial, then for good", []Change{try(second), now(second)}, second, second, second},
 		{"a trial, then another for good", []Change{try(second), now(third)}, third, third, third},
+		{"a trial, then what was before it", []Change{try(second), try(first)}, first, first, first},
+		{"a trial of what has effect", []Change{try(first)}, first, first, first},
+		{"staged, then a trial of the same", []Change{stage(second), try(second)}, second, first, second},
+		{"a trial, then the same staged", []Change{try(second), stage(second)}, second, first, second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(ctx context.Context, t *testing.T) {

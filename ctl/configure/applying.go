@@ -31,9 +31,9 @@ type applying struct {
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
-	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout)", applyModes)
+	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout, unless you run talosctl confirm)", applyModes)
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed")
 }
 
 // send sends the configuration to the node and prints the answer. The node refuses it if its own is not the one any more that the change

@@ -13,6 +13,7 @@ import (
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newApplyConfigCommand(s),
+		newConfirmCommand(s),
 		newEditCommand(s),
 		newMetaCommand(s),
 		newPatchCommand(s),

@@ -42,6 +42,9 @@ func since(was *bool, from *time.Duration, is bool, now time.Duration) {
 	*was = is
 }
 
+// Trouble returns the error for which a commit or an undo is done again, or an empty string.
+func (r Record) Trouble() string { return r.watch.trouble }
+
 // Unmet returns what a running trial waits for, as text.
 func (r Record) Unmet() string {
 	if len(r.watch.unmet) == 0 {

@@ -28,11 +28,13 @@ type Condition struct {
 type Event interface{ at() time.Duration }
 
 type (
-	// Arm begins a trial. Its State is set by Judge.
+	// Arm begins a trial. Its State is set by Judge. With Replace, it may take the place of a running trial of a configuration: then it
+	// reverts to what that one would have reverted to, which is the last configuration that was committed.
 	Arm struct {
-		Now   time.Duration
-		Boot  string
-		Trial Record
+		Now     time.Duration
+		Boot    string
+		Trial   Record
+		Replace bool
 	}
 	// Boot is the first event of each boot, before the configuration is read. Why is the reason of the boot that is known, such as a kernel
 	// panic; it is empty after a power cut.
@@ -61,6 +63,12 @@ type (
 		Now    time.Duration
 		ID, By string
 	}
+	// Stored is another way by which a configuration was stored and activated. It ends a running trial of a configuration.
+	Stored struct {
+		Now    time.Duration
+		Config string
+		Why    string
+	}
 	// Fatal is an error from which the new entry or configuration cannot recover.
 	Fatal struct {
 		Now time.Duration
@@ -81,6 +89,7 @@ func (e Observe) at() time.Duration { return e.Now }
 func (e Tick) at() time.Duration    { return e.Now }
 func (e Confirm) at() time.Duration { return e.Now }
 func (e Refuse) at() time.Duration  { return e.Now }
+func (e Stored) at() time.Duration  { return e.Now }
 func (e Fatal) at() time.Duration   { return e.Now }
 func (e Failed) at() time.Duration  { return e.Now }
 func (e Done) at() time.Duration    { return e.Now }

@@ -30,6 +30,8 @@ func Judge(r Record, event Event) (Record, []Action) {
 		}
 
 		return r.end(cmp.Or(e.By, "a person") + " refused it")
+	case Stored:
+		return r.stored(e)
 	case Fatal:
 		return r.end(e.Why)
 	case Failed:
@@ -61,11 +63,17 @@ func (r Record) open(id string, end State) string {
 
 // arm begins a trial: at once, or with the next boot.
 func (r Record) arm(e Arm) (Record, []Action) {
-	if !r.State.Decided() || r.Pending {
+	replaces := e.Replace && r.replaceable()
+
+	if !replaces && (!r.State.Decided() || r.Pending) {
 		return r, []Action{Deny{fmt.Sprintf("trial %s is not over: wait until it is decided, or confirm it", r.ID)}}
 	}
 
 	t := e.Trial
+	if t.Replaced = ""; replaces {
+		t.Config.From, t.Replaced = r.Config.From, fmt.Sprintf("%s (configuration %s)", r.ID, r.Config.To)
+	}
+
 	t.State, t.Why, t.Pending, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, e.Boot, "", 0, watch{}
 	t.Deadline = DeadlineFor(t.Deadline, 0)
 
@@ -81,6 +89,26 @@ func (r Record) arm(e Arm) (Record, []Action) {
 	}
 
 	return t, append([]Action{Save{t}}, t.start()...)
+}
+
+// replaceable reports whether another configuration may take the place of the one that is tried. Once a commit has begun, it may not: what
+// is stored may be the new configuration already.
+func (r Record) replaceable() bool {
+	return r.State == Running && r.Entry.To == "" && !r.AtBoot && r.watch.committing == ""
+}
+
+// stored ends a running trial of a configuration alone, since another configuration, or this one, is stored and in use.
+func (r Record) stored(e Stored) (Record, []Action) {
+	if r.State != Running || r.Entry.To != "" {
+		return r, nil
+	}
+
+	r.State, r.Why, r.watch = Reverted, brief(e.Why), watch{}
+	if e.Config == r.Config.To {
+		r.State = Committed
+	}
+
+	return r, []Action{Save{r}, Report{Text: fmt.Sprintf("trial %s is %s: %s", r.ID, r.State, r.Why)}, Collect{}}
 }
 
 // start returns the actions that lead to the boot in which the trial runs.

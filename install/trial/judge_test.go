@@ -17,12 +17,13 @@ import (
 // TestScripts runs the scripts of the state machine: after each event come its actions and the state. -rewrite rewrites the results; commit
 // only what you understand. Times are those since the boot. The commands are
 //
-//	arm [entry] [config] [at-boot] [confirm] [deadline=60s] [before=(a,b)] [at=5s]
+//	arm [entry] [config] [at-boot] [confirm] [deadline=60s] [before=(a,b)] [replace] [id=t1] [at=5s]
 //	                              a trial of entry B after A, of configuration 2 after 1, or both
 //	boot [entry=B] [default=B] [config=2] [why=(panic: oops)] [same]
 //	                              a boot, of entry A with the default A and the stored configuration 1; or the same boot again
 //	see [unmet=(x,y)] [own-before=x] [cluster=z] [lost] [at=5s]
 //	                              the conditions: those that are not met, the others hold
+//	stored [config=2]             another way by which a configuration was stored
 //	confirm, refuse [id=x] [by=y], fatal why=(x), done, tick: as their names say, [at=5s]
 //	failed N error                action N of the last list, from 0, failed
 //
@@ -110,10 +111,10 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) trial.Event {
 		}
 
 		if has("config") {
-			r.Config = trial.Change{From: "1", To: "2"}
+			r.Config = trial.Change{From: "1", To: or("to", "2")}
 		}
 
-		return trial.Arm{Now: s.now, Boot: s.id(), Trial: r}
+		return trial.Arm{Now: s.now, Boot: s.id(), Trial: r, Replace: has("replace")}
 	case "boot":
 		if !has("same") {
 			s.boot++
@@ -139,6 +140,8 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) trial.Event {
 		return trial.Confirm{Now: s.now, ID: a["id"], By: a["by"]}
 	case "refuse":
 		return trial.Refuse{Now: s.now, ID: a["id"], By: a["by"]}
+	case "stored":
+		return trial.Stored{Now: s.now, Config: or("config", "2"), Why: "it was applied for good"}
 	case "fatal":
 		return trial.Fatal{Now: s.now, Why: a["why"]}
 	case "done":
@@ -191,6 +194,10 @@ func stateOf(r trial.Record) string {
 
 	if r.Pending {
 		out += ", pending"
+	}
+
+	if r.Replaced != "" {
+		out += ", in the place of " + r.Replaced
 	}
 
 	if r.Why != "" {

@@ -38,6 +38,10 @@ type Record struct {
 	// Entry are names of boot entries, and Config digests of configurations.
 	Entry  Change `json:"entry"`
 	Config Change `json:"config"`
+	// At is the time of day at which the trial was armed.
+	At time.Time `json:"at,omitzero"`
+	// Replaced is the trial whose candidate this one's replaced before it was decided, with that candidate's digest.
+	Replaced string `json:"replaced,omitempty"`
 	// AtBoot is set when the trial begins with a boot, as it does with every new entry, and not at once.
 	AtBoot bool `json:"atBoot,omitempty"`
 	// Confirm is set when only a person can commit the change.
@@ -87,7 +91,17 @@ const (
 	// MinDeadline leaves a machine time to start and to be healthy for Hold, and MaxDeadline is when no one waits for it any more.
 	MinDeadline = 60 * time.Second
 	MaxDeadline = 24 * time.Hour
+	// MinConfirm is that of a trial that begins at once and waits for a person only.
+	MinConfirm = time.Second
 )
+
+func (r Record) minDeadline() time.Duration {
+	if r.Confirm && !r.AtBoot {
+		return MinConfirm
+	}
+
+	return MinDeadline
+}
 
 // DeadlineFor returns the deadline of a trial. wanted is the author's choice or 0, and took is how long the machine's last start took until it
 // was healthy, or 0. A machine that is slow to start gets twice that time, unless a deadline was chosen.
@@ -112,8 +126,8 @@ func (r Record) check() error {
 		return fmt.Errorf("configuration %s is to replace itself", r.Config.To)
 	case r.Entry.To != "" && !r.AtBoot:
 		return errors.New("a new boot entry is tried at a boot")
-	case r.Deadline < MinDeadline || r.Deadline > MaxDeadline:
-		return fmt.Errorf("deadline %s is out of range (%s to %s)", r.Deadline, MinDeadline, MaxDeadline)
+	case r.Deadline < r.minDeadline() || r.Deadline > MaxDeadline:
+		return fmt.Errorf("deadline %s is out of range (%s to %s)", r.Deadline, r.minDeadline(), MaxDeadline)
 	}
 
 	switch r.State {

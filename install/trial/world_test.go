@@ -32,7 +32,7 @@ type world struct {
 		now                 time.Duration
 	}
 
-	boots int
+	boots, replaces int
 	// healthy entries and configurations, by name; starts are the entries that start at all.
 	healthy, starts map[string]bool
 	lost            bool
@@ -250,6 +250,13 @@ func (w *world) second() error {
 		w.proved[r.Entry.To], w.proved[r.Config.To] = true, true
 
 		return w.judge(trial.Confirm{Now: w.running.now})
+	case r.State == trial.Running && w.chance(1): // someone applies another configuration meanwhile
+		w.replaces++
+
+		another := trial.Record{ID: fmt.Sprint(r.ID, "r", w.replaces), Before: r.Before, Deadline: trial.MinDeadline, Config: trial.Change{From: "unknown", To: fmt.Sprint("D", w.replaces)}}
+		w.healthy[another.Config.To] = w.rng.IntN(3) > 0
+
+		return w.judge(trial.Arm{Now: w.running.now, Boot: w.running.boot, Trial: another, Replace: true})
 	case w.chance(1):
 		return w.judge(trial.Refuse{Now: w.running.now})
 	case w.chance(1):
@@ -302,6 +309,10 @@ func TestAnyCut(t *testing.T) {
 	if verdicts[trial.Committed] < 1000 || verdicts[trial.Reverted] < 1000 {
 		t.Errorf("the trials do not try both verdicts often: %v", verdicts)
 	}
+
+	if replaced < 50 {
+		t.Errorf("%d trials took the place of another one, want 50", replaced)
+	}
 }
 
 func FuzzAnyCut(f *testing.F) {
@@ -309,6 +320,9 @@ func FuzzAnyCut(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, seed uint64) { tryWorld(t, seed) })
 }
+
+// replaced counts the trials that were decided in the place of another one.
+var replaced int
 
 // tryWorld runs three trials, and returns their verdicts.
 func tryWorld(t testing.TB, seed uint64) map[string]trial.State {
@@ -351,6 +365,12 @@ func tryWorld(t testing.TB, seed uint64) map[string]trial.State {
 		// Without faults, what runs is one whole pair, now and at the next boot.
 		w.faults, w.cuts, w.lost = 0, 0, false
 		w.run(w.start())
+
+		if last := w.running.record; last.Replaced != "" {
+			replaced++
+			r = last
+		}
+
 		w.whole(r)
 
 		next = nil

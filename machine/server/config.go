@@ -25,6 +25,7 @@ import (
 func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	change := config.Change{
 		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
+		By:        "apply-config" + caller(ctx),
 		Anonymous: !slices.Contains(rolesFrom(ctx), contract.RoleAdmin),
 	}
 

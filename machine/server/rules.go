@@ -57,6 +57,7 @@ var rules = ruleTable([]ruleSet{
 	{"/time.TimeService/", readers, []string{"Time", "TimeCheck"}},
 	{"/inspect.InspectService/", readers, []string{"ControllerRuntimeDependencies"}},
 	{"/cluster.ClusterService/", readers, []string{"HealthCheck"}},
+	{"/trial.TrialService/", admins, []string{"Confirm"}},
 	// Sensitive types are for administrators: see ByRole. Writes are refused: see ReadOnly.
 	{"/cosi.resource.State/", readers, []string{"Get", "List", "Watch"}},
 	{"/cosi.resource.State/", admins, []string{"Create", "Destroy", "Teardown", "TeardownAndDestroy", "Update"}},

@@ -30,6 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
 	timeapi "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/api/trial"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -69,6 +70,7 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 	storage.RegisterStorageServiceServer(g, &diskService{server: s})
 	timeapi.RegisterTimeServiceServer(g, &timeService{server: s})
 	inspect.RegisterInspectServiceServer(g, &inspectService{server: s})
+	trial.RegisterTrialServiceServer(g, &trialService{server: s})
 }
 
 // New returns a gRPC server with the limits and interceptors of all servers in process 1.

@@ -45,6 +45,7 @@ func Register() error {
 		resource.Register[PowerRequestSpec](),
 		resource.Register[SecurityStateSpec](),
 		resource.Register[SettingConditionSpec](),
+		resource.Register[TrialSpec](),
 		resource.Register[VersionSpec](),
 		resource.Register[WatchdogTimerConfigSpec](),
 		resource.Register[WatchdogTimerStatusSpec](),

@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
-	"controllers": {"api", apiContract, "config", "cosi", "discovery", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", apiContract, "config", "cosi", "discovery", "durable", "install", "kube", "layout", "pki", "resources", "service", "sys", "version"},
 
 	// The discovery service and its client, for a node, for the service on its own, and for a laptop.
 	"discovery": {"api", apiContract, "cosi", "durable", "pki", "resources", "sys"},

@@ -310,6 +310,7 @@ var own = map[string]bool{
 	"PowerRequests.runtime.talos.dev":              true,
 	"SettingConditions.runtime.talos.dev":          true,
 	"SpecConditions.net.talos.dev":                 true,
+	"Trials.runtime.talos.dev":                     true,
 	"VolumeLifecycles.block.talos.dev":             true,
 }
 

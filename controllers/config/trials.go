@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/config"
+	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/install/trial"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/meta"
+)
+
+// trials is what the controller knows of the trial of this boot. Package install/trial decides; this file carries out what it decides, in
+// the loop of the controller, so that a trial and an apply never change the configuration at the same time.
+//
+// Until a trial is committed, its configuration is a file of its own, and the stored one stays as it is. So a machine that restarts needs
+// nothing of the trial to start with what was committed last: neither META nor that file.
+type trials struct {
+	// record is the trial. It is read once META and STATE can be read; then judged is set.
+	record trial.Record
+	judged bool
+	// finding is set while the trial of the boot before is judged.
+	finding bool
+	// boot names this boot, and start is when it began. The kernel's id of a boot is that of the host in a container.
+	boot  string
+	start time.Time
+	// candidate is the configuration that is tried, and before the one that had effect, or nil.
+	candidate, before *config.Config
+	// instead takes the place of the stored configuration in this boot.
+	instead *config.Config
+	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
+	overwritten bool
+}
+
+func newTrials() trials { return trials{boot: rand.Text(), start: time.Now()} }
+
+// now returns the time since the boot.
+func (t *trials) now() time.Duration { return time.Since(t.start) }
+
+// due fires when the trial is to be judged again; never without one.
+func (t *trials) due() <-chan time.Time {
+	next, ok := t.record.Next()
+	if !ok {
+		return nil
+	}
+
+	return time.After(next - t.now())
+}
+
+// running reports whether a configuration is tried in this boot.
+func (t *trials) running() bool { return t.record.State == trial.Running && t.record.Config.To != "" }
+
+// Decision is a person's decision about a trial. Without an ID it is about the one that is running.
+type Decision struct {
+	ID, By string
+	Revert bool
+
+	answer chan decided
+}
+
+// Decided is what became of a trial.
+type Decided struct {
+	ID    string
+	State runtime.TrialState
+	Why   string
+}
+
+type decided struct {
+	Decided
+
+	err error
+}
+
+// errNoState is the error of a trial while the machine goes down.
+var errNoState = errors.New("STATE is not mounted")
+
+// ErrTrial is the class of decisions that change nothing.
+var ErrTrial = errors.New("nothing is decided")
+
+// Decide commits the running trial, or reverts it. It returns when that is on the disk. The error is ErrTrial if there is nothing to decide.
+func (c *Controller) Decide(ctx context.Context, d Decision) (Decided, error) {
+	d.answer = make(chan decided, 1)
+
+	select {
+	case c.decisions <- d:
+	case <-ctx.Done():
+		return Decided{}, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
+	}
+
+	select {
+	case a := <-d.answer:
+		return a.Decided, a.err
+	case <-ctx.Done():
+		return Decided{}, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
+	}
+}
+
+func (c *Controller) decide(ctx context.Context, rt controller.Runtime, d Decision, log *slog.Logger) decided {
+	now, want := c.trials.now(), trial.Committed
+
+	var event trial.Event = trial.Confirm{Now: now, ID: d.ID, By: d.By}
+	if d.Revert {
+		event, want = trial.Refuse{Now: now, ID: d.ID, By: d.By}, trial.Reverted
+	}
+
+	if denied := c.judge(ctx, rt, event, log); denied != "" {
+		return decided{err: fmt.Errorf("%w: %s (see talosctl get trials)", ErrTrial, denied)}
+	}
+
+	switch r := c.trials.record; {
+	case r.State != want:
+		return decided{err: fmt.Errorf("%w yet: trial %s: %s; it is tried again", ErrTrial, r.ID, cmp.Or(r.Trouble(), r.Why))}
+	case r.Pending:
+		return decided{err: fmt.Errorf("%w yet: trial %s is reverted, and that is not undone: %s; it is tried again", ErrTrial, r.ID, r.Trouble())}
+	default:
+		return decided{Decided: Decided{r.ID, runtime.TrialState(r.State), r.Why}}
+	}
+}
+
+// find judges the trial that META has, once META and STATE can be read. A configuration that can be read does not wait for META: a trial of
+// a configuration leaves the stored one as it is.
+func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	t := &c.trials
+	if t.judged || c.store == nil {
+		return nil
+	}
+
+	text, err := c.meta.Get(meta.Trial)
+	if errors.Is(err, metactl.ErrNotLoaded) {
+		return nil
+	}
+
+	if err == nil {
+		t.record, err = trial.Decode(text)
+	}
+
+	if err != nil {
+		log.Error("the last trial is not known: the machine runs what was committed last", "error", err)
+	}
+
+	t.judged = true
+
+	stored := ""
+	if text, err := c.store.load(); err == nil && text != nil {
+		stored = config.Digest(text)
+	}
+
+	t.overwritten = stored != "" && stored == t.record.Config.To
+	t.finding = true
+	c.judge(ctx, rt, trial.Boot{Now: t.now(), Boot: t.boot, Config: stored}, log)
+	t.finding = false
+
+	if t.record.State.Decided() && !t.record.Pending {
+		// A cut before the record was written leaves a configuration behind that was never tried.
+		if err := c.store.forgetCandidate(); err != nil {
+			log.Error("a configuration that is not needed stays in STATE", "error", err)
+		}
+	}
+
+	return c.showTrial(ctx, rt)
+}
+
+// judge passes an event to package trial, and carries out what follows. It returns why a request is denied.
+func (c *Controller) judge(ctx context.Context, rt controller.Runtime, event trial.Event, log *slog.Logger) string {
+	t := &c.trials
+
+	var denied string
+
+	t.record, denied = trial.Carry(t.record, event, t.now, func(r trial.Record, a trial.Action) error { return c.carryOut(ctx, rt, r, a, log) })
+
+	if err := c.showTrial(ctx, rt); err != nil {
+		log.Error("the trial is not shown", "error", err)
+		rt.QueueReconcile()
+	}
+
+	return denied
+}
+
+// carryOut carries out an action about a trial.
+func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r trial.Record, action trial.Action, log *slog.Logger) error {
+	switch a := action.(type) {
+	case trial.Save:
+		text, err := a.Record.Encode()
+		if err != nil {
+			return err
+		}
+
+		return c.meta.Set(meta.Trial, text)
+	case trial.UseConfig:
+		return c.useConfig(ctx, rt, r, a.Config, log)
+	case trial.StoreConfig:
+		if c.store == nil {
+			return errNoState
+		}
+
+		if a.Config == r.Config.To {
+			return c.storeCandidate(ctx, rt, r, log)
+		}
+
+		return c.storeBefore(ctx, rt, r)
+	case trial.Reboot:
+		if c.Reboot == nil {
+			return errors.New("this machine cannot restart itself")
+		}
+
+		c.Reboot(ctx, a.Why)
+
+		return nil
+	case trial.Collect:
+		if c.store == nil {
+			return errNoState
+		}
+
+		return c.store.forgetTrial()
+	case trial.Report:
+		level := slog.LevelInfo
+		if a.Error {
+			level = slog.LevelError
+		}
+
+		log.Log(ctx, level, a.Text)
+
+		return nil
+	default:
+		return fmt.Errorf("%T: this machine has no boot entries", action)
+	}
+}
+
+// useConfig puts the configuration that is tried in effect, or the one before it.
+func (c *Controller) useConfig(ctx context.Context, rt controller.Runtime, r trial.Record, digest string, log *slog.Logger) error {
+	t := &c.trials
+
+	if digest != r.Config.To {
+		return c.handle(ctx, rt, trialOver{}, log)
+	}
+
+	cfg, err := c.candidate(digest)
+	if err != nil {
+		return err
+	}
+
+	switch {
+	case t.finding && c.state.phase == searching: // the boot begins with it
+		t.instead = cfg
+
+		return nil
+	case t.finding:
+		if t.before, err = c.active(ctx, rt); err != nil {
+			return err
+		}
+	}
+
+	return c.handle(ctx, rt, tried{cfg, t.before}, log)
+}
+
+// candidate returns the configuration that is tried.
+func (c *Controller) candidate(digest string) (*config.Config, error) {
+	if cfg := c.trials.candidate; cfg != nil && config.Digest(cfg.Bytes()) == digest {
+		return cfg, nil
+	}
+
+	if c.store == nil {
+		return nil, errNoState
+	}
+
+	cfg, err := c.store.candidate(digest)
+	c.trials.candidate = cfg
+
+	return cfg, err
+}
+
+// storeCandidate makes the configuration that is tried the stored one.
+func (c *Controller) storeCandidate(ctx context.Context, rt controller.Runtime, r trial.Record, log *slog.Logger) error {
+	cfg, err := c.candidate(r.Config.To)
+	if err != nil {
+		return err
+	}
+
+	stored, err := c.store.load()
+	if err != nil {
+		return err
+	}
+
+	if stored == nil || config.Digest(stored) != r.Config.To {
+		if err := c.store.keepBefore(stored); err != nil {
+			return err
+		}
+
+		c.trials.overwritten = true
+
+		if err := c.store.save(cfg); err != nil {
+			return err
+		}
+	}
+
+	if c.state.trial == nil { // the boot begins with the stored one
+		return nil
+	}
+
+	return c.handle(ctx, rt, applied{cfg}, log)
+}
+
+// storeBefore makes the configuration before the trial the stored one again, if a commit that failed may have replaced it.
+func (c *Controller) storeBefore(ctx context.Context, rt controller.Runtime, r trial.Record) error {
+	if !c.trials.overwritten {
+		return nil
+	}
+
+	cfg, err := c.store.restoreBefore(r.Config.From == "")
+	if err != nil {
+		return err
+	}
+
+	c.trials.overwritten = false
+
+	if cfg == nil || c.state.phase == searching {
+		return nil
+	}
+
+	return publish(ctx, rt, configres.PersistentID, cfg)
+}
+
+// try begins the trial of a configuration. It returns what the caller is told.
+func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
+	t := &c.trials
+
+	wait := cmp.Or(max(change.Trial, 0), DefaultTrial)
+
+	switch {
+	case wait < trial.MinConfirm || wait > trial.MaxDeadline:
+		return "", fmt.Errorf("%w: the time of a trial %s is out of range (%s to %s)", ErrInvalid, wait, trial.MinConfirm, trial.MaxDeadline)
+	case !t.judged:
+		return "", fmt.Errorf("%w: a configuration cannot be tried before META is loaded (see talosctl get volumestatus)", ErrNotReady)
+	}
+
+	r := trial.Record{
+		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: true, Deadline: wait,
+		Config: trial.Change{To: config.Digest(cfg.Bytes())},
+	}
+
+	before := current
+	if t.running() {
+		before = t.before
+	}
+
+	if before != nil {
+		r.Config.From = config.Digest(before.Bytes())
+	}
+
+	if r.Config.From == r.Config.To {
+		return c.tryBefore(ctx, rt, change, log)
+	}
+
+	if err := c.store.keepCandidate(cfg); err != nil {
+		return "", err
+	}
+
+	// After an error, the trial that was there goes on.
+	was := *t
+	t.candidate, t.before = cfg, before
+
+	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {
+		t.candidate, t.before = was.candidate, was.before
+
+		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
+	}
+
+	if t.record.State != trial.Running {
+		return "", fmt.Errorf("%w: the trial could not begin: %s", ErrNotReady, t.record.Why)
+	}
+
+	if t.record.Replaced != "" {
+		if err := c.showReplaced(ctx, rt, was.record, r.ID); err != nil {
+			log.Error("the trial before is not shown", "error", err)
+		}
+	}
+
+	return fmt.Sprintf("Applied configuration on trial: the machine goes back to the one before in %s, unless it is confirmed (talosctl confirm %s) "+
+		"or another is applied", wait, r.ID), nil
+}
+
+// tryBefore tries what was in effect before the trial, or is in effect without one.
+func (c *Controller) tryBefore(ctx context.Context, rt controller.Runtime, change Change, log *slog.Logger) (string, error) {
+	if !c.trials.running() {
+		return "The configuration is in effect already: there is nothing to try", nil
+	}
+
+	id := c.trials.record.ID
+	why := cmp.Or(change.By, "an apply") + " applied the configuration before it, and so"
+
+	if denied := c.judge(ctx, rt, trial.Refuse{Now: c.trials.now(), By: why}, log); denied != "" {
+		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
+	}
+
+	return fmt.Sprintf("The configuration before trial %s is in effect again", id), nil
+}
+
+// settleTrial ends a running trial, because a configuration is stored and in effect.
+func (c *Controller) settleTrial(ctx context.Context, rt controller.Runtime, cfg *config.Config, by string, log *slog.Logger) {
+	if !c.trials.running() {
+		return
+	}
+
+	c.trials.overwritten = false
+
+	digest, what := config.Digest(cfg.Bytes()), "another configuration"
+	if digest == c.trials.record.Config.To {
+		what = "the configuration"
+	}
+
+	c.judge(ctx, rt, trial.Stored{Now: c.trials.now(), Config: digest, Why: fmt.Sprintf("%s was applied for good (%s)", what, cmp.Or(by, "an apply"))}, log)
+}
+
+// overtaken ends a running trial when a configuration that was found elsewhere was stored meanwhile.
+func (c *Controller) overtaken(ctx context.Context, rt controller.Runtime, log *slog.Logger) {
+	t := &c.trials
+	if !t.running() || t.record.AtBoot || c.state.trial != nil || c.state.unkept != nil || c.store == nil {
+		return
+	}
+
+	text, err := c.store.load()
+	if err != nil {
+		return // the deadline ends it
+	}
+
+	t.overwritten = false
+	c.judge(ctx, rt, trial.Stored{Now: t.now(), Config: config.Digest(text), Why: "the configuration that was found beside STATE was stored"}, log)
+}
+
+// active returns the configuration that has effect, or nil.
+func (c *Controller) active(ctx context.Context, rt controller.Runtime) (*config.Config, error) {
+	var active configres.MachineConfigSpec
+
+	f := typed.Read(ctx, rt, configres.ActiveID, &active)
+	if !f.OK {
+		return nil, f.Err
+	}
+
+	return active.Config(), nil
+}
+
+// shownTrials is the number of trials that are shown.
+const shownTrials = 8
+
+// showTrial publishes the trial.
+func (c *Controller) showTrial(ctx context.Context, rt controller.Runtime) error {
+	r := c.trials.record
+	if r.ID == "" {
+		return nil
+	}
+
+	if err := typed.Set(ctx, rt, "", r.ID, c.specOf(r)); err != nil {
+		return err
+	}
+
+	all, err := typed.List[runtime.TrialSpec](ctx, rt, "")
+	if err != nil || len(all) <= shownTrials {
+		return err
+	}
+
+	slices.SortFunc(all, func(a, b *resource.Typed[runtime.TrialSpec]) int {
+		return strings.Compare(a.TypedSpec().Since, b.TypedSpec().Since)
+	})
+
+	for _, old := range all[:len(all)-shownTrials] {
+		if old.Metadata().ID() == r.ID {
+			continue
+		}
+
+		if err := destroy(ctx, rt, old.Metadata().Pointer()); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// showReplaced publishes that a trial was replaced by another one.
+func (c *Controller) showReplaced(ctx context.Context, rt controller.Runtime, was trial.Record, by string) error {
+	spec := c.specOf(was)
+	spec.State, spec.Why, spec.Until, spec.Waits = runtime.TrialReplaced, fmt.Sprintf("trial %s took its place", by), "", ""
+
+	return typed.Set(ctx, rt, "", was.ID, spec)
+}
+
+// specOf returns the resource of a trial.
+func (c *Controller) specOf(r trial.Record) runtime.TrialSpec {
+	var tries []string
+
+	if r.Config.To != "" {
+		tries = append(tries, "configuration")
+	}
+
+	if r.Entry.To != "" {
+		tries = append(tries, "boot entry")
+	}
+
+	spec := runtime.TrialSpec{
+		Tries: strings.Join(tries, ", "), State: runtime.TrialState(r.State), Why: r.Why, By: r.By, Confirm: r.Confirm, Deadline: r.Deadline,
+		From: r.Config.From, To: r.Config.To, FromEntry: r.Entry.From, ToEntry: r.Entry.To, Replaced: r.Replaced,
+	}
+
+	if !r.At.IsZero() {
+		spec.Since = r.At.UTC().Format(time.RFC3339)
+	}
+
+	if r.State == trial.Running {
+		spec.Until = time.Now().Add(r.Began + r.Deadline - c.trials.now()).Round(time.Second).UTC().Format(time.RFC3339)
+
+		if spec.Waits = "a person to confirm it"; !r.Confirm {
+			spec.Waits = r.Unmet()
+		}
+
+		if trouble := r.Trouble(); trouble != "" {
+			spec.Waits = trouble
+		}
+	}
+
+	return spec
+}
