@@ -134,7 +134,9 @@ func Previous(l loader.Loader, last trial.Record) (Change, error) {
 	var others []string
 
 	for _, e := range entries {
-		if e.ID != change.From {
+		// One that never ran, or was not healthy, is none to go back to.
+		never := e.ID == last.Entry.To && (last.State == trial.Armed || last.State == trial.Reverted)
+		if e.ID != change.From && !never {
 			others = append(others, e.ID)
 		}
 	}
