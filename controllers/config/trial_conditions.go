@@ -7,6 +7,7 @@ package config
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -84,6 +85,9 @@ func (c *Controller) conditionsController() controller.Controller {
 	}
 }
 
+// maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
+const maxTook = 5 * time.Minute
+
 // see has the loop know the conditions. The latest ones win.
 func (c *Controller) see(now []trial.Condition) {
 	for {
@@ -113,7 +117,7 @@ func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, 
 	}
 
 	if t.took == 0 && len(t.met) == len(now) {
-		t.took = t.now()
+		t.took = min(t.now(), maxTook)
 	}
 
 	if t.record.State == trial.Running && !t.record.Confirm {

@@ -36,6 +36,8 @@ type bootFake struct {
 	entries                 []string
 	booted, byDefault, once string
 	err                     error
+	// step is called before each write.
+	step func() error
 }
 
 func (b *bootFake) Use(fn func(loader.Loader) error) error {
@@ -78,18 +80,30 @@ func (b *bootFake) Entries() (out []loader.Entry, err error) {
 
 	return out, nil
 }
-func (b *bootFake) Booted() (string, error)    { return b.booted, nil }
-func (b *bootFake) Default() (string, error)   { return b.byDefault, nil }
-func (b *bootFake) SetDefault(id string) error { b.byDefault = id; return nil }
-func (b *bootFake) SetOnce(id string) error    { b.once = id; return nil }
+func (b *bootFake) Booted() (string, error)  { return b.booted, nil }
+func (b *bootFake) Default() (string, error) { return b.byDefault, nil }
+
+func (b *bootFake) SetDefault(id string) error { return b.write(func() { b.byDefault = id }) }
+func (b *bootFake) SetOnce(id string) error    { return b.write(func() { b.once = id }) }
+
+func (b *bootFake) write(do func()) error {
+	if b.step != nil {
+		if err := b.step(); err != nil {
+			return err
+		}
+	}
+
+	do()
+
+	return nil
+}
+
 func (b *bootFake) Add(context.Context, loader.System) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
 func (b *bootFake) Remove(id string) error {
-	b.entries = slices.DeleteFunc(b.entries, func(e string) bool { return e == id })
-
-	return nil
+	return b.write(func() { b.entries = slices.DeleteFunc(b.entries, func(e string) bool { return e == id }) })
 }
 
 // entryBench is a machine with boot entries.
