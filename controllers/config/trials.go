@@ -44,6 +44,9 @@ type trials struct {
 	candidate, before *config.Config
 	// instead takes the place of the stored configuration in this boot.
 	instead *config.Config
+	// met are the names of the conditions that hold, and took is how long the machine took in this boot until all did, or 0.
+	met  []string
+	took time.Duration
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
 	overwritten bool
 }
@@ -137,7 +140,7 @@ func (c *Controller) decide(ctx context.Context, rt controller.Runtime, d Decisi
 // a configuration leaves the stored one as it is.
 func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	t := &c.trials
-	if t.judged || c.store == nil {
+	if t.judged {
 		return nil
 	}
 
@@ -150,23 +153,34 @@ func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.
 		t.record, err = trial.Decode(text)
 	}
 
+	// The trial of a boot entry alone does not need STATE, which the system that is tried may be unable to mount.
+	if c.store == nil && (t.record.Entry.To == "" || t.record.Config.To != "") {
+		return nil
+	}
+
+	boot, ok := c.bootOf(rt, trial.Boot{Now: t.now(), Boot: t.boot}, log)
+	if !ok {
+		return nil
+	}
+
 	if err != nil {
 		log.Error("the last trial is not known: the machine runs what was committed last", "error", err)
 	}
 
 	t.judged = true
 
-	stored := ""
-	if text, err := c.store.load(); err == nil && text != nil {
-		stored = config.Digest(text)
+	if c.store != nil {
+		if text, err := c.store.load(); err == nil && text != nil {
+			boot.Config = config.Digest(text)
+		}
 	}
 
-	t.overwritten = stored != "" && stored == t.record.Config.To
+	t.overwritten = boot.Config != "" && boot.Config == t.record.Config.To
 	t.finding = true
-	c.judge(ctx, rt, trial.Boot{Now: t.now(), Boot: t.boot, Config: stored}, log)
+	c.judge(ctx, rt, boot, log)
 	t.finding = false
 
-	if t.record.State.Decided() && !t.record.Pending {
+	if c.store != nil && t.record.State.Decided() && !t.record.Pending {
 		// A cut before the record was written leaves a configuration behind that was never tried.
 		if err := c.store.forgetCandidate(); err != nil {
 			log.Error("a configuration that is not needed stays in STATE", "error", err)
@@ -215,6 +229,10 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		return c.storeBefore(ctx, rt, r)
 	case trial.Reboot:
+		if r.State == trial.Armed { // who asked for the trial restarts the machine
+			return nil
+		}
+
 		if c.Reboot == nil {
 			return errors.New("this machine cannot restart itself")
 		}
@@ -223,11 +241,16 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		return nil
 	case trial.Collect:
-		if c.store == nil {
-			return errNoState
+		err := c.collectEntries(r)
+
+		switch {
+		case c.store != nil:
+			err = errors.Join(err, c.store.forgetTrial())
+		case r.Config.To != "":
+			err = errors.Join(err, errNoState)
 		}
 
-		return c.store.forgetTrial()
+		return err
 	case trial.Report:
 		level := slog.LevelInfo
 		if a.Error {
@@ -238,7 +261,7 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		return nil
 	default:
-		return fmt.Errorf("%T: this machine has no boot entries", action)
+		return c.carryOutEntry(action)
 	}
 }
 
