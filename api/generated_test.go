@@ -25,6 +25,7 @@ import (
 	_ "github.com/seed-59268b81/talos/api/security"
 	_ "github.com/seed-59268b81/talos/api/storage"
 	_ "github.com/seed-59268b81/talos/api/time"
+	_ "github.com/seed-59268b81/talos/api/trial"
 	"github.com/seed-59268b81/talos/api/wire"
 )
 

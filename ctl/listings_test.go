@@ -49,6 +49,7 @@ func TestListings(t *testing.T) {
 		{name: "etcd-status", args: []string{"etcd", "status", dead}, exit: 1},
 		{name: "etcd-alarm-list", args: []string{"etcd", "alarm", "list", first}},
 		{name: "etcd-alarm-disarm", args: []string{"etcd", "alarm", "disarm", first}},
+		{name: "confirm", args: []string{"confirm", "k3q7zd", first}},
 		{name: "etcd-defrag", args: []string{"etcd", "defrag", first}, exit: 1},
 		{name: "etcd-forfeit", args: []string{"etcd", "forfeit-leadership", first}},
 		{name: "etcd-downgrade", args: []string{"etcd", "downgrade", "validate", "3.5", first}},

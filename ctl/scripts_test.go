@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
 	timeapi "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/api/trial"
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
@@ -41,6 +42,9 @@ func scripts() map[string]clienttest.Script {
 				{ControllerName: "network.AddressStatusController", EdgeType: inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE, ResourceType: addressType},
 				{ControllerName: "network.NodeAddressController", EdgeType: inspect.DependencyEdgeType_INPUT_WEAK, ResourceNamespace: "network", ResourceType: addressType},
 			}}},
+		}),
+		"trial.TrialService/Confirm": clienttest.Answer(&trial.ConfirmResponse{
+			Messages: []*trial.Confirmation{{Id: "k3q7zd", State: "committed", Details: "talosctl confirm (os:admin) confirmed it"}},
 		}),
 		"machine.ImageService/List": clienttest.Answer(
 			&machine.ImageServiceListResponse{Name: "registry.k8s.io/pause:3.10.2", Digest: "sha256:22", Size: 320000, CreatedAt: noon},

@@ -11,8 +11,8 @@ import (
 )
 
 // behind finds what is wrong with a machine that is ready: it runs an older image than its configuration names, a DHCP lease is not
-// confirmed, another machine has its address, a setting is not in effect, the certificate of its kubelet is not signed, or the
-// image of a pod cannot be pulled.
+// confirmed, another machine has its address, a setting is not in effect, the certificate of its kubelet is not signed, the
+// image of a pod cannot be pulled, or a change is on trial or was reverted.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
 
@@ -43,6 +43,7 @@ func behind(f *Facts) *Finding {
 
 	finding.Because = append(finding.Because, serving(f)...)
 	finding.Because = append(finding.Because, unpulled(f)...)
+	finding.Because = append(finding.Because, trials(f)...)
 
 	if len(finding.Because) == 0 {
 		return nil

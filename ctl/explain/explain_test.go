@@ -226,6 +226,9 @@ func TestScenarios(t *testing.T) {
 		{"etcd-member-absent", "etcd has no quorum: of its 2 members it needs 2, and 1 does not answer"},
 		{"bootstrap", "etcd has no data: the cluster was never started, or this node has not joined it"},
 		{"etcd-waits-for-cri", "service cri has failed"},
+		{"trial-running", "a change of the configuration is on trial, and is reverted at 2026-11-21T09:31:00Z: it waits for a person to confirm it"},
+		{"trial-reverted", "a change of the configuration was tried and reverted: no one confirmed it within 1m0s"},
+		{"trial-committed", ""},
 		{"volume", "VolumeStatuses(runtime/EPHEMERAL) has failed: no disk matches: the largest has 4 GiB free, the volume takes 10 GiB"},
 	} {
 		t.Run(tc.scenario, func(t *testing.T) {

@@ -47,6 +47,13 @@ func machineRule(f *Facts, s Symptom) *Finding {
 		finding.Evidence = append(finding.Evidence, unmet.Name+": "+unmet.Reason)
 	}
 
+	// A change may be the cause.
+	for _, it := range all[runtime.TrialSpec](f, "") {
+		if change := trialRule(f, Symptom{ID: it.ID}, it.spec); change != nil {
+			finding.Evidence = append(finding.Evidence, change.Says)
+		}
+	}
+
 	if len(finding.Because) == 0 {
 		finding.Because = failingControllers(f)
 	}

@@ -25,6 +25,7 @@ var typeRules = map[string]rule{
 	typeOf[network.StatusSpec]():            known(networkRule),
 	typeOf[network.SpecConditionSpec]():     known(specRule),
 	typeOf[runtime.SettingConditionSpec]():  known(settingRule),
+	typeOf[runtime.TrialSpec]():             known(trialRule),
 	typeOf[network.AddressSpecSpec]():       conditionOf(network.ConditionAddress),
 	typeOf[network.RouteSpecSpec]():         conditionOf(network.ConditionRoute),
 	typeOf[network.LinkSpecSpec]():          conditionOf(network.ConditionLink),

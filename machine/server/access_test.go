@@ -91,7 +91,7 @@ func services(t *testing.T) []protoreflect.ServiceDescriptor {
 
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		switch file.Package() {
-		case "machine", "storage", "time", "inspect", "cluster", "cosi.resource":
+		case "machine", "storage", "time", "inspect", "cluster", "trial", "cosi.resource":
 			for i := range file.Services().Len() {
 				all = append(all, file.Services().Get(i))
 			}

@@ -37,6 +37,24 @@ var configTasks = []task{
 
 		s.comesToShow(t, `^22\n$`, "read "+hops)
 	}},
+	{name: "confirm", calls: "trial.TrialService/Confirm ApplyConfiguration", do: func(t *testing.T, s *session) {
+		try := func(value string) {
+			s.talosctl(t, "patch machineconfig --mode try --timeout 10m --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "`+value+`"}}}`)
+			s.comesToShow(t, `^`+value+`\n$`, "read "+hops)
+		}
+
+		try("24")
+		s.shows(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +running +20\S+ *$`, "get trials")
+		s.shows(t, `a change of the configuration is on trial`, "explain")
+		s.shows(t, `(?m)^@: trial \S+ is reverted: talosctl confirm \(os:admin\) refused it$`, "confirm --revert")
+		s.comesToShow(t, `^22\n$`, "read "+hops)
+
+		try("25")
+		s.shows(t, `(?m)^@: trial \S+ is committed: talosctl confirm \(os:admin\) confirmed it$`, "confirm")
+		s.shows(t, `"`+hopsPath+`": "25"|`+hopsPath+`: "25"`, "get machineconfig persistent -o yaml")
+		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "22"}}}`)
+		s.comesToShow(t, `^22\n$`, "read "+hops)
+	}},
 	{name: "machineconfig patch", calls: "ApplyConfiguration", do: func(t *testing.T, s *session) {
 		s.write(t, "own.yaml", s.Generated.ControlPlane)
 		s.talosctl(t, "machineconfig patch own.yaml --output patched.yaml --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "23"}}}`)
