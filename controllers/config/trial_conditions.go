@@ -6,15 +6,20 @@ package config
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/trial"
+	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
+	"github.com/seed-59268b81/talos/sys/neighbor"
 )
 
 // apidService is the id of the service without which no one can reach the machine.
@@ -57,14 +62,20 @@ func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineS
 // conditionsController passes what a trial waits for to the loop of the Controller. It is a controller of its own, since the status of the
 // machine depends on its configuration.
 func (c *Controller) conditionsController() controller.Controller {
+	asked := &gateways{answers: neighbor.Answers}
+
 	return &controller.Reconciler{
 		ControllerName: "config.TrialConditionsController",
 		Reads: []controller.Input{
 			controller.In[serviceres.ServiceSpec](controller.Weak, "", apidService),
 			controller.In[configres.MachineTypeSpec](controller.Weak, "", configres.MachineTypeID),
 			controller.In[runtime.MachineStatusSpec](controller.Weak, "", runtime.MachineStatusID),
+			controller.In[runtime.TrialSpec](controller.Weak, ""),
+			controller.In[network.RouteStatusSpec](controller.Weak, ""),
+			controller.In[block.VolumeStatusSpec](controller.Weak, ""),
+			controller.In[meta.ControllerStatusSpec](controller.Weak, ""),
 		},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			var (
 				apid   serviceres.ServiceSpec
 				role   configres.MachineTypeSpec
@@ -78,11 +89,40 @@ func (c *Controller) conditionsController() controller.Controller {
 				return err
 			}
 
-			c.see(conditions(apid, configured.OK, status))
+			further, err := furtherConditions(ctx, rt, asked, log)
+			if err != nil {
+				return err
+			}
+
+			c.see(append(conditions(apid, configured.OK, status), further...))
 
 			return nil
 		},
 	}
+}
+
+// furtherConditions returns what a trial waits for beside the status of the machine.
+func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gateways, log *slog.Logger) ([]trial.Condition, error) {
+	trials, err1 := typed.List[runtime.TrialSpec](ctx, rt, "")
+	routes, err2 := typed.List[network.RouteStatusSpec](ctx, rt, "")
+	volumes, err3 := typed.List[block.VolumeStatusSpec](ctx, rt, "")
+	failing, err4 := typed.List[meta.ControllerStatusSpec](ctx, rt, "")
+
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+
+	running := ""
+
+	for _, t := range trials {
+		if s := t.TypedSpec(); s.State == runtime.TrialRunning && !s.Confirm {
+			running = t.Metadata().ID()
+		}
+	}
+
+	asked.follow(ctx, running, gatewaysOf(routes), rt.QueueReconcile, log)
+
+	return []trial.Condition{asked.condition(), volumesCondition(volumes), controllersCondition(failing)}, nil
 }
 
 // maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
@@ -109,6 +149,8 @@ func (c *Controller) see(now []trial.Condition) {
 func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, now []trial.Condition, log *slog.Logger) {
 	t := &c.trials
 	t.met = t.met[:0:0]
+
+	t.conditions = now
 
 	for _, condition := range now {
 		if condition.Met {

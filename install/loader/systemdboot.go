@@ -76,7 +76,7 @@ func NewID(version string, taken ...string) string {
 	}
 }
 
-// Entries implements Loader. An image that a file of an entry names is no entry of its own.
+// Entries implements Loader. An image that a file of an entry names belongs to that entry.
 func (l SystemdBoot) Entries() ([]Entry, error) {
 	ukis, err1 := l.ukis()
 
