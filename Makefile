@@ -6,6 +6,7 @@ WORKERS ?= 0
 NAME    ?= default
 # IN=containers starts containers in place of virtual machines.
 IN      ?= machines
+NEXT    ?= v0.1.1
 PROVISIONER_machines   = qemu
 PROVISIONER_containers = container
 PROVISIONER           := $(or $(PROVISIONER_$(IN)),$(error IN=$(IN): it is neither machines nor containers))
@@ -26,7 +27,7 @@ FUZZTIME ?= 10s
 PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build up down test vet fresh e2e debug conformance conformance-images chaos fuzz bench bench-cosi budgets generate lock lint clean
+.PHONY: help host-tools build next up down test vet fresh e2e debug conformance conformance-images chaos fuzz bench bench-cosi budgets generate lock lint clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +37,9 @@ host-tools: ## install the programs that the build, the lab and the tests need
 
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
+
+next: build ## another version of the installer's image, NEXT (default: v0.1.1), in out/next: what tests upgrade to
+	@$(BUILD) -version $(NEXT) -out out/next -cache out/cache installer-image
 
 up: build ## build, then start the cluster NAME (default: default) with CONTROLPLANES=n and WORKERS=n machines; IN=containers is fast without KVM
 	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --controlplanes $(CONTROLPLANES) --workers $(WORKERS) $(LABFLAGS)

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools"
 	"github.com/seed-59268b81/talos/build/image"
 	"github.com/seed-59268b81/talos/build/program"
+	"github.com/seed-59268b81/talos/version"
 )
 
 // Options are the options of a build. With the zero value it builds the repository around the working directory into its folder
@@ -37,6 +38,10 @@ type Options struct {
 	Terminal bool
 	// ExtraArgs follow the default kernel arguments.
 	ExtraArgs []string
+	// Version is that of the system, version.Tag by default.
+	Version string
+	// Cache is the folder of the cache, which builds of several versions share; by default it is in Out.
+	Cache string
 
 	packages *fileset.Packages
 }
@@ -46,6 +51,7 @@ var aliases = map[string][]string{
 	artifact.TargetAll: {
 		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
 		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
+		artifact.TargetInstaller,
 	},
 	artifact.TargetKubectl:   {"kubernetes"},
 	artifact.TargetHostTools: {},
@@ -63,6 +69,8 @@ func (o Options) complete() (Options, error) {
 	}
 
 	o.Out = cmp.Or(o.Out, artifact.Of(o.Root).Out)
+	o.Cache = cmp.Or(o.Cache, artifact.Paths{Out: o.Out}.Cache())
+	o.Version = cmp.Or(o.Version, version.Tag)
 
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -73,8 +81,12 @@ func (o Options) complete() (Options, error) {
 		o.Out, err = filepath.Abs(o.Out)
 	}
 
+	if err == nil {
+		o.Cache, err = filepath.Abs(o.Cache)
+	}
+
 	if o.packages == nil {
-		o.packages = &fileset.Packages{Root: o.Root, Cache: artifact.Paths{Out: o.Out}.Cache(), Apt: "/etc/apt", Strict: o.Locked}
+		o.packages = &fileset.Packages{Root: o.Root, Cache: o.Cache, Apt: "/etc/apt", Strict: o.Locked}
 	}
 
 	return o, err
@@ -105,13 +117,12 @@ func NewGraph(o Options) (*graph.Graph, error) {
 		return nil, err
 	}
 
-	cache := artifact.Paths{Out: o.Out}.Cache()
-	g := graph.New(filepath.Join(cache, "steps"), o.Out)
+	g := graph.New(filepath.Join(o.Cache, "steps"), o.Out)
 	g.Slots = runtime.NumCPU()
 
 	for _, s := range slices.Concat(
-		program.Steps(o.Root), fileset.Steps(o.packages), containerimage.Steps(o.Root), []graph.Step{rootfsStep(o.Root)},
-		image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs}),
+		program.Steps(o.Root, o.Version), fileset.Steps(o.packages), containerimage.Steps(o.Root), []graph.Step{rootfsStep(o.Root)},
+		image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs, Version: o.Version}),
 	) {
 		g.Add(s)
 	}

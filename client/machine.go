@@ -30,6 +30,12 @@ func (c *Client) ApplyConfiguration(ctx context.Context, request *machine.ApplyC
 	return call(ctx, "apply configuration", c.Machine.ApplyConfiguration, request)
 }
 
+// CommitHealthy returns a context for ApplyConfiguration with the mode TRY: the configuration is committed when the node was healthy with it for
+// a while. Nodes with other software wait for a person.
+func CommitHealthy(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, contract.CommitHealthy)
+}
+
 // Confirm commits the change that is on trial, or reverts it.
 func (c *Client) Confirm(ctx context.Context, request *trial.ConfirmRequest) (*trial.Confirmation, error) {
 	return call(ctx, "confirm", c.Trials.Confirm, request)

@@ -127,6 +127,34 @@ func TestPatchMode(t *testing.T) {
 	}
 }
 
+// TestKeepIfHealthy holds that the node decides how long it needs, unless the user says so.
+func TestKeepIfHealthy(t *testing.T) {
+	s, node := startConfigured(t)
+
+	for _, tt := range []struct {
+		more    []string
+		commit  string
+		timeout time.Duration
+	}{
+		{[]string{"--keep-if-healthy"}, "healthy", 0},
+		{[]string{"--keep-if-healthy", "--timeout", "5m"}, "healthy", 5 * time.Minute},
+		{nil, "", time.Minute},
+	} {
+		if r := talosctl(t, s, append([]string{"patch", "mc", "-p", "machine: {token: b}", "-m", "try"}, tt.more...)...); r.exit != 0 {
+			t.Errorf("got %+v", r)
+		}
+
+		commit := strings.Join(node.AppliedCommit(), " ")
+		if got := node.Applied().GetTryModeTimeout().AsDuration(); got != tt.timeout || commit != tt.commit {
+			t.Errorf("%q: got timeout %s, commit %q", tt.more, got, commit)
+		}
+	}
+
+	if r := talosctl(t, s, "patch", "mc", "-p", "machine: {token: c}", "--keep-if-healthy"); r.exit == 0 || !strings.Contains(r.stderr, "--mode try only") {
+		t.Errorf("without a trial: got %+v", r)
+	}
+}
+
 // editor writes a script and sets it as the editor.
 func editor(t *testing.T, script string) {
 	t.Helper()

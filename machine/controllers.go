@@ -34,6 +34,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/events"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/sys/efivar"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -66,6 +67,11 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	})
 
 	m.server.Config.Reboot = func(ctx context.Context, why string) { request(ctx, m.State, m.Log, runtimeres.PowerReboot, why) }
+
+	if m.Platform.Owns(platform.Disks) {
+		entries := bootLoader(m.State, efivar.Mounted)
+		m.server.Config.Entries, m.server.Loader, m.server.Trials = entries, entries, m.server.Config
+	}
 
 	if err := config.Hide("/"); err != nil {
 		m.Log.Warn("programs can read the configuration in the image", "error", err)

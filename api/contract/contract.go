@@ -38,6 +38,10 @@ const (
 	// KeyConfigFrom names the configuration that a new one was made from, as ID:DIGEST. The node refuses the new one if it has another by
 	// now. Callers that do not send it are not checked.
 	KeyConfigFrom = "talos-config-from"
+	// KeyCommit says when a configuration that is applied with the mode TRY is committed. CommitHealthy is when the machine was healthy with
+	// it for a while. Without it, and on nodes that do not know it, that is when a person confirms it.
+	KeyCommit     = "talos-commit"
+	CommitHealthy = "healthy"
 )
 
 // TCP ports of a machine.

@@ -112,13 +112,16 @@ func (p Paths) Initramfs() string { return p.image("initramfs.img") }
 func (p Paths) Kernel() string { return p.image("vmlinuz") }
 
 // UKI is the unified kernel image, which the UEFI firmware starts.
-func (p Paths) UKI() string { return p.image("Talos-" + version.Tag + ".efi") }
+func (p Paths) UKI() string { return p.UKIOf(version.Tag) }
+
+// UKIOf is the unified kernel image of a version.
+func (p Paths) UKIOf(version string) string { return p.image("Talos-" + version + ".efi") }
 
 // Disk is the disk image.
 func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
 
 // Installer is the OCI layout with the release: what a machine installs.
-func (p Paths) Installer() string { return p.image("installer-amd64") }
+func (p Paths) Installer() string { return p.image("installer-amd64.tar") }
 
 // ConformanceDisk is the disk image whose image cache also has the images of Kubernetes' end-to-end tests.
 func (p Paths) ConformanceDisk() string { return p.image("metal-amd64-conformance.raw") }

@@ -30,7 +30,6 @@ const (
 	TargetLayers    = "image-layers"
 	TargetCache     = "image-cache"
 	TargetDisk      = "disk-image"
-	// TargetInstaller is built only on demand.
 	TargetInstaller = "installer-image"
 	// TargetConformanceDisk and the targets that only it needs are built only on demand.
 	TargetConformanceLayers = "conformance-image-layers"

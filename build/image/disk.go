@@ -14,7 +14,6 @@ import (
 	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/sys/gpt"
-	"github.com/seed-59268b81/talos/version"
 )
 
 const sectorSize = 512
@@ -27,11 +26,11 @@ func diskStep(o Options, target, about, cache, published string) graph.Step {
 		Name:   target,
 		About:  about,
 		Needs:  []string{artifact.TargetUKI, cache, artifact.TargetBoot},
-		Inputs: o.installInputs(version.Tag),
+		Inputs: o.installInputs(o.Version),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			return makeDisk(ctx, filepath.Join(w.Dir, name), diskParts{
 				loader: filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.SystemdBoot),
-				uki:    filepath.Join(w.Needs[artifact.TargetUKI].Dir, ukiName),
+				uki:    filepath.Join(w.Needs[artifact.TargetUKI].Dir, o.ukiName()),
 				cache:  filepath.Join(w.Needs[cache].Dir, "imagecache.ext4"),
 				seed:   w.Needs[artifact.TargetUKI].Digest + w.Needs[cache].Digest + w.Needs[artifact.TargetBoot].Digest,
 			})

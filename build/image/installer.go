@@ -5,54 +5,60 @@ package image
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/build/ociimage"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/install/release"
-	"github.com/seed-59268b81/talos/version"
 )
 
 // installerStep creates the release: the image with what a machine installs.
 func installerStep(o Options) graph.Step {
 	published := artifact.Published.Installer()
-	name := filepath.Base(published)
+	name := strings.TrimSuffix(filepath.Base(published), ".tar")
 
 	return graph.Step{
 		Name:   artifact.TargetInstaller,
 		About:  "the installer's image",
 		Needs:  []string{artifact.TargetUKI, artifact.TargetInitramfs, artifact.TargetBoot},
-		Inputs: o.installInputs(version.Tag, o.Cmdline()),
+		Inputs: o.installInputs(o.Version, o.Cmdline()),
 		Run: func(_ context.Context, w *graph.Work) error {
 			boot := w.Needs[artifact.TargetInitramfs].Dir
 
-			return makeInstaller(w.Dir, name, o.Cmdline(), map[string]string{
-				release.UKI:       filepath.Join(w.Needs[artifact.TargetUKI].Dir, ukiName),
+			return makeInstaller(w.Dir, name, o, map[string]string{
+				release.UKI:       filepath.Join(w.Needs[artifact.TargetUKI].Dir, o.ukiName()),
 				release.Loader:    filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.SystemdBoot),
 				release.Kernel:    filepath.Join(boot, "vmlinuz"),
 				release.Initramfs: filepath.Join(boot, "initramfs.img"),
 			})
 		},
-		Publish: map[string]string{name: published},
+		Publish: map[string]string{name + ".tar": published},
 	}
 }
 
-// makeInstaller writes the layout dir/name.
-func makeInstaller(dir, name, cmdline string, files map[string]string) error {
+// makeInstaller writes the image as the layout dir/name, and that as the archive dir/name.tar, for talosctl image import.
+func makeInstaller(dir, name string, o Options, files map[string]string) error {
 	tmp, remove, err := scratch(dir)
 	if err != nil {
 		return err
 	}
 	defer remove()
 
-	layers, err := release.Trees(tmp, release.Manifest{Version: version.Tag, Arch: "amd64", Cmdline: cmdline}, files)
+	layers, err := release.Trees(tmp, release.Manifest{Version: o.Version, Arch: "amd64", Cmdline: o.Cmdline()}, files)
 	if err != nil {
 		return err
 	}
 
-	return ociimage.Write(filepath.Join(dir, name), ociimage.Image{
-		Reference: generate.InstallerRepository + ":" + version.Tag,
+	layout := filepath.Join(dir, name)
+
+	if err := ociimage.Write(layout, ociimage.Image{
+		Reference: generate.InstallerRepository + ":" + o.Version,
 		Layers:    []ociimage.Tree{ociimage.Tree(layers[0]), ociimage.Tree(layers[1])},
-	})
+	}); err != nil {
+		return err
+	}
+
+	return ociimage.Archive(layout+".tar", layout)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/sys/sandbox"
-	"github.com/seed-59268b81/talos/version"
 )
 
 // rootStep creates the root image.
@@ -24,7 +23,7 @@ func rootStep(o Options) graph.Step {
 		About:  "the root image",
 		Needs:  needs,
 		Heavy:  true,
-		Inputs: o.inputs(version.Tag),
+		Inputs: o.inputs(o.Version),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			tree, remove, err := scratch(w.Dir)
 			if err != nil {
@@ -40,7 +39,7 @@ func rootStep(o Options) graph.Step {
 			w.Progress("laying out")
 
 			if err := layOutRoot(tree, rootParts{
-				rootfs: w.Needs[artifact.TargetRootfs].Dir, modules: kernel, version: version.Tag,
+				rootfs: w.Needs[artifact.TargetRootfs].Dir, modules: kernel, version: o.Version,
 				programs: map[string]string{
 					osProgram:           filepath.Join(w.Needs[artifact.TargetTalos].Dir, "talos"),
 					"usr/sbin/modprobe": filepath.Join(w.Needs[artifact.TargetModprobe].Dir, "modprobe"),

@@ -18,6 +18,8 @@ type Options struct {
 	Root string
 	// ExtraArgs follow the default kernel arguments.
 	ExtraArgs []string
+	// Version is that of the system.
+	Version string
 }
 
 // Steps returns the steps of the images. They need the steps of third-party programs and our own.

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/build/pe"
-	"github.com/seed-59268b81/talos/version"
 )
 
 // defaultArgs are the kernel's arguments. The system checks the first two at boot (package boot).
@@ -32,7 +31,8 @@ func (o Options) Cmdline() string {
 	return strings.Join(append(defaultArgs[:len(defaultArgs):len(defaultArgs)], o.ExtraArgs...), " ")
 }
 
-var ukiName = filepath.Base(artifact.Published.UKI())
+// ukiName returns the name of the unified kernel image, which is that of its boot entry.
+func (o Options) ukiName() string { return filepath.Base(artifact.Published.UKIOf(o.Version)) }
 
 // ukiStep creates the unified kernel image.
 func ukiStep(o Options) graph.Step {
@@ -40,7 +40,7 @@ func ukiStep(o Options) graph.Step {
 		Name:   artifact.TargetUKI,
 		About:  "the unified kernel image",
 		Needs:  []string{artifact.TargetInitramfs, artifact.TargetBoot, artifact.TargetKernel},
-		Inputs: o.inputs(version.Tag, o.Cmdline()),
+		Inputs: o.inputs(o.Version, o.Cmdline()),
 		Run: func(_ context.Context, w *graph.Work) error {
 			release, err := artifact.Modules(w.Needs[artifact.TargetKernel].Dir)
 			if err != nil {
@@ -48,7 +48,7 @@ func ukiStep(o Options) graph.Step {
 			}
 
 			image, err := unify(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub), w.Needs[artifact.TargetInitramfs].Dir, []pe.Section{
-				{Name: ".osrel", Data: []byte(osRelease(version.Tag))},
+				{Name: ".osrel", Data: []byte(osRelease(o.Version))},
 				{Name: ".cmdline", Data: []byte(o.Cmdline())},
 				{Name: ".uname", Data: []byte(filepath.Base(release))},
 			})
@@ -56,9 +56,9 @@ func ukiStep(o Options) graph.Step {
 				return err
 			}
 
-			return os.WriteFile(filepath.Join(w.Dir, ukiName), image, 0o644)
+			return os.WriteFile(filepath.Join(w.Dir, o.ukiName()), image, 0o644)
 		},
-		Publish: map[string]string{ukiName: artifact.Published.UKI()},
+		Publish: map[string]string{o.ukiName(): artifact.Published.UKIOf(o.Version)},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Steps returns the steps of all programs, and of additional files of their releases.
-func Steps(root string) []graph.Step {
+func Steps(root, version string) []graph.Step {
 	steps := []graph.Step{pauseStep(root), testFilesStep(root)}
 
 	for _, m := range modules() {
@@ -19,7 +19,7 @@ func Steps(root string) []graph.Step {
 	}
 
 	for _, p := range ownPrograms {
-		steps = append(steps, p.step(root))
+		steps = append(steps, p.step(root, version))
 	}
 
 	return steps

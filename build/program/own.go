@@ -40,7 +40,7 @@ func own(name, about string) ownProgram {
 	return ownProgram{target: name, name: name, about: about, published: artifact.Published.Bin(name)}
 }
 
-func (p ownProgram) step(root string) graph.Step {
+func (p ownProgram) step(root, tag string) graph.Step {
 	return graph.Step{
 		Name:  p.target,
 		About: p.about,
@@ -56,7 +56,7 @@ func (p ownProgram) step(root string) graph.Step {
 			sources, err := source.Hash(root, isSource)
 			sha, built := revision(ctx, root)
 
-			return []string{version, goLinkFlags, strings.Join(goBuildFlags, " "), ownTags, sources, sha, built}, err
+			return []string{version, goLinkFlags, strings.Join(goBuildFlags, " "), ownTags, sources, sha, built, tag}, err
 		},
 		Run: func(ctx context.Context, w *graph.Work) error {
 			sha, built := revision(ctx, root)
@@ -64,6 +64,7 @@ func (p ownProgram) step(root string) graph.Step {
 			return goBuild(ctx, w, goBuildArgs{
 				dir: root, out: filepath.Join(w.Dir, p.name), tags: ownTags, packages: []string{"./cmd/" + p.name}, symbols: p.symbols,
 				variables: map[string]string{
+					"github.com/seed-59268b81/talos/version.Tag":   tag,
 					"github.com/seed-59268b81/talos/version.SHA":   sha,
 					"github.com/seed-59268b81/talos/version.Built": built,
 				},

@@ -84,6 +84,7 @@ func (machineServer) ApplyConfiguration(ctx context.Context, request *machine.Ap
 	n.applied = request
 	md, _ := metadata.FromIncomingContext(ctx)
 	n.appliedFrom = md.Get(contract.KeyConfigFrom)
+	n.appliedCommit = md.Get(contract.KeyCommit)
 	m := &machine.ApplyConfiguration{Warnings: n.Warnings, Mode: request.GetMode(), ModeDetails: "Applied configuration without a reboot"}
 
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{m}}, nil

@@ -39,8 +39,10 @@ type Node struct {
 	bootstrapped bool
 	applied      *machine.ApplyConfigurationRequest
 	appliedFrom  []string
-	boots        int
-	requests     map[string][]proto.Message
+	// appliedCommit is when the last configuration is to be committed.
+	appliedCommit []string
+	boots         int
+	requests      map[string][]proto.Message
 }
 
 // SetDown makes the node unreachable or reachable again.
@@ -65,6 +67,14 @@ func (n *Node) AppliedFrom() []string {
 	defer n.mu.Unlock()
 
 	return n.appliedFrom
+}
+
+// AppliedCommit returns when the last configuration is to be committed, as it was sent to the node.
+func (n *Node) AppliedCommit() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	return n.appliedCommit
 }
 
 func (n *Node) reachable() error {

@@ -24,11 +24,12 @@ const usage = `usage: build [flags] [target ...]
 
 Without a target it builds everything. Some targets are:
 
-  disk-image   the disk image and everything in it
-  uki          the unified kernel image
-  initramfs    the initramfs and the kernel
-  root-image   the root image
-  talosctl     the client
+  disk-image       the disk image and everything in it
+  installer-image  what machines upgrade to, as an archive for talosctl image import
+  uki              the unified kernel image
+  initramfs        the initramfs and the kernel
+  root-image       the root image
+  talosctl         the client
 
 `
 
@@ -55,6 +56,8 @@ func run(ctx context.Context, args []string, out, diagnostics io.Writer) error {
 	flags.BoolVar(&lock, "lock", false, "update build/debian.lock to the newest Debian packages and exit")
 	flags.BoolVar(&o.Locked, "locked", false, "reject Debian packages that are not in build/debian.lock")
 	flags.StringVar(&o.Out, "out", "", "output `folder` (default: out in the repository)")
+	flags.StringVar(&o.Cache, "cache", "", "cache `folder` (default: cache in the output folder)")
+	flags.StringVar(&o.Version, "version", "", "`version` of the system, such as v1.2.3 (default: the source's)")
 	flags.Func("tools", "also install the host programs for `use` (test or fresh), besides those for the build and the lab", func(use string) error {
 		if !slices.Contains(hosttools.Uses, hosttools.Use(use)) {
 			return fmt.Errorf("want one of %v", hosttools.Uses)

@@ -35,6 +35,8 @@ const (
 	Staged
 	// Try puts it in effect for a limited time, unless a person confirms it (Decide). Until then a reboot or a power cut reverts it too.
 	Try
+	// TryHealthy is Try for a configuration that is committed as soon as the machine has been healthy with it for a while.
+	TryHealthy
 )
 
 // DefaultTrial is how long a trial lasts when the caller does not say.
@@ -191,7 +193,7 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 }
 
 func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
-	if change.Mode == Try {
+	if change.Mode == Try || change.Mode == TryHealthy {
 		return c.try(ctx, rt, current, cfg, change, log)
 	}
 

@@ -51,6 +51,11 @@ type Controller struct {
 	// Reboot restarts the machine. It is set before the controller runs.
 	Reboot    func(ctx context.Context, why string)
 	decisions chan Decision
+	// Entries are set before the controller runs; nil if the machine has none.
+	Entries       Entries
+	entryRequests chan entryRequest
+	// seen has the conditions that a trial waits for.
+	seen chan []trial.Condition
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
 	store   *store
@@ -69,7 +74,7 @@ func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetc
 	remote := remoteOf(args, p, fetch, known.values(p.Hardware, meta))
 
 	return &Controller{
-		requests: make(chan request), decisions: make(chan Decision), trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
+		requests: make(chan request), decisions: make(chan Decision), entryRequests: make(chan entryRequest), seen: make(chan []trial.Condition, 1), trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
 		fs: disk{}, meta: meta, failed: failed, state: acquisition{remote: remote != nil},
 	}
 }
@@ -159,6 +164,11 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			}
 		case d := <-c.decisions:
 			d.answer <- c.decide(ctx, rt, d, log)
+		case r := <-c.entryRequests:
+			record, err := c.tryEntry(ctx, rt, r, log)
+			r.answer <- entryAnswer{record, err}
+		case now := <-c.seen:
+			c.noteConditions(ctx, rt, now, log)
 		case <-c.trials.due():
 			c.judge(ctx, rt, trial.Tick{Now: c.trials.now()}, log)
 		}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -41,52 +40,6 @@ type bench struct {
 	disk   *cutDisk
 	meta   *metaFake
 	failed []error
-}
-
-// metaFake is META.
-type metaFake struct {
-	mu     sync.Mutex
-	values map[meta.Tag]string
-	// err is the error of reads and writes.
-	err error
-	// step is called before each write, if it is set.
-	step func() error
-}
-
-// fail makes reads and writes fail with an error; nil makes them succeed again.
-func (m *metaFake) fail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	m.err = err
-}
-
-func (m *metaFake) Get(tag meta.Tag) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	if value, ok := m.values[tag]; ok && m.err == nil {
-		return []byte(value), nil
-	}
-
-	return nil, m.err
-}
-
-func (m *metaFake) Set(tag meta.Tag, value []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	if m.err == nil && m.step != nil {
-		if err := m.step(); err != nil {
-			return err
-		}
-	}
-
-	if m.err == nil {
-		m.values[tag] = string(value)
-	}
-
-	return m.err
 }
 
 // start starts the controller with STATE mounted.

@@ -13,7 +13,7 @@ import (
 
 // Controllers of this domain.
 func Controllers(c *Controller) []controller.Controller {
-	return []controller.Controller{c, MachineTypeController()}
+	return []controller.Controller{c, c.conditionsController(), MachineTypeController()}
 }
 
 // MachineTypeController publishes the role of the machine.

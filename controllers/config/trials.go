@@ -11,15 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/trial"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -44,6 +40,10 @@ type trials struct {
 	candidate, before *config.Config
 	// instead takes the place of the stored configuration in this boot.
 	instead *config.Config
+	// met are the names of the conditions that hold, and took is how long the machine took in this boot until all did, or 0.
+	met        []string
+	conditions []trial.Condition
+	took       time.Duration
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
 	overwritten bool
 }
@@ -137,7 +137,7 @@ func (c *Controller) decide(ctx context.Context, rt controller.Runtime, d Decisi
 // a configuration leaves the stored one as it is.
 func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	t := &c.trials
-	if t.judged || c.store == nil {
+	if t.judged {
 		return nil
 	}
 
@@ -150,23 +150,34 @@ func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.
 		t.record, err = trial.Decode(text)
 	}
 
+	// The trial of a boot entry alone does not need STATE, which the system that is tried may be unable to mount.
+	if c.store == nil && (t.record.Entry.To == "" || t.record.Config.To != "") {
+		return nil
+	}
+
+	boot, ok := c.bootOf(rt, trial.Boot{Now: t.now(), Boot: t.boot}, log)
+	if !ok {
+		return nil
+	}
+
 	if err != nil {
 		log.Error("the last trial is not known: the machine runs what was committed last", "error", err)
 	}
 
 	t.judged = true
 
-	stored := ""
-	if text, err := c.store.load(); err == nil && text != nil {
-		stored = config.Digest(text)
+	if c.store != nil {
+		if text, err := c.store.load(); err == nil && text != nil {
+			boot.Config = config.Digest(text)
+		}
 	}
 
-	t.overwritten = stored != "" && stored == t.record.Config.To
+	t.overwritten = boot.Config != "" && boot.Config == t.record.Config.To
 	t.finding = true
-	c.judge(ctx, rt, trial.Boot{Now: t.now(), Boot: t.boot, Config: stored}, log)
+	c.judge(ctx, rt, boot, log)
 	t.finding = false
 
-	if t.record.State.Decided() && !t.record.Pending {
+	if c.store != nil && t.record.State.Decided() && !t.record.Pending {
 		// A cut before the record was written leaves a configuration behind that was never tried.
 		if err := c.store.forgetCandidate(); err != nil {
 			log.Error("a configuration that is not needed stays in STATE", "error", err)
@@ -215,6 +226,10 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		return c.storeBefore(ctx, rt, r)
 	case trial.Reboot:
+		if r.State == trial.Armed { // who asked for the trial restarts the machine
+			return nil
+		}
+
 		if c.Reboot == nil {
 			return errors.New("this machine cannot restart itself")
 		}
@@ -223,11 +238,16 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		return nil
 	case trial.Collect:
-		if c.store == nil {
-			return errNoState
+		err := c.collectEntries(r)
+
+		switch {
+		case c.store != nil:
+			err = errors.Join(err, c.store.forgetTrial())
+		case r.Config.To != "":
+			err = errors.Join(err, errNoState)
 		}
 
-		return c.store.forgetTrial()
+		return err
 	case trial.Report:
 		level := slog.LevelInfo
 		if a.Error {
@@ -238,7 +258,7 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		return nil
 	default:
-		return fmt.Errorf("%T: this machine has no boot entries", action)
+		return c.carryOutEntry(action)
 	}
 }
 
@@ -334,203 +354,4 @@ func (c *Controller) storeBefore(ctx context.Context, rt controller.Runtime, r t
 	}
 
 	return publish(ctx, rt, configres.PersistentID, cfg)
-}
-
-// try begins the trial of a configuration. It returns what the caller is told.
-func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
-	t := &c.trials
-
-	wait := cmp.Or(max(change.Trial, 0), DefaultTrial)
-
-	switch {
-	case wait < trial.MinConfirm || wait > trial.MaxDeadline:
-		return "", fmt.Errorf("%w: the time of a trial %s is out of range (%s to %s)", ErrInvalid, wait, trial.MinConfirm, trial.MaxDeadline)
-	case !t.judged:
-		return "", fmt.Errorf("%w: a configuration cannot be tried before META is loaded (see talosctl get volumestatus)", ErrNotReady)
-	}
-
-	r := trial.Record{
-		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: true, Deadline: wait,
-		Config: trial.Change{To: config.Digest(cfg.Bytes())},
-	}
-
-	before := current
-	if t.running() {
-		before = t.before
-	}
-
-	if before != nil {
-		r.Config.From = config.Digest(before.Bytes())
-	}
-
-	if r.Config.From == r.Config.To {
-		return c.tryBefore(ctx, rt, change, log)
-	}
-
-	if err := c.store.keepCandidate(cfg); err != nil {
-		return "", err
-	}
-
-	// After an error, the trial that was there goes on.
-	was := *t
-	t.candidate, t.before = cfg, before
-
-	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {
-		t.candidate, t.before = was.candidate, was.before
-
-		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
-	}
-
-	if t.record.State != trial.Running {
-		return "", fmt.Errorf("%w: the trial could not begin: %s", ErrNotReady, t.record.Why)
-	}
-
-	if t.record.Replaced != "" {
-		if err := c.showReplaced(ctx, rt, was.record, r.ID); err != nil {
-			log.Error("the trial before is not shown", "error", err)
-		}
-	}
-
-	return fmt.Sprintf("Applied configuration on trial: the machine goes back to the one before in %s, unless it is confirmed (talosctl confirm %s) "+
-		"or another is applied", wait, r.ID), nil
-}
-
-// tryBefore tries what was in effect before the trial, or is in effect without one.
-func (c *Controller) tryBefore(ctx context.Context, rt controller.Runtime, change Change, log *slog.Logger) (string, error) {
-	if !c.trials.running() {
-		return "The configuration is in effect already: there is nothing to try", nil
-	}
-
-	id := c.trials.record.ID
-	why := cmp.Or(change.By, "an apply") + " applied the configuration before it, and so"
-
-	if denied := c.judge(ctx, rt, trial.Refuse{Now: c.trials.now(), By: why}, log); denied != "" {
-		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
-	}
-
-	return fmt.Sprintf("The configuration before trial %s is in effect again", id), nil
-}
-
-// settleTrial ends a running trial, because a configuration is stored and in effect.
-func (c *Controller) settleTrial(ctx context.Context, rt controller.Runtime, cfg *config.Config, by string, log *slog.Logger) {
-	if !c.trials.running() {
-		return
-	}
-
-	c.trials.overwritten = false
-
-	digest, what := config.Digest(cfg.Bytes()), "another configuration"
-	if digest == c.trials.record.Config.To {
-		what = "the configuration"
-	}
-
-	c.judge(ctx, rt, trial.Stored{Now: c.trials.now(), Config: digest, Why: fmt.Sprintf("%s was applied for good (%s)", what, cmp.Or(by, "an apply"))}, log)
-}
-
-// overtaken ends a running trial when a configuration that was found elsewhere was stored meanwhile.
-func (c *Controller) overtaken(ctx context.Context, rt controller.Runtime, log *slog.Logger) {
-	t := &c.trials
-	if !t.running() || t.record.AtBoot || c.state.trial != nil || c.state.unkept != nil || c.store == nil {
-		return
-	}
-
-	text, err := c.store.load()
-	if err != nil {
-		return // the deadline ends it
-	}
-
-	t.overwritten = false
-	c.judge(ctx, rt, trial.Stored{Now: t.now(), Config: config.Digest(text), Why: "the configuration that was found beside STATE was stored"}, log)
-}
-
-// active returns the configuration that has effect, or nil.
-func (c *Controller) active(ctx context.Context, rt controller.Runtime) (*config.Config, error) {
-	var active configres.MachineConfigSpec
-
-	f := typed.Read(ctx, rt, configres.ActiveID, &active)
-	if !f.OK {
-		return nil, f.Err
-	}
-
-	return active.Config(), nil
-}
-
-// shownTrials is the number of trials that are shown.
-const shownTrials = 8
-
-// showTrial publishes the trial.
-func (c *Controller) showTrial(ctx context.Context, rt controller.Runtime) error {
-	r := c.trials.record
-	if r.ID == "" {
-		return nil
-	}
-
-	if err := typed.Set(ctx, rt, "", r.ID, c.specOf(r)); err != nil {
-		return err
-	}
-
-	all, err := typed.List[runtime.TrialSpec](ctx, rt, "")
-	if err != nil || len(all) <= shownTrials {
-		return err
-	}
-
-	slices.SortFunc(all, func(a, b *resource.Typed[runtime.TrialSpec]) int {
-		return strings.Compare(a.TypedSpec().Since, b.TypedSpec().Since)
-	})
-
-	for _, old := range all[:len(all)-shownTrials] {
-		if old.Metadata().ID() == r.ID {
-			continue
-		}
-
-		if err := destroy(ctx, rt, old.Metadata().Pointer()); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// showReplaced publishes that a trial was replaced by another one.
-func (c *Controller) showReplaced(ctx context.Context, rt controller.Runtime, was trial.Record, by string) error {
-	spec := c.specOf(was)
-	spec.State, spec.Why, spec.Until, spec.Waits = runtime.TrialReplaced, fmt.Sprintf("trial %s took its place", by), "", ""
-
-	return typed.Set(ctx, rt, "", was.ID, spec)
-}
-
-// specOf returns the resource of a trial.
-func (c *Controller) specOf(r trial.Record) runtime.TrialSpec {
-	var tries []string
-
-	if r.Config.To != "" {
-		tries = append(tries, "configuration")
-	}
-
-	if r.Entry.To != "" {
-		tries = append(tries, "boot entry")
-	}
-
-	spec := runtime.TrialSpec{
-		Tries: strings.Join(tries, ", "), State: runtime.TrialState(r.State), Why: r.Why, By: r.By, Confirm: r.Confirm, Deadline: r.Deadline,
-		From: r.Config.From, To: r.Config.To, FromEntry: r.Entry.From, ToEntry: r.Entry.To, Replaced: r.Replaced,
-	}
-
-	if !r.At.IsZero() {
-		spec.Since = r.At.UTC().Format(time.RFC3339)
-	}
-
-	if r.State == trial.Running {
-		spec.Until = time.Now().Add(r.Began + r.Deadline - c.trials.now()).Round(time.Second).UTC().Format(time.RFC3339)
-
-		if spec.Waits = "a person to confirm it"; !r.Confirm {
-			spec.Waits = r.Unmet()
-		}
-
-		if trouble := r.Trouble(); trouble != "" {
-			spec.Waits = trouble
-		}
-	}
-
-	return spec
 }

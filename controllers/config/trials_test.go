@@ -307,125 +307,87 @@ func TestTrialOfLength(t *testing.T) {
 	})
 }
 
-// TestTrialSurvivesCuts cuts the power before each write to STATE and META, in the course of trials that end in each way, and again in the boot
-// after it. Each boot has a whole configuration, and the one that the verdict says.
-func TestTrialSurvivesCuts(t *testing.T) {
+// TestTryHealthy holds that a configuration with which the machine is healthy stays, and that one with which it is not does not.
+func TestTryHealthy(t *testing.T) {
 	first := string(configtest.ControlPlane(t))
-	second, third := "# second\n"+first, "# third\n"+first
+	second := "# second\n" + first
 
-	try := func(text string) func(context.Context, *bench) error {
-		return func(ctx context.Context, b *bench) error {
-			_, err := b.Apply(ctx, Change{Text: []byte(text), Mode: Try})
-
-			return err
-		}
-	}
-	now := func(text string) func(context.Context, *bench) error {
-		return func(ctx context.Context, b *bench) error {
-			_, err := b.Apply(ctx, Change{Text: []byte(text)})
-
-			return err
-		}
-	}
-	stage := func(text string) func(context.Context, *bench) error {
-		return func(ctx context.Context, b *bench) error {
-			_, err := b.Apply(ctx, Change{Text: []byte(text), Mode: Staged})
-
-			return err
-		}
-	}
-	decide := func(revert bool) func(context.Context, *bench) error {
-		return func(ctx context.Context, b *bench) error {
-			_, err := b.Decide(ctx, Decision{Revert: revert})
-
-			return err
-		}
-	}
-
-	boots, committed := 0, 0
+	met := []trial.Condition{{Name: "apid", Met: true}, {Name: "gateway", Kind: trial.OwnBefore, Met: true}, {Name: "time", Kind: trial.OwnBefore}}
+	cut := []trial.Condition{{Name: "apid", Met: true}, {Name: "gateway", Kind: trial.OwnBefore, Why: "no answer"}, {Name: "time", Kind: trial.OwnBefore}}
 
 	for _, tt := range []struct {
-		name  string
-		steps []func(context.Context, *bench) error
-		// may are the configurations that a boot may find, by the number of steps that succeeded.
-		may [][]string
+		name string
+		// during are the conditions from a second after the apply, and later those from two minutes after it.
+		during, later []trial.Condition
+		after         time.Duration
+		state         trial.State
+		why           string
 	}{
-		{"confirmed", []func(context.Context, *bench) error{try(second), decide(false)}, [][]string{{first}, {first, second}, {second}}},
-		{"reverted", []func(context.Context, *bench) error{try(second), decide(true)}, [][]string{{first}, {first}, {first}}},
-		{"replaced, confirmed", []func(context.Context, *bench) error{try(second), try(third), decide(false)}, [][]string{{first}, {first}, {first, third}, {third}}},
-		{"applied for good", []func(context.Context, *bench) error{try(second), now(second)}, [][]string{{first}, {first, second}, {second}}},
-		{"another for good", []func(context.Context, *bench) error{try(second), now(third)}, [][]string{{first}, {first, third}, {third}}},
-		{"staged, reverted", []func(context.Context, *bench) error{try(second), stage(third), decide(true)}, [][]string{{first}, {first, third}, {third}, {third}}},
-		{"staged, confirmed", []func(context.Context, *bench) error{try(second), stage(third), decide(false)}, [][]string{{first}, {first, third}, {second, third}, {second}}},
+		{"healthy", met, met, trial.Hold, trial.Committed, "all conditions held for 30s"},
+		{"healthy late", cut, met, 2*time.Minute + trial.Hold, trial.Committed, "all conditions held for 30s"},
+		{"cut off", cut, cut, trial.DefaultDeadline, trial.Reverted, "not healthy within 2m30s: gateway (no answer)"},
 	} {
-		for cut := range 60 {
-			done := true
-
+		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(ctx context.Context, t *testing.T) {
 				b := start(ctx, t, map[string]string{fileName: first}, "")
-				b.disk.left = cut
-				b.meta.step = b.disk.step
 
-				succeeded := 0
-
-				for _, step := range tt.steps {
-					if step(ctx, b) != nil {
-						break
-					}
-
-					succeeded++
+				change := Change{Text: []byte(second), Mode: TryHealthy}
+				if _, err := b.Apply(ctx, change); !errors.Is(err, ErrNotReady) {
+					t.Errorf("before the health is known: got %v, want %v", err, ErrNotReady)
 				}
 
-				done = b.disk.left > 0
-				may := tt.may[succeeded]
+				b.see(met)
+				synctest.Wait()
 
-				for again := range 12 { // and cuts in the next boot
-					after := startWith(ctx, t, newCutDisk(b.disk.durable, again), maps.Clone(b.meta.values), "")
-					after.meta.step = after.disk.step
-					after.mount(t)
+				if _, err := b.Apply(ctx, Change{Text: []byte(second), Mode: TryHealthy, Trial: time.Second}); !errors.Is(err, ErrInvalid) {
+					t.Errorf("too short: got %v, want %v", err, ErrInvalid)
+				}
 
-					for range 2 {
-						boots++
+				if _, err := b.Apply(ctx, change); err != nil {
+					t.Fatal(err)
+				}
 
-						got := after.text(t, configres.ActiveID)
-						if !slices.Contains(may, got) {
-							t.Fatalf("%s, cut after %d writes, then %d: %d steps succeeded, and the machine has %.20q", tt.name, cut, again, succeeded, got)
-						}
+				time.Sleep(time.Second)
+				b.see(tt.during)
 
-						record, err := trial.Decode([]byte(after.meta.values[meta.Trial]))
-						if err != nil {
-							t.Fatal(err)
-						}
+				if tt.after > 2*time.Minute {
+					time.Sleep(2*time.Minute - time.Second)
+					b.see(tt.later)
+				}
 
-						if record.State == trial.Committed {
-							committed++
+				time.Sleep(min(tt.after, trial.Hold) - 2*time.Second)
+				synctest.Wait()
 
-							if config.Digest([]byte(got)) != record.Config.To {
-								t.Fatalf("%s, cut after %d writes, then %d: the trial is committed, and the machine has %.20q", tt.name, cut, again, got)
-							}
-						}
+				if b.trials.record.State != trial.Running || b.disk.durable[fileName] != first || b.text(t, configres.ActiveID) != second {
+					t.Errorf("too early: %+v", b.trials.record)
+				}
 
-						may = []string{got} // from now on, it stays
-						after = after.reboot(ctx, t)
-					}
+				time.Sleep(3 * time.Second)
 
-					if record := after.trials.record; !record.State.Decided() || record.Pending {
-						t.Fatalf("%s, cut after %d writes, then %d: the trial is %s", tt.name, cut, again, record.State)
-					}
+				want := map[trial.State]string{trial.Committed: second, trial.Reverted: first}[tt.state]
+				if got := b.text(t, configres.ActiveID); got != want || b.disk.durable[fileName] != want {
+					t.Errorf("got %.20q active, %.20q stored, want %.20q", got, b.disk.durable[fileName], want)
+				}
 
-					may = tt.may[succeeded]
+				if r := b.trials.record; r.State != tt.state || r.Why != tt.why || r.Pending {
+					t.Errorf("got %s: %s", r.State, r.Why)
 				}
 			})
+		})
+	}
+}
 
-			if t.Failed() || done && cut > 0 {
-				break
-			}
+// TestTryHealthyFirst holds that the first configuration of a machine is not reverted by itself: the machine would be open to everyone.
+func TestTryHealthyFirst(t *testing.T) {
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, nil, "")
+		b.see([]trial.Condition{{Name: "apid", Met: true}})
+		synctest.Wait()
+
+		if _, err := b.Apply(ctx, Change{Text: configtest.ControlPlane(t), Mode: TryHealthy}); !errors.Is(err, ErrNotReady) {
+			t.Errorf("got %v, want %v", err, ErrNotReady)
 		}
-	}
-
-	if boots < 1000 || committed < 100 {
-		t.Errorf("%d boots, %d with a committed trial: the cuts do not reach much", boots, committed)
-	}
+	})
 }
 
 // TestTrialAtBoot holds that a trial that begins with a boot begins with its configuration, and ends with the stored one.

@@ -28,12 +28,16 @@ type applying struct {
 	mode    machine.ApplyConfigurationRequest_Mode
 	dryRun  bool
 	timeout time.Duration
+	healthy bool
+	cmd     *cobra.Command
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
 	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout, unless you run talosctl confirm)", applyModes)
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed")
+	cmd.Flags().BoolVar(&a.healthy, "keep-if-healthy", false, "with --mode try: keep the configuration when the node was healthy with it for 30s, without talosctl confirm (default --timeout 2m30s)")
+	a.cmd = cmd
 }
 
 // send sends the configuration to the node and prints the answer. The node refuses it if its own is not the one any more that the change
@@ -43,9 +47,21 @@ func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config
 		ctx = client.From(ctx, from.id, []byte(from.text))
 	}
 
+	if a.healthy && a.mode != machine.ApplyConfigurationRequest_TRY {
+		return session.UsageError(a.cmd, "--keep-if-healthy goes with --mode try only")
+	}
+
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.mode, DryRun: a.dryRun}
 	if a.mode == machine.ApplyConfigurationRequest_TRY {
 		request.TryModeTimeout = durationpb.New(a.timeout)
+
+		if a.healthy {
+			ctx = client.CommitHealthy(ctx)
+
+			if !a.cmd.Flags().Changed("timeout") {
+				request.TryModeTimeout = nil // the node knows how long it needs
+			}
+		}
 	}
 
 	answer, err := n.ApplyConfiguration(ctx, request)

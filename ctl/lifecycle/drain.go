@@ -24,8 +24,8 @@ type draining struct {
 	timeout time.Duration
 }
 
-func (d *draining) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&d.drain, "drain", false, "cordon each node and evict its pods first, one node after the other; implies --wait")
+func (d *draining) flags(cmd *cobra.Command, usual bool) {
+	cmd.Flags().BoolVar(&d.drain, "drain", usual, "cordon each node and evict its pods first, one node after the other; implies --wait")
 	cmd.Flags().DurationVar(&d.timeout, "drain-timeout", 5*time.Minute, "with --drain: timeout of the eviction of a node's pods")
 }
 

@@ -55,7 +55,7 @@ that has the cluster, otherwise at the cluster's endpoint.`,
 	})
 
 	tracking.flags(cmd, "wait until the nodes run again, and show their events")
-	draining.flags(cmd)
+	draining.flags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "the same as --mode force")
 	session.EnumFlag(cmd, &mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed, and etcd may lose its quorum)", rebootModes)
 

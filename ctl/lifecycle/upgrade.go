@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 func newUpgradeCommand(s *session.Session) *cobra.Command {
@@ -21,18 +24,34 @@ func newUpgradeCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the nodes to another version",
-		Long: `Have the nodes pull an installer image, install its version beside the present one, and reboot into it.
+		Long: `Have the nodes pull an installer image, install its version beside the present one, and reboot into it. An image that was imported
+(talosctl image import) is used if it cannot be pulled.
 
-The command does not move Kubernetes pods away first: drain the node with kubectl drain.`,
+The new version is tried: a node on which it is not healthy in time goes back to the version before by itself, also after a panic, a hang or
+a power cut. The command then fails, and shows the reason.
+
+With --drain, the default, the nodes are upgraded one after the other: each is drained before it goes down, and the next one follows when
+Kubernetes reports the node ready and the version stays. When a node fails, the command leaves the following nodes alone. A node of which
+Kubernetes cannot be reached is upgraded without, unless --drain is given.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
+			upgrade.mustDrain = cmd.Flags().Changed("drain")
 
-			return s.Each(cmd, upgrade.node)
+			if !upgrade.draining.drain || upgrade.stay || !upgrade.tracking.wait && !upgrade.mustDrain {
+				upgrade.draining.drain = false
+
+				return s.Each(cmd, upgrade.node)
+			}
+
+			upgrade.tracking.wait = true
+
+			return upgrade.inTurn(s, cmd)
 		},
 	})
 
-	upgrade.tracking.flags(cmd, "wait until the nodes run again, and show their events")
+	upgrade.tracking.flags(cmd, "wait until the nodes run again and have kept the version, and show their events")
+	upgrade.draining.flags(cmd, true)
 	session.ImageStoreFlag(cmd, &upgrade.store, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
 	session.EnumFlag(cmd, &upgrade.reboot, "reboot-mode", "m", "default", "default or powercycle (through the firmware)", rebootModes[:2])
@@ -44,10 +63,30 @@ The command does not move Kubernetes pods away first: drain the node with kubect
 
 type upgrade struct {
 	tracking     tracking
+	draining     draining
+	mustDrain    bool
 	store        *common.ContainerdInstance
 	image        string
 	reboot       machine.RebootRequest_Mode
 	stay, legacy bool
+}
+
+// inTurn upgrades one node after the other.
+func (u *upgrade) inTurn(s *session.Session, cmd *cobra.Command) error {
+	var failed string
+
+	return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
+		if failed != "" {
+			return fmt.Errorf("not upgraded, since %s failed", failed)
+		}
+
+		err := u.node(ctx, n)
+		if err != nil {
+			failed = n.Name
+		}
+
+		return err
+	})
 }
 
 func (u *upgrade) node(ctx context.Context, n session.Node) error {
@@ -68,18 +107,153 @@ func (u *upgrade) node(ctx context.Context, n session.Node) error {
 		return nil
 	}
 
-	return u.tracking.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
+	return u.restart(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) })
+}
+
+// restart takes the node down by begin, drained if it is to be, and waits until it runs and has kept the version.
+func (u *upgrade) restart(ctx context.Context, n session.Node, begin beginner) error {
+	var id string
+
+	armed := func(n session.Node, ctx context.Context) (string, error) {
+		actor, err := begin(n, ctx)
+		if err == nil {
+			id = armedTrial(ctx, n)
+		}
+
+		return actor, err
+	}
+	kept := func(ctx context.Context, n session.Node, before boot, say func(string)) error {
+		if err := untilBooted(ctx, n, before, say); err != nil || id == "" {
+			return err
+		}
+
+		return untilKept(ctx, n, id, say)
+	}
+
+	if !u.draining.drain {
+		return u.tracking.follow(ctx, n, armed, kept)
+	}
+
+	cluster, err := clusterOf(ctx, n)
+	if err != nil && u.mustDrain {
+		return err
+	}
+
+	if err != nil {
+		u.say(n, "not drained: "+err.Error())
+
+		return u.tracking.follow(ctx, n, armed, kept)
+	}
+	defer cluster.Close()
+
+	return u.draining.follow(ctx, n, &u.tracking, cluster, armed, kept)
+}
+
+// clusterOf returns a client of the cluster that has the node.
+func clusterOf(ctx context.Context, n session.Node) (*kube.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+
+	name, err := nodenameOf(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+
+	// The call goes to the endpoint, a control plane node: the node itself may be a worker.
+	cluster, err := n.Kubernetes(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+
+	if _, err := cluster.Node(ctx, name); err != nil {
+		cluster.Close()
+
+		return nil, err
+	}
+
+	return cluster, nil
+}
+
+// trials is the kind of changes on trial.
+var trials = client.Kind{Namespace: "runtime", Type: "Trials.runtime.talos.dev"}
+
+type trialSpec struct {
+	State string `yaml:"state"`
+	Why   string `yaml:"why"`
+	Waits string `yaml:"waits"`
+}
+
+// armedTrial returns the id of the trial that begins with the node's next boot, or an empty string: other systems have none.
+func armedTrial(ctx context.Context, n session.Node) string {
+	for r, err := range n.Resources(ctx, trials) {
+		if err != nil {
+			return ""
+		}
+
+		if spec, err := session.DecodeSpec[trialSpec](r); err == nil && spec.State == "armed" {
+			return r.GetMetadata().GetId()
+		}
+	}
+
+	return ""
+}
+
+// errReverted is the error of a node that has gone back to the version before.
+var errReverted = errors.New("the node has gone back to the version that it had before")
+
+// untilKept waits until the trial of a version is decided.
+func untilKept(ctx context.Context, n session.Node, id string, say func(string)) error {
+	var (
+		spec   trialSpec
+		waited string
+	)
+
+	err := until(ctx, "for the trial of the version", func() (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		defer cancel()
+
+		r, err := n.Resource(ctx, trials, id)
+		if err != nil {
+			return false, err
+		}
+
+		if spec, err = session.DecodeSpec[trialSpec](r); err != nil {
+			return false, err
+		}
+
+		if spec.Waits != "" && spec.Waits != waited {
+			waited = spec.Waits
+			say("the version is tried; waits for: " + waited)
+		}
+
+		return spec.State == "committed" || spec.State == "reverted", nil
+	})
+
+	switch {
+	case err != nil:
+		return err
+	case spec.State == "reverted":
+		return fmt.Errorf("%w: %s", errReverted, spec.Why)
+	default:
+		say("the version stays: " + spec.Why)
+
+		return nil
+	}
 }
 
 func (u *upgrade) install(ctx context.Context, n session.Node) error {
 	u.say(n, "pulling "+u.image)
 
-	image, err := session.PullImage(ctx, n, u.store, u.image)
-	if err != nil {
-		return err
+	image, failed := session.PullImage(ctx, n, u.store, u.image)
+	if failed != nil { // it may have been imported
+		image = u.image
 	}
 
 	for message, err := range n.Upgrade(ctx, u.store, image) {
+		if failed != nil && status.Code(err) == codes.NotFound {
+			return failed
+		}
+
 		if err != nil {
 			return err
 		}
@@ -100,7 +274,7 @@ func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
 	}
 
-	return u.tracking.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
+	return u.restart(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) })
 }
 
 func (u *upgrade) say(n session.Node, message string) {
@@ -111,6 +285,8 @@ func newRollbackCommand(s *session.Session) *cobra.Command {
 	return s.Flags(&cobra.Command{
 		Use:   "rollback",
 		Short: "Reboot the nodes into the version that they had before",
+		Long: `Reboot the nodes into the version that they had before the last upgrade. That is tried like an upgrade: a node on which the version is
+not healthy in time comes back to the present one.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })

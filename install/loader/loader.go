@@ -6,6 +6,8 @@
 //	            systemd-boot                     GRUB
 //	entries     unified kernel images in         folders A and B of the partition BOOT, each
 //	            /EFI/Linux of the EFI partition  with kernel, initramfs and boot.cfg
+//	arguments   those in the image, or in a      in boot.cfg
+//	            file of /loader/entries
 //	default     variable LoaderEntryDefault      saved_entry in /grub/grubenv
 //	once        variable LoaderEntryOneShot      next_entry in /grub/grubenv
 //
@@ -48,7 +50,8 @@ type Loader interface {
 	SetDefault(id string) error
 	// SetOnce has the loader start an entry at the next boot only. An empty id undoes that.
 	SetOnce(id string) error
-	// Add adds an entry, and returns its id. It is not started before SetDefault or SetOnce.
+	// Add adds an entry, and returns its id. It is not started before SetDefault or SetOnce. Arguments that the system which runs was given
+	// besides its own are passed on.
 	Add(ctx context.Context, s System) (string, error)
 	// Remove removes an entry. The one that runs and the default one cannot be removed. It is not an error if there is none.
 	Remove(id string) error

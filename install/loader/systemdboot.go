@@ -76,29 +76,47 @@ func NewID(version string, taken ...string) string {
 	}
 }
 
-// Entries implements Loader.
+// Entries implements Loader. An image that a file of an entry names belongs to that entry.
 func (l SystemdBoot) Entries() ([]Entry, error) {
-	files, err := l.ESP.List(ukiDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	ukis, err1 := l.ukis()
 
-	if err != nil {
+	all, err2 := l.confs()
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("list boot entries: %w", err)
 	}
 
 	var out []Entry
 
-	for _, f := range files {
-		if name, ok := cutFold(f.Name, ukiPrefix, ukiSuffix); ok && !f.Folder {
-			version, _, _ := strings.Cut(name, "~")
-			out = append(out, Entry{f.Name, version})
+	for _, uki := range ukis {
+		id := uki
+		if i := slices.IndexFunc(all, func(c conf) bool { return strings.EqualFold(c.uki, uki) }); i >= 0 {
+			id = all[i].id
 		}
+
+		version, _ := cutFold(uki, ukiPrefix, ukiSuffix)
+		version, _, _ = strings.Cut(version, "~")
+		out = append(out, Entry{id, version})
 	}
 
 	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
 
 	return out, nil
+}
+
+// ukis returns the names of our images.
+func (l SystemdBoot) ukis() (out []string, err error) {
+	files, err := l.ESP.List(ukiDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+
+	for _, f := range files {
+		if _, ok := cutFold(f.Name, ukiPrefix, ukiSuffix); ok && !f.Folder {
+			out = append(out, f.Name)
+		}
+	}
+
+	return out, err
 }
 
 // cutFold removes a prefix and a suffix, in any case.
@@ -215,14 +233,24 @@ func (l SystemdBoot) add(ctx context.Context, s System) (string, error) {
 		return "", err
 	}
 
-	var taken []string
-	for _, e := range entries {
-		taken = append(taken, e.ID)
+	taken, err := l.ukis()
+	if err != nil {
+		return "", err
+	}
+
+	extra, err := l.extra()
+	if err != nil {
+		return "", err
 	}
 
 	id := NewID(s.Version, taken...)
+	put := func(f install.File) error { return install.Put(ctx, l.ESP, f) }
 
-	return id, install.Put(ctx, l.ESP, install.File{Path: path.Join(ukiDir, id), Source: s.UKI})
+	if err := put(install.File{Path: path.Join(ukiDir, id), Source: s.UKI}); err != nil || len(extra) == 0 || s.Cmdline == "" {
+		return id, err
+	}
+
+	return l.addConf(id, s, extra, put)
 }
 
 // pin makes the entry that runs the default, if there is none.
@@ -274,5 +302,20 @@ func (l SystemdBoot) remove(id string) error {
 		return err
 	}
 
-	return l.ESP.Remove(path.Join(ukiDir, id))
+	all, err := l.confs()
+	if err != nil {
+		return err
+	}
+
+	i := slices.IndexFunc(all, func(c conf) bool { return c.id == id })
+	if i < 0 {
+		return l.ESP.Remove(path.Join(ukiDir, id))
+	}
+
+	if err := l.ESP.Remove(path.Join(confDir, id)); err != nil {
+		return err
+	}
+
+	// Without its file, the image is an entry of its own until it is removed.
+	return l.ESP.Remove(path.Join(ukiDir, all[i].uki))
 }

@@ -12,38 +12,49 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed-59268b81/talos/install"
 )
 
-// Layout is a folder with an OCI image layout.
-type Layout string
+// Blobs has the parts of images by their digests, such as sha256:0123….
+type Blobs interface {
+	// Blob opens a blob, and returns its size. The error is fs.ErrNotExist if there is none.
+	Blob(digest string) (io.ReadCloser, int64, error)
+}
 
 // Image is a release that was opened: its manifest is valid, and all its parts are there.
 type Image struct {
 	Manifest
-	layout Layout
-	files  descriptor
+	blobs Blobs
+	files Descriptor
 }
 
-// Descriptors, manifests and indexes of OCI; only the fields that are needed.
+// Descriptor names a blob, as OCI does. Platform is that of an image in an index.
+type Descriptor struct {
+	MediaType string    `json:"mediaType"`
+	Digest    string    `json:"digest"`
+	Size      int64     `json:"size"`
+	Platform  *Platform `json:"platform,omitempty"`
+}
+
+// Platform is what an image is for.
+type Platform struct {
+	Architecture string `json:"architecture"`
+	OS           string `json:"os"`
+}
+
+// Manifests and indexes of OCI; only the fields that are needed.
 type (
-	descriptor struct {
-		MediaType string `json:"mediaType"`
-		Digest    string `json:"digest"`
-		Size      int64  `json:"size"`
-	}
 	index struct {
-		Manifests []descriptor `json:"manifests"`
+		Manifests []Descriptor `json:"manifests"`
 	}
 	imageManifest struct {
-		Config descriptor   `json:"config"`
-		Layers []descriptor `json:"layers"`
+		Layers    []Descriptor `json:"layers"`
+		Manifests []Descriptor `json:"manifests"`
 	}
 )
 
@@ -55,62 +66,94 @@ const (
 
 // Open opens the release in a layout. It reads everything except the files.
 func Open(layout Layout) (*Image, error) {
-	image, err := layout.open()
+	d, err := layout.only()
+	if err == nil {
+		var image *Image
+		if image, err = read(layout, d, ""); err == nil {
+			return image, nil
+		}
+	}
+
+	return nil, fmt.Errorf("open release %s: %w", layout, err)
+}
+
+// Read opens the release that a descriptor names: an image, or an index with an image for the architecture. name is for errors. It reads
+// everything except the files.
+func Read(blobs Blobs, name string, d Descriptor, arch string) (*Image, error) {
+	image, err := read(blobs, d, arch)
 	if err != nil {
-		return nil, fmt.Errorf("open release %s: %w", layout, err)
+		return nil, fmt.Errorf("open release %s: %w", name, err)
 	}
 
 	return image, nil
 }
 
-func (l Layout) open() (*Image, error) {
-	b, err := readFile(filepath.Join(string(l), "index.json"), maxJSON)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: it has no index.json", ErrNotOurs)
-	}
-
+func read(blobs Blobs, d Descriptor, arch string) (*Image, error) {
+	m, err := imageOf(blobs, d)
 	if err != nil {
 		return nil, err
 	}
 
-	var all index
-	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, fmt.Errorf("%w: index.json: %w", ErrNotOurs, err)
-	}
+	if len(m.Manifests) > 0 {
+		if d, err = choose(m.Manifests, arch); err != nil {
+			return nil, err
+		}
 
-	if len(all.Manifests) != 1 {
-		return nil, fmt.Errorf("%w: it has %d images, want one", ErrNotOurs, len(all.Manifests))
-	}
-
-	if b, err = l.blob(all.Manifests[0], maxJSON); err != nil {
-		return nil, err
-	}
-
-	var m imageManifest
-	if err := json.Unmarshal(b, &m); err != nil {
-		return nil, fmt.Errorf("%w: manifest of the image: %w", ErrNotOurs, err)
+		if m, err = imageOf(blobs, d); err != nil {
+			return nil, err
+		}
 	}
 
 	if len(m.Layers) != 2 || m.Layers[0].MediaType != zstdLayer || m.Layers[1].MediaType != zstdLayer {
 		return nil, fmt.Errorf("%w: it has %d layers, want two that are compressed with zstd", ErrNotOurs, len(m.Layers))
 	}
 
-	image := &Image{layout: l, files: m.Layers[1]}
+	image := &Image{blobs: blobs, files: m.Layers[1]}
 
-	if image.Manifest, err = l.manifest(m.Layers[0]); err != nil {
+	if image.Manifest, err = manifest(blobs, m.Layers[0]); err != nil {
 		return nil, err
 	}
 
-	return image, l.there(image.files)
+	return image, there(blobs, image.files)
+}
+
+func imageOf(blobs Blobs, d Descriptor) (m imageManifest, err error) {
+	b, err := small(blobs, d, maxJSON)
+	if err != nil {
+		return m, err
+	}
+
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("%w: manifest of the image: %w", ErrNotOurs, err)
+	}
+
+	return m, nil
+}
+
+// choose returns the image of an index for an architecture.
+func choose(all []Descriptor, arch string) (Descriptor, error) {
+	var others []string
+
+	for _, d := range all {
+		switch {
+		case d.Platform == nil:
+		case d.Platform.Architecture == arch && d.Platform.OS == "linux":
+			return d, nil
+		default:
+			others = append(others, d.Platform.OS+"/"+d.Platform.Architecture)
+		}
+	}
+
+	return Descriptor{}, fmt.Errorf("%w: it has none for linux/%s, only for %s", ErrArch, arch, strings.Join(others, ", "))
 }
 
 // manifest reads the layer with the manifest.
-func (l Layout) manifest(layer descriptor) (Manifest, error) {
+func manifest(blobs Blobs, layer Descriptor) (Manifest, error) {
 	if layer.Size > maxManifest {
 		return Manifest{}, fmt.Errorf("%w: its first layer has no %s only", ErrNotOurs, manifestName)
 	}
 
-	b, err := l.blob(layer, maxManifest)
+	b, err := small(blobs, layer, maxManifest)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -134,49 +177,45 @@ func (l Layout) manifest(layer descriptor) (Manifest, error) {
 
 var digest = regexp.MustCompile(`^sha256:([0-9a-f]{64})$`)
 
-// path returns where a blob is.
-func (l Layout) path(d descriptor) (string, error) {
-	m := digest.FindStringSubmatch(d.Digest)
-	if m == nil {
-		return "", fmt.Errorf("%w: digest %q is not SHA-256", ErrNotOurs, d.Digest)
+// open opens a blob. It is an error if it is missing or has another size.
+func open(blobs Blobs, d Descriptor) (io.ReadCloser, error) {
+	if !digest.MatchString(d.Digest) {
+		return nil, fmt.Errorf("%w: digest %q is not SHA-256", ErrNotOurs, d.Digest)
 	}
 
-	return filepath.Join(string(l), "blobs", "sha256", m[1]), nil
-}
-
-// there returns an error if a blob is missing or has another size.
-func (l Layout) there(d descriptor) error {
-	path, err := l.path(d)
-	if err != nil {
-		return err
-	}
-
-	info, err := os.Stat(path)
+	r, size, err := blobs.Blob(d.Digest)
 
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s is missing: fetch the image again", ErrIncomplete, d.Digest)
+		return nil, fmt.Errorf("%w: %s is missing: fetch the image again", ErrIncomplete, d.Digest)
 	case err != nil:
-		return err
-	case info.Size() != d.Size:
-		return fmt.Errorf("%w: %s has %d bytes, want %d: fetch the image again", ErrIncomplete, d.Digest, info.Size(), d.Size)
+		return nil, err
+	case size != d.Size:
+		return nil, errors.Join(fmt.Errorf("%w: %s has %d bytes, want %d: fetch the image again", ErrIncomplete, d.Digest, size, d.Size), r.Close())
 	default:
-		return nil
+		return r, nil
 	}
 }
 
-// blob reads a small blob and checks its digest.
-func (l Layout) blob(d descriptor, limit int64) ([]byte, error) {
-	if err := l.there(d); err != nil {
-		return nil, err
+// there returns an error if a blob is missing or has another size.
+func there(blobs Blobs, d Descriptor) error {
+	r, err := open(blobs, d)
+	if err != nil {
+		return err
 	}
 
-	path, err := l.path(d)
+	return r.Close()
+}
+
+// small reads a small blob and checks its digest.
+func small(blobs Blobs, d Descriptor, limit int64) ([]byte, error) {
+	r, err := open(blobs, d)
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 
-	b, err := readFile(path, limit)
+	b, err := limited(r, d.Digest, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -188,16 +227,11 @@ func (l Layout) blob(d descriptor, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+// limited reads all, which must not have more bytes than the limit.
+func limited(r io.Reader, name string, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("%s: has more than %d bytes", path, limit)
+		err = fmt.Errorf("%s: has more than %d bytes", name, limit)
 	}
 
 	return b, err
@@ -211,12 +245,7 @@ func (i *Image) Source(name string) (install.Source, error) {
 	}
 
 	return install.Source{Size: f.Size, SHA256: f.SHA256, Open: func() (io.ReadCloser, error) {
-		path, err := i.layout.path(i.files)
-		if err != nil {
-			return nil, err
-		}
-
-		blob, err := os.Open(path)
+		blob, err := open(i.blobs, i.files)
 		if err != nil {
 			return nil, fmt.Errorf("release %s: %w", i.Version, err)
 		}

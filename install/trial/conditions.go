@@ -3,6 +3,7 @@
 package trial
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,10 @@ func (r Record) Trouble() string { return r.watch.trouble }
 
 // Unmet returns what a running trial waits for, as text.
 func (r Record) Unmet() string {
+	if r.watch.healthy {
+		return fmt.Sprintf("all conditions to hold for %s", Hold)
+	}
+
 	if len(r.watch.unmet) == 0 {
 		return "no conditions were seen"
 	}

@@ -63,7 +63,7 @@ func (r Record) open(id string, end State) string {
 
 // arm begins a trial: at once, or with the next boot.
 func (r Record) arm(e Arm) (Record, []Action) {
-	replaces := e.Replace && r.replaceable()
+	replaces := e.Replace && (r.replaceable() || r.waits() && e.Trial.Config.To == "")
 
 	if !replaces && (!r.State.Decided() || r.Pending) {
 		return r, []Action{Deny{fmt.Sprintf("trial %s is not over: wait until it is decided, or confirm it", r.ID)}}
@@ -71,7 +71,11 @@ func (r Record) arm(e Arm) (Record, []Action) {
 
 	t := e.Trial
 	if t.Replaced = ""; replaces {
-		t.Config.From, t.Replaced = r.Config.From, fmt.Sprintf("%s (configuration %s)", r.ID, r.Config.To)
+		t.Replaced = fmt.Sprintf("%s (boot entry %s)", r.ID, r.Entry.To)
+
+		if r.Config.To != "" {
+			t.Config.From, t.Replaced = r.Config.From, fmt.Sprintf("%s (configuration %s)", r.ID, r.Config.To)
+		}
 	}
 
 	t.State, t.Why, t.Pending, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, e.Boot, "", 0, watch{}
@@ -96,6 +100,9 @@ func (r Record) arm(e Arm) (Record, []Action) {
 func (r Record) replaceable() bool {
 	return r.State == Running && r.Entry.To == "" && !r.AtBoot && r.watch.committing == ""
 }
+
+// waits reports whether the trial is that of a boot entry alone, which begins with the next boot: it may be another entry's.
+func (r Record) waits() bool { return r.State == Armed && r.Config.To == "" }
 
 // stored ends a running trial of a configuration alone, since another configuration, or this one, is stored and in use.
 func (r Record) stored(e Stored) (Record, []Action) {

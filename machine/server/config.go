@@ -37,7 +37,10 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		}
 	}
 
-	mode := req.GetMode()
+	var (
+		mode = req.GetMode()
+		err  error
+	)
 
 	switch mode {
 	case machine.ApplyConfigurationRequest_AUTO, machine.ApplyConfigurationRequest_NO_REBOOT:
@@ -45,7 +48,9 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 	case machine.ApplyConfigurationRequest_STAGED:
 		change.Mode = config.Staged
 	case machine.ApplyConfigurationRequest_TRY:
-		change.Mode = config.Try
+		if change.Mode, err = tryMode(md); err != nil {
+			return nil, err
+		}
 	case machine.ApplyConfigurationRequest_REBOOT:
 		// Old clients send the zero value to a machine without a configuration.
 		if !change.Anonymous {
@@ -72,6 +77,21 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
 		Warnings: warnings, Mode: mode, ModeDetails: applied.Details,
 	}}}, nil
+}
+
+// tryMode returns the mode of a configuration that is tried, by what the caller wants to commit it.
+func tryMode(md metadata.MD) (config.Mode, error) {
+	mode := config.Try
+
+	for _, when := range md.Get(contract.KeyCommit) {
+		if when != contract.CommitHealthy {
+			return 0, status.Errorf(codes.InvalidArgument, "apply: %s: %q is unknown to this version (want %q)", contract.KeyCommit, when, contract.CommitHealthy)
+		}
+
+		mode = config.TryHealthy
+	}
+
+	return mode, nil
 }
 
 // withoutDHCP returns the warning about network cards that lose DHCP, if any.

@@ -18,11 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/install/release"
+	"github.com/seed-59268b81/talos/install/upgrade"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/fat"
 	"github.com/seed-59268b81/talos/sys/filetree"
 	"github.com/seed-59268b81/talos/sys/pcap"
 )
@@ -41,13 +44,15 @@ var knownCauses = causes{
 	{codes.AlreadyExists, []error{etcd.ErrHasData, etcd.ErrAlreadyAsked, etcd.ErrClusterExists}},
 	{codes.PermissionDenied, []error{config.ErrDenied}},
 	{codes.Aborted, []error{config.ErrChanged, etcd.ErrUploading}},
-	{codes.ResourceExhausted, []error{errTooManySockets, events.ErrOverrun}},
+	{codes.ResourceExhausted, []error{errTooManySockets, events.ErrOverrun, fat.ErrNoSpace}},
+	{codes.DataLoss, []error{release.ErrIncomplete}},
 	{codes.InvalidArgument, []error{
-		config.ErrInvalid, container.ErrArchive, container.ErrReference, container.ErrSandbox, etcd.ErrEmptySnapshot, pcap.ErrInvalid,
+		config.ErrInvalid, release.ErrNotOurs, container.ErrArchive, container.ErrReference, container.ErrSandbox, etcd.ErrEmptySnapshot, pcap.ErrInvalid,
 	}},
 	{codes.FailedPrecondition, []error{
 		bootlog.ErrClosed, config.ErrNotReady, config.ErrTrial, container.ErrNotRunning, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
 		etcd.ErrDiskNotReady, etcd.ErrNoCertificates, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
+		release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry,
 	}},
 }
 

@@ -62,7 +62,7 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 	machine.RegisterMachineServiceServer(g, s)
 	clusterapi.RegisterClusterServiceServer(g, s)
 	machine.RegisterImageServiceServer(g, imageService{Server: s})
-	machine.RegisterLifecycleServiceServer(g, machine.UnimplementedLifecycleServiceServer{})
+	machine.RegisterLifecycleServiceServer(g, lifecycleService{server: s})
 	machine.RegisterDebugServiceServer(g, debugService{Server: s})
 	machine.RegisterStorageServiceServer(g, &fileSystemService{server: s})
 	machine.RegisterLVMServiceServer(g, machine.UnimplementedLVMServiceServer{})

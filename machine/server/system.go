@@ -6,6 +6,7 @@ package server
 
 import (
 	"path/filepath"
+	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
@@ -23,6 +24,11 @@ type System struct {
 		Set(tag meta.Tag, value []byte) error
 		Delete(tag meta.Tag) error
 	}
+	// Loader is the boot loader, and Trials tries boot entries.
+	Loader BootLoader
+	Trials Trials
+	// changing is held by what changes boot entries.
+	changing sync.Mutex
 	// Graph returns which controllers read and write which resources.
 	Graph func() []runtime.Edge
 }

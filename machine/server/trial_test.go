@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/contract"
@@ -18,6 +19,34 @@ import (
 	"github.com/seed-59268b81/talos/api/trial"
 	"github.com/seed-59268b81/talos/config/configtest"
 )
+
+// TestKeepIfHealthy holds what a caller may say about when a configuration is committed.
+func TestKeepIfHealthy(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	first := string(configtest.ControlPlane(t))
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	if _, err := b.machine.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(first)}); err != nil {
+		t.Fatal(err)
+	}
+
+	for when, want := range map[string]struct {
+		code codes.Code
+		text string
+	}{
+		contract.CommitHealthy: {codes.FailedPrecondition, "the health of the machine is not known yet"}, // this machine has no services
+		"soon":                 {codes.InvalidArgument, `"soon" is unknown to this version`},
+	} {
+		ctx := metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, when)
+
+		_, err := b.machine.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Mode: try, Data: []byte("# second\n" + first)})
+		if status.Code(err) != want.code || !strings.Contains(err.Error(), want.text) {
+			t.Errorf("%s: got %v, want %s: %s", when, err, want.code, want.text)
+		}
+	}
+}
 
 // TestConfirm tries configurations, and confirms or reverts them as a client does.
 func TestConfirm(t *testing.T) {

@@ -12,17 +12,13 @@ import (
 )
 
 var (
-	errNoUpgrade = status.Error(codes.Unimplemented, "upgrade: this version has no second boot entry to install into; boot a machine from the new version's disk image and apply its configuration, or change Kubernetes' version alone by the machine configuration")
-	errNoLVM     = status.Error(codes.Unimplemented, "LVM: this version activates no volume groups; what is left of one on a disk goes with the disk's contents (talosctl wipe disk)")
+	errNoLVM = status.Error(codes.Unimplemented, "LVM: this version activates no volume groups; what is left of one on a disk goes with the disk's contents (talosctl wipe disk)")
 )
 
 // unsupported are the errors of calls that this version cannot carry out: what is missing, and what to do instead.
 var unsupported = map[string]error{
-	machine.MachineService_Upgrade_FullMethodName:          errNoUpgrade,
-	machine.LifecycleService_Upgrade_FullMethodName:        errNoUpgrade,
 	machine.LifecycleService_Install_FullMethodName:        status.Error(codes.Unimplemented, "install: this version has no installer; write the disk image to the disk and boot from it"),
 	machine.MachineService_Reset_FullMethodName:            status.Error(codes.Unimplemented, "reset: this version cannot wipe its own disk; shut the machine down (talosctl shutdown) and write the disk image to the disk again"),
-	machine.MachineService_Rollback_FullMethodName:         status.Error(codes.Unimplemented, "rollback: this version has no earlier boot entry to go back to; write the earlier version's disk image to the disk"),
 	machine.LVMService_LogicalVolumeRemove_FullMethodName:  errNoLVM,
 	machine.LVMService_VolumeGroupRemove_FullMethodName:    errNoLVM,
 	machine.LVMService_PhysicalVolumeRemove_FullMethodName: errNoLVM,

@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 
 	"apid":    {"api", apiContract, "cosi", "resources", "sys"},
 	"trustd":  {"api", apiContract, "cosi", "pki", "resources", "sys"},
-	"machine": {"api", "apid", "config", apiContract, "controllers", "cosi", "discovery", "health", "kube", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
+	"machine": {"api", "apid", "config", apiContract, "controllers", "cosi", "discovery", "health", "install", "kube", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":     {apiContract, "durable", "layout", "sys"},
 	// A client of the system on the lab's machines. Package lab itself does not depend on that system.
 	"lab/cluster": {"api", apiContract, "client", "config", "kube", "lab", "pki"},

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/install/trial"
+	"github.com/seed-59268b81/talos/resources/block"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
+	"github.com/seed-59268b81/talos/sys/neighbor"
+)
+
+// apidService is the id of the service without which no one can reach the machine.
+const apidService = "apid"
+
+// conditionKinds are the unmet conditions of a MachineStatus that are the cluster's. Others are the machine's own.
+var conditionKinds = map[string]trial.Kind{"staticPods": trial.Cluster, "nodeReady": trial.Cluster}
+
+// conditions returns what a trial waits for. A machine that was never bootstrapped does not run either after an upgrade, so all conditions
+// but the first count only when they held before.
+func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineStatusSpec) []trial.Condition {
+	out := []trial.Condition{
+		{Name: "apid", Met: apid.Up(), Why: "the API does not answer"},
+		{Name: "configuration", Kind: trial.OwnBefore, Met: configured, Why: "the machine has no configuration"},
+		{
+			Name: "running", Kind: trial.OwnBefore, Met: s.Stage == runtime.StageRunning || s.Stage == runtime.StageMaintenance,
+			Why: "the machine is " + s.Stage.String(),
+		},
+	}
+
+	why := map[string]string{}
+	for _, u := range s.Status.UnmetConditions {
+		why[u.Name] = u.Reason
+	}
+
+	for _, name := range []string{"time", "network", "services", "staticPods", "nodeReady"} {
+		reason, unmet := why[name]
+
+		kind, known := conditionKinds[name]
+		if !known {
+			kind = trial.OwnBefore
+		}
+
+		out = append(out, trial.Condition{Name: name, Kind: kind, Met: !unmet && s.Stage != runtime.StageBooting, Why: reason})
+	}
+
+	return out
+}
+
+// conditionsController passes what a trial waits for to the loop of the Controller. It is a controller of its own, since the status of the
+// machine depends on its configuration.
+func (c *Controller) conditionsController() controller.Controller {
+	asked := &gateways{answers: neighbor.Answers}
+
+	return &controller.Reconciler{
+		ControllerName: "config.TrialConditionsController",
+		Reads: []controller.Input{
+			controller.In[serviceres.ServiceSpec](controller.Weak, "", apidService),
+			controller.In[configres.MachineTypeSpec](controller.Weak, "", configres.MachineTypeID),
+			controller.In[runtime.MachineStatusSpec](controller.Weak, "", runtime.MachineStatusID),
+			controller.In[runtime.TrialSpec](controller.Weak, ""),
+			controller.In[network.RouteStatusSpec](controller.Weak, ""),
+			controller.In[block.VolumeStatusSpec](controller.Weak, ""),
+			controller.In[meta.ControllerStatusSpec](controller.Weak, ""),
+		},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			var (
+				apid   serviceres.ServiceSpec
+				role   configres.MachineTypeSpec
+				status runtime.MachineStatusSpec
+			)
+
+			configured := typed.Read(ctx, rt, configres.MachineTypeID, &role)
+			seen := typed.Read(ctx, rt, runtime.MachineStatusID, &status)
+
+			if _, err := typed.All(typed.Read(ctx, rt, apidService, &apid), configured, seen); err != nil || !seen.OK {
+				return err
+			}
+
+			further, err := furtherConditions(ctx, rt, asked, log)
+			if err != nil {
+				return err
+			}
+
+			c.see(append(conditions(apid, configured.OK, status), further...))
+
+			return nil
+		},
+	}
+}
+
+// furtherConditions returns what a trial waits for beside the status of the machine.
+func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gateways, log *slog.Logger) ([]trial.Condition, error) {
+	trials, err1 := typed.List[runtime.TrialSpec](ctx, rt, "")
+	routes, err2 := typed.List[network.RouteStatusSpec](ctx, rt, "")
+	volumes, err3 := typed.List[block.VolumeStatusSpec](ctx, rt, "")
+	failing, err4 := typed.List[meta.ControllerStatusSpec](ctx, rt, "")
+
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+
+	running := ""
+
+	for _, t := range trials {
+		if s := t.TypedSpec(); s.State == runtime.TrialRunning && !s.Confirm {
+			running = t.Metadata().ID()
+		}
+	}
+
+	asked.follow(ctx, running, gatewaysOf(routes), rt.QueueReconcile, log)
+
+	return []trial.Condition{asked.condition(), volumesCondition(volumes), controllersCondition(failing)}, nil
+}
+
+// maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
+const maxTook = 5 * time.Minute
+
+// see has the loop know the conditions. The latest ones win.
+func (c *Controller) see(now []trial.Condition) {
+	for {
+		select {
+		case c.seen <- now:
+			return
+		default:
+		}
+
+		select {
+		case <-c.seen:
+		default:
+		}
+	}
+}
+
+// noteConditions keeps what holds now, and how long the machine took until all of it did. A trial that waits for a person does not wait
+// for them.
+func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, now []trial.Condition, log *slog.Logger) {
+	t := &c.trials
+	t.met = t.met[:0:0]
+
+	t.conditions = now
+
+	for _, condition := range now {
+		if condition.Met {
+			t.met = append(t.met, condition.Name)
+		}
+	}
+
+	if t.took == 0 && len(t.met) == len(now) {
+		t.took = min(t.now(), maxTook)
+	}
+
+	if t.record.State == trial.Running && !t.record.Confirm {
+		c.judge(ctx, rt, trial.Observe{Now: t.now(), Conditions: now}, log)
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/install/trial"
+	"github.com/seed-59268b81/talos/install/upgrade"
+)
+
+// Entries are the boot entries of the machine.
+type Entries interface {
+	Use(fn func(loader.Loader) error) error
+}
+
+var errNoEntries = errors.New("this machine has no boot entries")
+
+// entriesPatience is how long a boot waits until it can read the boot entries. After that the trial of an entry ends: the machine goes on
+// with the entry that runs, and its next boot is the default one, which is the one before the trial.
+const entriesPatience = 30 * time.Second
+
+// entriesRetry is the time between two attempts to read them.
+const entriesRetry = time.Second
+
+// useEntries calls fn with the boot loader.
+func (c *Controller) useEntries(fn func(loader.Loader) error) error {
+	if c.Entries == nil {
+		return errNoEntries
+	}
+
+	return c.Entries.Use(fn)
+}
+
+// bootOf completes the event of a boot with the entry that runs and the default one. It returns false while they cannot be read.
+func (c *Controller) bootOf(rt controller.Runtime, e trial.Boot, log *slog.Logger) (trial.Boot, bool) {
+	t := &c.trials
+	if t.record.Entry.To == "" || t.record.State.Decided() && !t.record.Pending {
+		return e, true
+	}
+
+	err := c.useEntries(func(l loader.Loader) error {
+		booted, err1 := l.Booted()
+		byDefault, err2 := l.Default()
+		e.Entry, e.Default = booted, byDefault
+
+		return errors.Join(err1, err2)
+	})
+	if err == nil {
+		return e, true
+	}
+
+	if t.now() < entriesPatience && c.Entries != nil {
+		time.AfterFunc(entriesRetry, rt.QueueReconcile)
+
+		return e, false
+	}
+
+	log.Error("the trial of a boot entry ends: the boot entries cannot be read", "trial", t.record.ID, "error", err)
+
+	return e, true
+}
+
+// carryOutEntry carries out an action about boot entries.
+func (c *Controller) carryOutEntry(action trial.Action) error {
+	switch a := action.(type) {
+	case trial.BootOnce:
+		return c.useEntries(func(l loader.Loader) error { return l.SetOnce(a.Entry) })
+	case trial.SetDefault:
+		return c.useEntries(func(l loader.Loader) error {
+			// The firmware's memory wears out.
+			if id, err := l.Default(); err == nil && id == a.Entry {
+				return nil
+			}
+
+			return l.SetDefault(a.Entry)
+		})
+	default:
+		return fmt.Errorf("%T: this version does not know it", action)
+	}
+}
+
+// collectEntries removes the boot entries that are not needed after a trial.
+func (c *Controller) collectEntries(r trial.Record) error {
+	if r.Entry.To == "" {
+		return nil
+	}
+
+	return c.useEntries(func(l loader.Loader) error { return upgrade.Collect(l, r) })
+}
+
+// entryRequest asks for the trial of an entry, or, without one, for the last trial.
+type entryRequest struct {
+	change trial.Change
+	by     string
+	answer chan entryAnswer
+}
+
+type entryAnswer struct {
+	record trial.Record
+	err    error
+}
+
+// Trial returns the record of the last trial.
+func (c *Controller) Trial(ctx context.Context) (trial.Record, error) {
+	return c.askTrial(ctx, entryRequest{})
+}
+
+// TryEntry has the next boot try a boot entry. One that was to be tried at the next boot before is not.
+func (c *Controller) TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error) {
+	return c.askTrial(ctx, entryRequest{change: change, by: by})
+}
+
+func (c *Controller) askTrial(ctx context.Context, r entryRequest) (trial.Record, error) {
+	r.answer = make(chan entryAnswer, 1)
+
+	select {
+	case c.entryRequests <- r:
+	case <-ctx.Done():
+		return trial.Record{}, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
+	}
+
+	select {
+	case a := <-r.answer:
+		return a.record, a.err
+	case <-ctx.Done():
+		return trial.Record{}, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
+	}
+}
+
+// tryEntry arms the trial of a boot entry.
+func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req entryRequest, log *slog.Logger) (trial.Record, error) {
+	t := &c.trials
+
+	switch {
+	case !t.judged:
+		return trial.Record{}, fmt.Errorf("%w: the last trial is not known before META is loaded (see talosctl get volumestatus)", ErrNotReady)
+	case req.change.To == "":
+		return t.record, nil
+	}
+
+	was := t.record
+	r := trial.Record{
+		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,
+		Deadline: trial.DeadlineFor(0, t.took.Round(time.Second)), Before: t.met,
+	}
+
+	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {
+		return trial.Record{}, fmt.Errorf("%w: %s", ErrNotReady, denied)
+	}
+
+	if t.record.State != trial.Armed {
+		return trial.Record{}, fmt.Errorf("%w: the trial could not begin: %s", ErrNotReady, cmp.Or(t.record.Trouble(), t.record.Why))
+	}
+
+	if t.record.Replaced != "" {
+		if err := c.showReplaced(ctx, rt, was, r.ID); err != nil {
+			log.Error("the trial before is not shown", "error", err)
+		}
+	}
+
+	return t.record, nil
+}

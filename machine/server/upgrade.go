@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
+	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/install/release"
+	"github.com/seed-59268b81/talos/install/trial"
+	"github.com/seed-59268b81/talos/install/upgrade"
+	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/version"
+)
+
+// BootLoader is the boot loader of this machine.
+type BootLoader interface {
+	Use(fn func(loader.Loader) error) error
+}
+
+// Trials tries changes of the machine.
+type Trials interface {
+	// Trial returns the record of the last trial.
+	Trial(ctx context.Context) (trial.Record, error)
+	// TryEntry has the next boot try a boot entry. An entry that was to be tried at the next boot before is not.
+	TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error)
+}
+
+// noEntries is the answer in a container.
+const noEntries = "a container has no boot entries of its own: start another image; see: talosctl get platformconditions"
+
+// upgrading has the operations that change boot entries, one at a time.
+func (s *Server) upgrading(what string, fn func() error) error {
+	switch {
+	case !s.Platform.Owns(platform.Disks):
+		return status.Errorf(codes.FailedPrecondition, "%s: %s", what, noEntries)
+	case s.Loader == nil || s.Trials == nil:
+		return status.Errorf(codes.Unavailable, "%s: the machine is still starting: try again", what)
+	case !s.changing.TryLock():
+		return status.Errorf(codes.Aborted, "%s: another upgrade, rollback or installation is under way: try again when it has ended", what)
+	}
+	defer s.changing.Unlock()
+
+	err := fn()
+	if _, coded := status.FromError(err); coded {
+		return err
+	}
+
+	return failed(what, err)
+}
+
+// idle returns an error while a trial runs. One that waits for the next boot may be replaced.
+func (s *Server) idle(ctx context.Context) (trial.Record, error) {
+	last, err := s.Trials.Trial(ctx)
+	if err == nil && (last.State == trial.Running || last.Pending) {
+		err = status.Errorf(codes.FailedPrecondition, "trial %s is not over: wait until it is decided (talosctl get trials), or confirm it (talosctl confirm)", last.ID)
+	}
+
+	return last, err
+}
+
+// installRelease adds a release that containerd has to the machine, and has the next boot try it.
+func (s *Server) installRelease(ctx context.Context, namespace common.ContainerdNamespace, image, by string, say func(string)) error {
+	if _, err := s.idle(ctx); err != nil {
+		return err
+	}
+
+	var change upgrade.Change
+
+	err := s.withImages("upgrade", namespace, func(images *container.Images) error {
+		target, err := images.Target(ctx, image)
+		if err != nil {
+			return err
+		}
+
+		r, err := release.Read(blobsOf{ctx, images}, target.Name, release.Descriptor{
+			MediaType: target.MediaType, Digest: target.Digest, Size: target.Size,
+		}, runtime.GOARCH)
+		if err != nil {
+			return err
+		}
+
+		say(fmt.Sprintf("upgrading from %s to %s, %s", version.Tag, r.Version, target.Digest))
+
+		return s.Loader.Use(func(l loader.Loader) error {
+			change, err = upgrade.Add(ctx, l, r, runtime.GOARCH, version.Tag, say)
+
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+
+	record, err := s.Trials.TryEntry(ctx, change.Change, by)
+	if err != nil {
+		return err
+	}
+
+	say(fmt.Sprintf("the next boot tries %s (trial %s). It stays if the machine is healthy within %s; otherwise the machine goes back to %s",
+		change.ToVersion, record.ID, record.Deadline, change.FromVersion))
+
+	return nil
+}
+
+// blobsOf are the blobs in containerd's content store.
+type blobsOf struct {
+	ctx    context.Context
+	images *container.Images
+}
+
+// Blob implements release.Blobs.
+func (b blobsOf) Blob(digest string) (io.ReadCloser, int64, error) {
+	return b.images.Blob(b.ctx, digest)
+}
+
+// Upgrade implements machine.MachineService: it pulls the image unless containerd has it, and restarts the machine into it.
+func (s *Server) Upgrade(ctx context.Context, req *machine.UpgradeRequest) (*machine.UpgradeResponse, error) {
+	if _, known := machine.UpgradeRequest_RebootMode_name[int32(req.GetRebootMode())]; !known {
+		return nil, status.Errorf(codes.InvalidArgument, "upgrade: reboot mode %d is unknown to this version", req.GetRebootMode())
+	}
+
+	reason := "upgrade to " + req.GetImage() + caller(ctx)
+	actor := ""
+
+	err := s.upgrading("upgrade", func() error {
+		if !req.GetForce() {
+			if err := s.guard(ctx, quorum.Upgrade); err != nil {
+				return err
+			}
+		}
+
+		if err := s.fetch(ctx, req.GetImage()); err != nil {
+			return err
+		}
+
+		say := func(text string) { s.Log.Info("upgrade: " + text) }
+		if err := s.installRelease(ctx, common.ContainerdNamespace_NS_SYSTEM, req.GetImage(), reason, say); err != nil || req.GetStage() {
+			return err
+		}
+
+		var err error
+
+		actor, err = s.requestPower(ctx, quorum.Upgrade, runtimeres.PowerRequestSpec{
+			Action: runtimeres.PowerReboot, Force: req.GetForce(), Reason: reason,
+		})
+
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
+}
+
+// fetch pulls an image into the system's namespace, unless it is there, for example by talosctl image import.
+func (s *Server) fetch(ctx context.Context, image string) error {
+	return s.withImages("upgrade", common.ContainerdNamespace_NS_SYSTEM, func(images *container.Images) error {
+		_, err := images.Target(ctx, image)
+		if errors.Is(err, container.ErrNoImage) {
+			_, err = images.Pull(ctx, image, nil)
+		}
+
+		return err
+	})
+}
+
+// Rollback implements machine.MachineService: it restarts the machine into the version that it had before. That is tried like an upgrade.
+func (s *Server) Rollback(ctx context.Context, _ *machine.RollbackRequest) (*machine.RollbackResponse, error) {
+	err := s.upgrading("rollback", func() error {
+		last, err := s.idle(ctx)
+		if err != nil {
+			return err
+		}
+
+		if err := s.guard(ctx, quorum.Upgrade); err != nil {
+			return err
+		}
+
+		var change upgrade.Change
+
+		if err := s.Loader.Use(func(l loader.Loader) error {
+			change, err = upgrade.Previous(l, last)
+
+			return err
+		}); err != nil {
+			return err
+		}
+
+		reason := fmt.Sprintf("rollback from %s to %s%s", change.FromVersion, change.ToVersion, caller(ctx))
+		if _, err := s.Trials.TryEntry(ctx, change.Change, reason); err != nil {
+			return err
+		}
+
+		_, err = s.requestPower(ctx, quorum.Upgrade, runtimeres.PowerRequestSpec{Action: runtimeres.PowerReboot, Reason: reason})
+
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.RollbackResponse{Messages: []*machine.Rollback{{}}}, nil
+}
+
+// lifecycleService implements machine.LifecycleService, whose method names clash with those of other services.
+type lifecycleService struct {
+	machine.UnimplementedLifecycleServiceServer
+
+	server *Server
+}
+
+// Upgrade implements machine.LifecycleService. The image must have been pulled or imported, and the machine is not restarted.
+func (l lifecycleService) Upgrade(req *machine.LifecycleServiceUpgradeRequest, stream grpc.ServerStreamingServer[machine.LifecycleServiceUpgradeResponse]) error {
+	s, ctx := l.server, stream.Context()
+
+	send := func(p *machine.LifecycleServiceInstallProgress) error {
+		return stream.Send(&machine.LifecycleServiceUpgradeResponse{Progress: p})
+	}
+
+	image := req.GetSource().GetImageName()
+
+	err := s.upgrading("upgrade", func() error {
+		if err := s.guard(ctx, quorum.Upgrade); err != nil {
+			return err
+		}
+
+		return s.installRelease(ctx, req.GetContainerd().GetNamespace(), image, "upgrade to "+image+caller(ctx), func(text string) {
+			s.Log.Info("upgrade: " + text)
+			// If the caller has disconnected, the context ends the upgrade.
+			send(&machine.LifecycleServiceInstallProgress{Response: &machine.LifecycleServiceInstallProgress_Message{Message: text}})
+		})
+	})
+	if err != nil {
+		return err
+	}
+
+	return send(&machine.LifecycleServiceInstallProgress{Response: &machine.LifecycleServiceInstallProgress_ExitCode{}})
+}

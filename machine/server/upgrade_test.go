@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/build/ociimage"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/install"
+	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/install/release"
+	"github.com/seed-59268b81/talos/install/trial"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/efivar"
+	"github.com/seed-59268b81/talos/sys/fat"
+	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/test/powercut"
+)
+
+// archive returns an installer's image as talosctl image import takes it.
+func archive(t *testing.T, version, arch string) []byte {
+	t.Helper()
+
+	dir := t.TempDir()
+	files := map[string]string{}
+
+	for _, name := range []string{release.UKI, release.Loader} {
+		files[name] = filepath.Join(dir, name)
+		if err := os.WriteFile(files[name], bytes.Repeat([]byte(name+version), 100_000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	layers, err := release.Trees(filepath.Join(dir, "trees"), release.Manifest{Version: version, Arch: arch}, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	layout := filepath.Join(dir, "layout")
+	if err := ociimage.Write(layout, ociimage.Image{
+		Reference: "registry.test/installer:" + version, Layers: []ociimage.Tree{ociimage.Tree(layers[0]), ociimage.Tree(layers[1])},
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := ociimage.Archive(layout+".tar", layout); err != nil {
+		t.Fatal(err)
+	}
+
+	b, err := os.ReadFile(layout + ".tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b
+}
+
+// memoryTrials keeps the record in memory.
+type memoryTrials struct {
+	mu   sync.Mutex
+	last trial.Record
+}
+
+func (m *memoryTrials) Trial(context.Context) (trial.Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.last, nil
+}
+
+func (m *memoryTrials) TryEntry(_ context.Context, change trial.Change, by string) (trial.Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.last = trial.Record{ID: "abc123", By: by, Entry: change, AtBoot: true, Deadline: trial.DefaultDeadline, State: trial.Armed}
+
+	return m.last, nil
+}
+
+type bootPartition struct{ *powercut.Disk }
+
+func (bootPartition) Close() error { return nil }
+
+// bootDisk is a disk with systemd-boot, from which v1.0.0 runs.
+func bootDisk(t *testing.T) *loader.Installed {
+	t.Helper()
+
+	const size = 40 << 20
+
+	disk := powercut.New(size)
+
+	f, err := fat.Format(disk, fat.Options{Size: size, SectorSize: 512, Label: "EFI"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	id := loader.NewID("v1.0.0")
+	for _, file := range loader.EFIFiles(install.Bytes([]byte("loader")), install.Bytes([]byte("uki")), id) {
+		if err := install.Put(t.Context(), f, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	l := &loader.Installed{Open: func() (loader.Partition, int64, error) { return bootPartition{disk}, size, nil }, Vars: efivar.Dir(t.TempDir())}
+	name := efivar.Name{Name: "LoaderEntrySelected", Vendor: uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")}
+
+	if err := l.Vars.Set(name, efivar.EncodeText(id)); err != nil {
+		t.Fatal(err)
+	}
+
+	return l
+}
+
+func importArchive(ctx context.Context, t *testing.T, b *bench, archive []byte) {
+	t.Helper()
+
+	stream, err := machine.NewImageServiceClient(b.conn).Import(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := stream.Send(&machine.ImageServiceImportRequest{Request: &machine.ImageServiceImportRequest_Containerd{Containerd: system}}); err != nil {
+		t.Fatal(err)
+	}
+
+	for part := range slices.Chunk(archive, 32<<10) {
+		if err := stream.Send(&machine.ImageServiceImportRequest{Request: &machine.ImageServiceImportRequest_ImageChunk{
+			ImageChunk: &common.Data{Bytes: part},
+		}}); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+
+	if _, err := stream.CloseAndRecv(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var system = &common.ContainerdInstance{Driver: common.ContainerDriver_CONTAINERD, Namespace: common.ContainerdNamespace_NS_SYSTEM}
+
+// TestUpgrade imports releases into a real containerd and upgrades to them.
+func TestUpgrade(t *testing.T) {
+	b := newBench(t)
+	b.Containerd = realContainerd(t)
+	trials := &memoryTrials{}
+	disk := bootDisk(t)
+	b.Loader, b.Trials = disk, trials
+	ctx := as(t.Context(), contract.RoleAdmin)
+	lifecycle := machine.NewLifecycleServiceClient(b.conn)
+
+	importArchive(ctx, t, b, archive(t, "v1.1.0", "amd64"))
+	importArchive(ctx, t, b, archive(t, "v1.2.0", "arm64"))
+
+	upgrade := func(image string) (lines []string, exit bool, err error) {
+		stream, err := lifecycle.Upgrade(ctx, &machine.LifecycleServiceUpgradeRequest{
+			Containerd: system, Source: &machine.InstallArtifactsSource{ImageName: image},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for {
+			m, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return lines, exit, nil
+			}
+
+			if err != nil {
+				return lines, exit, err
+			}
+
+			if text := m.GetProgress().GetMessage(); text != "" {
+				lines = append(lines, text)
+			} else {
+				exit = true
+			}
+		}
+	}
+
+	for image, want := range map[string]codes.Code{
+		"registry.test/installer:v1.2.0": codes.FailedPrecondition, // another architecture
+		"registry.test/installer:v9":     codes.NotFound,
+		"":                               codes.InvalidArgument,
+	} {
+		if _, _, err := upgrade(image); status.Code(err) != want {
+			t.Errorf("%s: got %v, want %s", image, err, want)
+		}
+	}
+
+	lines, exit, err := upgrade("registry.test/installer:v1.1.0")
+	if err != nil || !exit {
+		t.Fatalf("got %q, %v", lines, err)
+	}
+
+	want := []string{
+		"upgrading from v0.1.0 to v1.1.0, sha256:", "writing v1.1.0, 2 MiB", "added boot entry Talos-v1.1.0.efi",
+		"the next boot tries v1.1.0 (trial abc123). It stays if the machine is healthy within 2m30s; otherwise the machine goes back to v1.0.0",
+	}
+	if len(lines) != len(want) || !slices.EqualFunc(lines, want, strings.HasPrefix) {
+		t.Errorf("got %q, want %q", lines, want)
+	}
+
+	if got := trials.last.Entry; got != (trial.Change{From: "Talos-v1.0.0.efi", To: "Talos-v1.1.0.efi"}) || !strings.Contains(trials.last.By, "(os:admin)") {
+		t.Errorf("got %+v", trials.last)
+	}
+
+	if power := b.powerRequest(t); power != nil {
+		t.Errorf("the machine goes down: %+v", power)
+	}
+
+	// While it is tried, nothing else may change.
+	trials.last.State = trial.Running
+
+	if _, _, err := upgrade("registry.test/installer:v1.1.0"); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "trial abc123 is not over") {
+		t.Errorf("got %v", err)
+	}
+
+	// It is healthy, and a person wants the version before.
+	trials.last.State = trial.Committed
+
+	if err := disk.Use(func(l loader.Loader) error { return l.SetDefault(trials.last.Entry.To) }); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := b.machine.Rollback(ctx, &machine.RollbackRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("before the restart: got %v", err)
+	}
+
+	name := efivar.Name{Name: "LoaderEntrySelected", Vendor: uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")}
+	if err := disk.Vars.Set(name, efivar.EncodeText(strings.ToLower(trials.last.Entry.To))); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := b.machine.Rollback(ctx, &machine.RollbackRequest{}); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := trials.last.Entry; got != (trial.Change{From: "Talos-v1.1.0.efi", To: "Talos-v1.0.0.efi"}) {
+		t.Errorf("got %+v", trials.last)
+	}
+
+	if power := b.powerRequest(t); power == nil || power.Action != runtime.PowerReboot || !strings.HasPrefix(power.Reason, "rollback from v1.1.0 to v1.0.0") {
+		t.Errorf("got %+v", power)
+	}
+}
+
+// TestLegacyUpgrade is the call of older clients: one call pulls, installs and restarts.
+func TestLegacyUpgrade(t *testing.T) {
+	b := newBench(t)
+	b.Containerd = realContainerd(t)
+	trials := &memoryTrials{}
+	b.Loader, b.Trials = bootDisk(t), trials
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	importArchive(ctx, t, b, archive(t, "v1.1.0", "amd64"))
+
+	if _, err := b.machine.Upgrade(ctx, &machine.UpgradeRequest{Image: "registry.test/installer:v1.1.0", RebootMode: 7}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("got %v", err)
+	}
+
+	// Staged, the machine restarts when a person says so. Another upgrade takes its place.
+	for _, stage := range []bool{true, false} {
+		answer, err := b.machine.Upgrade(ctx, &machine.UpgradeRequest{Image: "registry.test/installer:v1.1.0", Preserve: true, Stage: stage})
+		if err != nil || len(answer.GetMessages()) != 1 || answer.GetMessages()[0].GetAck() != "Upgrade request received" {
+			t.Fatalf("got %v, %v", answer, err)
+		}
+
+		if power := b.powerRequest(t); (power != nil) == stage || power != nil && power.ActorID != answer.GetMessages()[0].GetActorId() {
+			t.Errorf("staged %t: got %+v", stage, power)
+		}
+	}
+}
+
+// TestNoEntries: a container has no boot entries, and a machine that starts does not know them yet.
+func TestNoEntries(t *testing.T) {
+	b := newBench(t)
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	for mode, want := range map[platform.Mode]codes.Code{platform.Container: codes.FailedPrecondition, platform.Metal: codes.Unavailable} {
+		b.Platform = platform.Platform{Mode: mode}
+
+		_, err1 := b.machine.Upgrade(ctx, &machine.UpgradeRequest{Image: "x"})
+		_, err2 := b.machine.Rollback(ctx, &machine.RollbackRequest{})
+
+		for _, err := range []error{err1, err2} {
+			if status.Code(err) != want {
+				t.Errorf("%s: got %v, want %s", mode, err, want)
+			}
+		}
+	}
+}
+
+func (b *bench) powerRequest(t *testing.T) *runtime.PowerRequestSpec {
+	t.Helper()
+
+	r, err := typed.Find[runtime.PowerRequestSpec](t.Context(), b.State, "", runtime.PowerRequestID)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if r == nil {
+		return nil
+	}
+
+	return r.TypedSpec()
+}

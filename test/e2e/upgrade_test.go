@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/test/cluster"
+	"github.com/seed-59268b81/talos/version"
+)
+
+// nextVersion is the other version that the test needs: make next builds it.
+const nextVersion = "v0.1.1"
+
+// upgradeTime is how long an upgrade may take: the image is unpacked, an emulated machine restarts, and the version is tried.
+const upgradeTime = 15 * time.Minute
+
+// TestUpgrade upgrades a machine from an archive, without network, to another version that is tried and stays. A version that does not start,
+// and one that is refused, go. Then it goes back.
+func TestUpgrade(t *testing.T) {
+	cluster.Above(t, cluster.All, "starts one more virtual machine several times, which takes long where it is emulated")
+
+	built, err := artifact.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	next := artifact.Paths{Out: filepath.Join(built.Out, "next")}.Installer()
+	image := generate.InstallerRepository + ":" + nextVersion
+
+	c := cluster.Start(t)
+
+	c.Maintenance()
+	takesConfiguration(t, c)
+	c.Bootstrap()
+	c.Kubeconfig()
+
+	boot, _ := c.Ready("")
+	shows := func(t *testing.T, want string, args ...string) {
+		t.Helper()
+		c.Until("talosctl "+strings.Join(args, " ")+" shows "+want, upgradeTime, func(ctx context.Context) error {
+			out, err := c.TalosctlCommand(ctx, args...).CombinedOutput()
+			if err == nil && !strings.Contains(string(out), want) {
+				err = fmt.Errorf("got %s", out)
+			}
+
+			return err
+		})
+	}
+	do := func(t *testing.T, args ...string) (string, error) {
+		t.Helper()
+
+		ctx, cancel := context.WithTimeout(t.Context(), upgradeTime)
+		defer cancel()
+
+		out, err := c.TalosctlCommand(ctx, args...).CombinedOutput()
+		t.Logf("talosctl %s: %v\n%s", strings.Join(args, " "), err, out)
+
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+
+		return string(out), err
+	}
+
+	c.Run("refuses an image that is none", func(t *testing.T) {
+		out, err := do(t, "upgrade", "--image", "registry.test/nothing:v1", "--timeout", "1m")
+		if err == nil || !strings.Contains(out, "registry.test/nothing:v1") {
+			t.Errorf("got %s, %v", out, err)
+		}
+
+		if out, err := do(t, "rollback"); err == nil || !strings.Contains(out, "there is no earlier version on this machine to go back to") {
+			t.Errorf("got %s, %v", out, err)
+		}
+	})
+
+	c.Run("upgrade", func(t *testing.T) {
+		if out, err := do(t, "image", "import", "--namespace", "system", next); err != nil || !strings.Contains(out, image) {
+			t.Fatalf("got %s, %v (make next builds the archive)", out, err)
+		}
+
+		out, err := do(t, "upgrade", "--image", image, "--drain=false", "--timeout", upgradeTime.String())
+		if err != nil || !strings.Contains(out, "the version stays: all conditions held for 30s") {
+			t.Fatalf("got %s, %v", out, err)
+		}
+
+		boot, _ = c.Ready(boot)
+		shows(t, nextVersion, "get", "version")
+		shows(t, "committed", "get", "trials")
+	})
+
+	c.Run("a power cut during a trial", func(t *testing.T) {
+		if out, err := do(t, "upgrade", "--image", image, "--no-reboot"); err != nil {
+			t.Fatalf("got %s, %v", out, err)
+		}
+
+		if out, err := do(t, "reboot", "--wait=false"); err != nil {
+			t.Fatalf("got %s, %v", out, err)
+		}
+
+		shows(t, "running", "get", "trials")
+
+		if err := errors.Join(c.Node.PowerCut(t.Context()), c.Node.PowerOn(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+
+		shows(t, "the machine restarted before the trial was decided", "get", "trials")
+		boot, _ = c.Ready(boot)
+		shows(t, nextVersion, "get", "version")
+	})
+
+	c.Run("rollback", func(t *testing.T) {
+		if out, err := do(t, "rollback"); err != nil {
+			t.Fatalf("got %s, %v", out, err)
+		}
+
+		boot, _ = c.Ready(boot)
+		shows(t, version.Tag, "get", "version")
+		shows(t, "committed", "get", "trials")
+	})
+}
