@@ -188,7 +188,11 @@ func TestHungServer(t *testing.T) {
 	defer b.server.cmd.Process.Signal(syscall.SIGCONT)
 
 	began := time.Now()
-	_, err := b.shared.Get(t.Context(), resource.PointerOf[clusterstateres.LockSpec]("", "lock"), state.WithCurrent())
+
+	var err error
+	for err == nil || state.IsNotFound(err) && time.Since(began) < patience { // until it has stopped, which the signal does not wait for
+		_, err = b.shared.Get(t.Context(), resource.PointerOf[clusterstateres.LockSpec]("", "lock"), state.WithCurrent())
+	}
 
 	if !state.IsUnavailable(err) || time.Since(began) > patience {
 		t.Errorf("got %v after %s, want Unavailable within %s", err, time.Since(began), patience)

@@ -335,7 +335,7 @@ func (m *membership) yielding(other quorum.Member, now time.Time) plan {
 	// The other machine needs the lock to go on, so this one does not ask for it.
 	p := plan{intent: etcd.IntentJoin, step: etcd.StepChecking, waits: fmt.Sprintf("member %s, which is joining", other)}
 	if !other.Learner {
-		p.waits = fmt.Sprintf("member %s, which was added and has not started", other)
+		p.waits = fmt.Sprintf("member %s, which was added and has not started; if its machine is gone: talosctl etcd remove-member %016x", other, other.ID)
 	}
 
 	return p

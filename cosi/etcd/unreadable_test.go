@@ -3,6 +3,7 @@
 package etcd_test
 
 import (
+	"errors"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -94,5 +95,62 @@ func TestUnreadable(t *testing.T) {
 				t.Errorf("got %s of %v, want the destruction at last", ev.Type, ev.Resource.Metadata())
 			}
 		})
+	}
+}
+
+// fragileSpec panics when it decodes the value "poison".
+type fragileSpec struct{ Value string }
+
+var fragileDefinition = &resource.Definition{Type: "Fragiles.example.org", DefaultNamespace: ns}
+
+// Definition implements resource.Spec.
+func (fragileSpec) Definition() *resource.Definition { return fragileDefinition }
+
+// MarshalProto encodes the spec.
+func (s fragileSpec) MarshalProto() ([]byte, error) { return []byte(s.Value), nil }
+
+// UnmarshalProto decodes the spec.
+func (s *fragileSpec) UnmarshalProto(b []byte) error {
+	if string(b) == "poison" {
+		panic("it cannot be")
+	}
+
+	s.Value = string(b)
+
+	return nil
+}
+
+// TestPoison: a value whose decoding panics does not stop the store in the processes that follow it, now or at their next start.
+func TestPoison(t *testing.T) {
+	ok(t, resource.Register[fragileSpec]())
+
+	prefix, client := newPrefix(), dial(t)
+	st := open(t, prefix)
+	ptr := resource.PointerOf[fragileSpec](ns, "a")
+
+	ok(t, typed.Set(t.Context(), st, ns, "a", fragileSpec{Value: "x"}))
+
+	r, err := st.Get(t.Context(), ptr)
+	ok(t, err)
+
+	md := r.Metadata().Copy()
+	md.SetVersion(2)
+
+	poison, err := resource.MarshalWire(resource.NewOpaque(md, resource.RawSpec{Proto: []byte("poison")}))
+	ok(t, err)
+
+	_, err = client.Put(t.Context(), prefix+"/n%2Fs/"+ptr.Type+"/a", string(poison))
+	ok(t, err)
+
+	for _, st := range []state.State{st, open(t, prefix)} {
+		retry(t, func() error {
+			if r, err := st.Get(t.Context(), ptr); err != nil || r.Metadata().Version() != 2 {
+				return errors.New("the value was not seen yet")
+			}
+
+			return nil
+		})
+
+		ok(t, typed.Set(t.Context(), st, ns, "b", fragileSpec{Value: "y"}))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
@@ -64,11 +65,11 @@ func (s *Store) resourceOf(key string, value []byte) (resource.Resource, error) 
 		return nil, err
 	}
 
-	r, err := resource.UnmarshalWire(value, false)
+	r, err := unmarshal(value, false)
 	if err != nil {
 		var opaqueErr error
 
-		if r, opaqueErr = resource.UnmarshalWire(value, true); opaqueErr != nil {
+		if r, opaqueErr = unmarshal(value, true); opaqueErr != nil {
 			return nil, fmt.Errorf("%s: %w", ptr, opaqueErr)
 		}
 
@@ -82,4 +83,15 @@ func (s *Store) resourceOf(key string, value []byte) (resource.Resource, error) 
 	r.Metadata().Seal()
 
 	return r, nil
+}
+
+// unmarshal decodes a value. A panic is an error: the value stays in etcd, and would stop the store in each process, again and again.
+func unmarshal(value []byte, opaque bool) (r resource.Resource, err error) {
+	err = guard.Call(func() (err error) {
+		r, err = resource.UnmarshalWire(value, opaque)
+
+		return err
+	})
+
+	return r, err
 }
