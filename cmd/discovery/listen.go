@@ -224,7 +224,8 @@ func (c *hostConn) Close() error {
 }
 
 func (s *split) sort(ctx context.Context, conn net.Conn) {
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	raw := conn
+	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Now()) })
 
 	conn.SetDeadline(time.Now().Add(beginning))
 

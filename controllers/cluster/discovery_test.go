@@ -252,6 +252,9 @@ func TestRevisionIsKept(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 
+		w.mu.Lock()
+		defer w.mu.Unlock()
+
 		if announced < 2*3 {
 			t.Errorf("%d announcements at two sources, want each of 3 changes", announced)
 		}
