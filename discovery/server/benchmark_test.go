@@ -23,8 +23,10 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
@@ -183,6 +185,12 @@ func (s *apart) watch(n int, began time.Time) {
 
 		go func() {
 			stream, err := s.begin(conn)
+
+			// The service closes connections that do not begin in time, which happens on a busy computer.
+			for deadline := time.Now().Add(2 * time.Minute); status.Code(err) == codes.Unavailable && time.Now().Before(deadline); {
+				stream, err = s.begin(conn)
+			}
+
 			failed <- err
 
 			if err != nil {
