@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -63,6 +64,13 @@ func init() {
 	s := server.New(server.Options{Limits: registry.ProvedLimits}, slog.New(slog.DiscardHandler))
 	g := grpc.NewServer(options...)
 	s.Register(g)
+
+	// It ends with its parent, however that ends.
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+
 	fmt.Println("serving")
 	fatal(s.With(context.Background(), func() error { return g.Serve(l) }))
 }
@@ -108,6 +116,10 @@ func startApart(b testing.TB, secure bool) *apart {
 	}
 
 	cmd.Stderr = os.Stderr
+
+	if _, err := cmd.StdinPipe(); err != nil {
+		b.Fatal(err)
+	}
 
 	out, err := cmd.StdoutPipe()
 	if err != nil {
