@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -23,8 +24,10 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
@@ -61,6 +64,13 @@ func init() {
 	s := server.New(server.Options{Limits: registry.ProvedLimits}, slog.New(slog.DiscardHandler))
 	g := grpc.NewServer(options...)
 	s.Register(g)
+
+	// It ends with its parent, however that ends.
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+
 	fmt.Println("serving")
 	fatal(s.With(context.Background(), func() error { return g.Serve(l) }))
 }
@@ -106,6 +116,10 @@ func startApart(b testing.TB, secure bool) *apart {
 	}
 
 	cmd.Stderr = os.Stderr
+
+	if _, err := cmd.StdinPipe(); err != nil {
+		b.Fatal(err)
+	}
 
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -183,6 +197,12 @@ func (s *apart) watch(n int, began time.Time) {
 
 		go func() {
 			stream, err := s.begin(conn)
+
+			// The service closes connections that do not begin in time, which happens on a busy computer.
+			for deadline := time.Now().Add(2 * time.Minute); status.Code(err) == codes.Unavailable && time.Now().Before(deadline); {
+				stream, err = s.begin(conn)
+			}
+
 			failed <- err
 
 			if err != nil {

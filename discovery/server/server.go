@@ -83,7 +83,7 @@ func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(extension.Codec{}),
 		// A watcher costs its buffers, and is silent nearly always.
-		grpc.ReadBufferSize(2 << 10), grpc.WriteBufferSize(16 << 10), grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(2 << 10), grpc.WriteBufferSize(8 << 10), grpc.SharedWriteBuffer(true),
 		// Without a window that is estimated: requests are small.
 		grpc.InitialWindowSize(64 << 10), grpc.InitialConnWindowSize(64 << 10),
 		grpc.MaxRecvMsgSize(64 << 10), grpc.MaxHeaderListSize(32 << 10),
