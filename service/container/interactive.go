@@ -53,6 +53,8 @@ type Interactive struct {
 	// Signals are sent to its first process.
 	Signals <-chan syscall.Signal
 	Sizes   <-chan Size
+
+	output *passed // to Output
 }
 
 // Size of a terminal, in characters.
@@ -121,11 +123,11 @@ func (i *Images) createInteractive(
 		return nil, nil, fmt.Errorf("create container %s: %w", id, err)
 	}
 
-	output := &lockedWriter{w: c.Output}
+	c.output = &passed{w: c.Output}
 
-	attached := []cio.Opt{cio.WithStreams(input, output, output)}
+	attached := []cio.Opt{cio.WithStreams(input, c.output, c.output)}
 	if c.Terminal {
-		attached = []cio.Opt{cio.WithStreams(input, output, nil), cio.WithTerminal}
+		attached = []cio.Opt{cio.WithStreams(input, c.output, nil), cio.WithTerminal}
 	}
 
 	task, err := cntr.NewTask(ctx, cio.NewCreator(attached...))
@@ -165,18 +167,32 @@ func (c *Interactive) attend(ctx, background context.Context, task containerd.Ta
 				return 0, fmt.Errorf("wait for the container: %w", err)
 			}
 
-			end, cancel := context.WithTimeout(background, endTimeout)
-			defer cancel()
-
-			// Kill the remaining processes, which hold the output open. Delete also waits for the rest of the output.
-			_, err = task.Delete(end, containerd.WithProcessKill)
-			if err != nil && !errdefs.IsNotFound(err) {
-				return 0, fmt.Errorf("end the container: %w", err)
-			}
-
-			return code, nil
+			return code, c.finish(ctx, background, task)
 		}
 	}
+}
+
+// finish ends a container whose first process has ended.
+func (c *Interactive) finish(ctx, background context.Context, task containerd.Task) error {
+	end, cancel := context.WithTimeout(background, endTimeout)
+	defer cancel()
+
+	// Kill the remaining processes, which hold the output open.
+	if err := containerd.WithProcessKill(end, task); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("end the container: %w", err)
+	}
+
+	// Delete drops the output that was not read before.
+	c.output.drain(ctx, task.IO().Wait, endTimeout)
+
+	end, cancel = context.WithTimeout(background, endTimeout)
+	defer cancel()
+
+	if _, err := task.Delete(end); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("end the container: %w", err)
+	}
+
+	return nil
 }
 
 // removeLeftovers removes the containers of an earlier boot.
@@ -256,16 +272,4 @@ func (r endingReader) Read(p []byte) (int, error) {
 	}
 
 	return n, err
-}
-
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	return l.w.Write(p)
 }

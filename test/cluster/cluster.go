@@ -94,11 +94,17 @@ func StartIn(t *testing.T, options lab.Options) *Cluster {
 }
 
 // StartConfigured is StartIn for a machine that gets its configuration by itself, as user data. The options of a virtual machine name the
-// cloud.
-func StartConfigured(t *testing.T, options lab.Options) *Cluster {
+// cloud. Edits change the options of the configuration.
+func StartConfigured(t *testing.T, options lab.Options, edits ...func(*generate.Options) error) *Cluster {
 	t.Helper()
 
 	config := labcluster.Options(0)
+
+	for _, edit := range edits {
+		if err := edit(&config); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	userData, err := labcluster.UserData("", &config)
 	if err != nil {

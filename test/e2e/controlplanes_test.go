@@ -12,28 +12,30 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway/metadata"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestControlPlanes grows a cluster from one control plane to three and shrinks it again, while clients write and read.
+// TestControlPlanes grows a cluster from one control plane to three and shrinks it again, while clients write and read. In between it loses
+// single machines, and all at once.
 func TestControlPlanes(t *testing.T) {
-	cluster.Above(t, cluster.Landing, "runs four machines for four minutes")
-	controlPlanes(t, lab.Options{Provisioner: state.Container, ControlPlanes: 3})
+	cluster.Above(t, cluster.Landing, "runs five machines for five minutes")
+	controlPlanes(t, lab.Options{Provisioner: state.Container, ControlPlanes: 3, Workers: 2}, withVirtualAddress)
 }
 
 // TestFiveControlPlanes grows it to five.
 func TestFiveControlPlanes(t *testing.T) {
 	cluster.Above(t, cluster.All, "runs six machines for ten minutes")
-	controlPlanes(t, lab.Options{Provisioner: state.Container, ControlPlanes: 5})
+	controlPlanes(t, lab.Options{Provisioner: state.Container, ControlPlanes: 5, Workers: 1}, withVirtualAddress)
 }
 
 // TestVirtualControlPlanes does the same with virtual machines.
 func TestVirtualControlPlanes(t *testing.T) {
 	cluster.Above(t, cluster.All, "boots four virtual machines, which takes long where they are emulated")
-	controlPlanes(t, lab.Options{Provisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3})
+	controlPlanes(t, lab.Options{Provisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3, Workers: 1})
 }
 
 // Limits for one run on a shared computer. The measured times are in the table at the end of the test.
@@ -56,24 +58,26 @@ type scaled struct {
 	late []string
 }
 
-func controlPlanes(t *testing.T, options lab.Options) {
-	options.Workers = 1
+func controlPlanes(t *testing.T, options lab.Options, edits ...func(*generate.Options) error) {
 	for i := 2; i <= options.ControlPlanes; i++ {
 		options.Off = append(options.Off, fmt.Sprintf("e2e-controlplane-%d", i))
 	}
 
-	s := &scaled{Cluster: cluster.StartConfigured(t, options), t: t}
-	planes, worker := s.Lab.Nodes()[:options.ControlPlanes], s.Lab.Node(options.ControlPlanes)
+	s := &scaled{Cluster: cluster.StartConfigured(t, options, edits...), t: t}
+	planes, workers := s.Lab.Nodes()[:options.ControlPlanes], s.Lab.Nodes()[options.ControlPlanes:]
 
 	s.step("starts with one control plane", func() {
 		s.Answers()
 		s.Bootstrap()
 		s.Kubeconfig()
 		s.ready(planes[0])
-		s.ready(worker)
+
+		for _, n := range workers {
+			s.ready(n)
+		}
 	})
 
-	ctx := s.startLoad(worker)
+	ctx := s.startLoad(workers[0])
 
 	for i, n := range planes[1:] {
 		s.step(fmt.Sprintf("grows to %d", i+2), func() { s.join(n, planes[:i+2]) })
@@ -81,6 +85,15 @@ func controlPlanes(t *testing.T, options lab.Options) {
 
 	s.step("is known to talosctl", func() { s.known(planes) })
 	s.step("loses the leader of etcd", func() { s.losesLeader(planes) })
+	s.step("believes no liar", func() { s.lies() })
+
+	if len(edits) > 0 {
+		s.step("loses the machine with the virtual address", func() { s.losesHolder(planes, workers[0]) })
+	}
+
+	s.load.hold()
+	s.step("boots cold", func() { s.boot(planes) })
+	s.load.resume()
 
 	for i := len(planes) - 1; i > 0; i-- {
 		s.step(fmt.Sprintf("shrinks to %d", i), func() { s.leave(planes[i], planes[:i]) })

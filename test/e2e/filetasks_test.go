@@ -118,11 +118,11 @@ var fileTasks = []task{
 		defer cancel()
 
 		cmd := s.command(ctx, "debug --env WHERE=here --args sh", images.DefaultAgnhost)
-		cmd.Stdin = strings.NewReader("readlink /proc/1/exe; cat /host/usr/lib/os-release; echo $WHERE; exit 3\n")
+		cmd.Stdin = strings.NewReader("readlink /proc/1/exe; cat /host/usr/lib/os-release; echo $WHERE; seq 1 30000; exit 3\n")
 
 		out, err := cmd.CombinedOutput()
-		if want := `(?s)^/usr/sbin/init\n.*ID=talos\n.*\nhere\n.*exit status 3`; err == nil || !s.pattern(want).Match(out) {
-			t.Errorf("got %v\n%s\nwant a failure with a match of %s", err, out, want)
+		if want := `(?s)^/usr/sbin/init\n.*ID=talos\n.*\nhere\n1\n2\n.*\n29999\n30000\n.*exit status 3`; err == nil || !s.pattern(want).Match(out) {
+			t.Errorf("got %v\n%s … %s\nwant a failure with a match of %s", err, out[:min(len(out), 300)], out[max(0, len(out)-300):], want)
 		}
 
 		s.refused(t, `(?s)can't change hostname|Operation not permitted`, "debug --host-namespaces --args hostname --args x", images.DefaultAgnhost)

@@ -13,17 +13,25 @@ import (
 	"github.com/seed-59268b81/talos/sys/netns"
 )
 
-// insideOf returns a function that connects from within the network of a container; nil if this process cannot enter it.
-func insideOf(t *testing.T, n *lab.Node) func(context.Context, string, string) (net.Conn, error) {
-	status, err := n.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// insideOf returns a function that connects from within the network of a container, which has another one after each boot; nil if this process
+// cannot enter it.
+func insideOf(t *testing.T, n *lab.Node) dialer {
+	path := func(ctx context.Context) (string, error) {
+		status, err := n.Status(ctx)
+		if err != nil {
+			return "", err
+		}
+
+		return fmt.Sprintf("/proc/%d/ns/net", status.Machine.PID), nil
 	}
 
-	path := fmt.Sprintf("/proc/%d/ns/net", status.Machine.PID)
-
 	dial := func(ctx context.Context, network, address string) (conn net.Conn, err error) {
-		entered := netns.Do(path, func() error {
+		at, err := path(ctx)
+		if err != nil {
+			return nil, err
+		}
+
+		entered := netns.Do(at, func() error {
 			conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
 
 			return nil
@@ -35,7 +43,12 @@ func insideOf(t *testing.T, n *lab.Node) func(context.Context, string, string) (
 		return conn, err
 	}
 
-	if os.Geteuid() != 0 || netns.Do(path, func() error { return nil }) != nil {
+	at, err := path(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if os.Geteuid() != 0 || netns.Do(at, func() error { return nil }) != nil {
 		return nil
 	}
 

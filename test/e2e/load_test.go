@@ -42,6 +42,8 @@ type load struct {
 	most float64
 	// down is set while the test has cut the power of a machine: requests that fail then are counted apart.
 	down atomic.Bool
+	// held is set while the clients wait.
+	held atomic.Bool
 }
 
 // writer is one client. Its fields are of interest after its end, apart from those that mu guards.
@@ -51,8 +53,8 @@ type writer struct {
 	client *http.Client
 
 	requests, failures, cut int
-	// down is that of the load.
-	down *atomic.Bool
+	// down and held are those of the load.
+	down, held *atomic.Bool
 	// lost are the requests that failed twice, and wrong the answers that contradict an earlier one.
 	lost, wrong []string
 	// acknowledged is the value of the last write that was answered.
@@ -107,8 +109,20 @@ func (l *load) fails(t *testing.T) func(format string, args ...any) {
 	return t.Errorf
 }
 
-// add starts a client that connects with a function; nil is a plain connection.
-func (l *load) add(ctx context.Context, name, server, file string, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+// dialer connects to an address; nil is a plain connection.
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// add starts a client.
+func (l *load) add(ctx context.Context, name, server, file string, dial dialer) {
+	l.t.Helper()
+
+	w := l.newWriter(name, server, file, dial)
+	l.clients = append(l.clients, w)
+	l.done.Go(func() { w.run(ctx) })
+}
+
+// newWriter returns a client that is not started.
+func (l *load) newWriter(name, server, file string, dial dialer) *writer {
 	l.t.Helper()
 
 	text, err := os.ReadFile(file)
@@ -131,16 +145,29 @@ func (l *load) add(ctx context.Context, name, server, file string, dial func(ctx
 		l.t.Fatal(err)
 	}
 
-	w := &writer{name: name, down: &l.down, url: "https://" + server + "/api/v1/namespaces/default/configmaps", last: time.Now(), client: &http.Client{
+	return &writer{name: name, down: &l.down, held: &l.held, url: "https://" + server + "/api/v1/namespaces/default/configmaps", last: time.Now(), client: &http.Client{
 		Timeout: requestTime,
 		Transport: &http.Transport{
 			DialContext: dial, ForceAttemptHTTP2: true,
 			TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 		},
 	}}
+}
 
-	l.clients = append(l.clients, w)
-	l.done.Go(func() { w.run(ctx) })
+// hold has the clients wait. Their last requests may fail.
+func (l *load) hold() {
+	l.down.Store(true)
+	l.held.Store(true)
+}
+
+// resume ends hold.
+func (l *load) resume() {
+	for _, w := range l.clients {
+		w.client.CloseIdleConnections()
+	}
+
+	l.down.Store(false)
+	l.held.Store(false)
 }
 
 // stop ends the clients.
@@ -293,6 +320,10 @@ type configMap struct{ Data struct{ N string } }
 // ask sends a request, and again if it fails. Check returns what is wrong with an answer.
 func (w *writer) ask(ctx context.Context, method, path, body, content string, check func(code int, m configMap) string) {
 	var failed []string
+
+	for w.held.Load() && ctx.Err() == nil {
+		time.Sleep(pause)
+	}
 
 	for range 2 {
 		down := w.down.Load()
