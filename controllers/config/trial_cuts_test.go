@@ -137,4 +137,3 @@ func TestTrialSurvivesCuts(t *testing.T) {
 		t.Errorf("%d boots, %d with a committed trial: the cuts do not reach much", boots, committed)
 	}
 }
-

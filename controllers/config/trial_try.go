@@ -138,4 +138,3 @@ func (c *Controller) active(ctx context.Context, rt controller.Runtime) (*config
 
 	return active.Config(), nil
 }
-

@@ -331,4 +331,3 @@ func (c *Controller) storeBefore(ctx context.Context, rt controller.Runtime, r t
 
 	return publish(ctx, rt, configres.PersistentID, cfg)
 }
-
