@@ -229,6 +229,7 @@ func TestScenarios(t *testing.T) {
 		{"trial-running", "a change of the configuration is on trial, and is reverted at 2026-11-21T09:31:00Z: it waits for a person to confirm it"},
 		{"trial-reverted", "a change of the configuration was tried and reverted: no one confirmed it within 1m0s"},
 		{"trial-committed", ""},
+		{"trial-later", ""},
 		{"volume", "VolumeStatuses(runtime/EPHEMERAL) has failed: no disk matches: the largest has 4 GiB free, the volume takes 10 GiB"},
 	} {
 		t.Run(tc.scenario, func(t *testing.T) {

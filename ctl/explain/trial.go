@@ -11,9 +11,9 @@ import (
 )
 
 // lately is how long a change that was reverted is worth telling.
-const lately = 24 * time.Hour
+const lately = time.Hour
 
-// trials returns the changes that wait for a person or for the machine, and those that were reverted lately.
+// trials returns the changes that wait for a person or for the machine, and the last one if it was reverted lately.
 func trials(f *Facts) []Symptom {
 	var out []Symptom
 
@@ -42,8 +42,15 @@ func trialRule(f *Facts, s Symptom, spec runtime.TrialSpec) *Finding {
 			Try:      fmt.Sprintf("keep it: talosctl confirm %s; or go back at once: talosctl confirm --revert %s", s.ID, s.ID),
 		}
 	case runtime.TrialReverted:
-		if since, err := time.Parse(time.RFC3339, spec.Since); err != nil || f.Now.Sub(since) > lately {
+		since, err := time.Parse(time.RFC3339, spec.Since)
+		if err != nil || f.Now.Sub(since) > lately {
 			return nil
+		}
+
+		for _, it := range all[runtime.TrialSpec](f, "") {
+			if it.spec.Since > spec.Since { // the times are UTC, and so in order
+				return nil
+			}
 		}
 
 		return &Finding{
