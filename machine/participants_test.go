@@ -86,7 +86,7 @@ func TestParticipants(t *testing.T) {
 
 	want := map[string][]string{
 		"evictions": {"pods", "kubelet", "etcd"}, "pods": {"kubelet", "etcd"},
-		"kubelet": {"cri", "volumes", "containers"}, "etcd": {"cri", "volumes"},
+		"announcement": {"volumes"}, "kubelet": {"cri", "volumes", "containers", "announcement"}, "etcd": {"cri", "volumes"},
 		"containers": {"cri", "volumes"}, "cri": {"volumes"}, "trustd": {"volumes"}, "volumes": nil,
 	}
 	if diff := cmp.Diff(want, needs); diff != "" {

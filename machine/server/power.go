@@ -67,6 +67,10 @@ func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec ru
 		}
 	}
 
+	return s.createPower(ctx, spec)
+}
+
+func (s *Server) createPower(ctx context.Context, spec runtime.PowerRequestSpec) (string, error) {
 	spec.ActorID = xid.New().String()
 
 	r := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
@@ -78,8 +82,12 @@ func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec ru
 	case err == nil:
 		return spec.ActorID, nil
 	case state.IsConflict(err):
-		return "", status.Errorf(codes.FailedPrecondition, "%s: the machine is already going down", spec.Action)
+		return "", goingDown(string(spec.Action))
 	default:
 		return "", err
 	}
+}
+
+func goingDown(what string) error {
+	return status.Errorf(codes.FailedPrecondition, "%s: the machine is already going down", what)
 }

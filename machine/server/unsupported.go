@@ -21,7 +21,6 @@ var unsupported = map[string]error{
 	machine.MachineService_Upgrade_FullMethodName:          errNoUpgrade,
 	machine.LifecycleService_Upgrade_FullMethodName:        errNoUpgrade,
 	machine.LifecycleService_Install_FullMethodName:        status.Error(codes.Unimplemented, "install: this version has no installer; write the disk image to the disk and boot from it"),
-	machine.MachineService_Reset_FullMethodName:            status.Error(codes.Unimplemented, "reset: this version cannot wipe its own disk; shut the machine down (talosctl shutdown) and write the disk image to the disk again"),
 	machine.MachineService_Rollback_FullMethodName:         status.Error(codes.Unimplemented, "rollback: this version has no earlier boot entry to go back to; write the earlier version's disk image to the disk"),
 	machine.LVMService_LogicalVolumeRemove_FullMethodName:  errNoLVM,
 	machine.LVMService_VolumeGroupRemove_FullMethodName:    errNoLVM,

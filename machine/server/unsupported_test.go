@@ -27,7 +27,6 @@ func TestNotYet(t *testing.T) {
 	}{
 		{"upgrade", func() error { _, err := b.machine.Upgrade(ctx, &machine.UpgradeRequest{}); return err }},
 		{"rollback", func() error { _, err := b.machine.Rollback(ctx, &machine.RollbackRequest{}); return err }},
-		{"reset", func() error { _, err := b.machine.Reset(ctx, &machine.ResetRequest{}); return err }},
 		{"install", func() error {
 			stream, err := lifecycle.Install(ctx, &machine.LifecycleServiceInstallRequest{})
 			if err == nil {

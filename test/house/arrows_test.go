@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
-	"controllers": {"api", apiContract, "config", "cosi", "discovery", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", apiContract, "config", "cosi", "discovery", "durable", "install", "kube", "layout", "pki", "resources", "service", "sys", "version"},
 
 	// The discovery service and its client, for a node, for the service on its own, and for a laptop.
 	"discovery": {"api", apiContract, "cosi", "durable", "pki", "resources", "sys"},
@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 
 	"apid":    {"api", apiContract, "cosi", "resources", "sys"},
 	"trustd":  {"api", apiContract, "cosi", "pki", "resources", "sys"},
-	"machine": {"api", "apid", "config", apiContract, "controllers", "cosi", "discovery", "health", "kube", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
+	"machine": {"api", "apid", "config", apiContract, "controllers", "cosi", "discovery", "health", "install", "kube", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":     {apiContract, "durable", "layout", "sys"},
 	// A client of the system on the lab's machines. Package lab itself does not depend on that system.
 	"lab/cluster": {"api", apiContract, "client", "config", "kube", "lab", "pki"},
