@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-59268b81/talos/install/reset"
 	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
 // ResetDisks is the World of a reset on a machine with disks.
@@ -32,28 +33,58 @@ type ResetDisks struct {
 // Meta implements reset.World.
 func (w *ResetDisks) Meta() reset.Meta { return w.Values }
 
-// Partition implements reset.World.
+// Partition implements reset.World. The labels are those on the disk: of a partition that was created after the boot, the kernel has none.
 func (w *ResetDisks) Partition(ctx context.Context, label string) error {
+	numbers, err := labelled(w.System, label)
+	if err != nil {
+		return err
+	}
+
 	devices, err := disk.Scan(w.Sys)
 	if err != nil {
 		return err
 	}
 
-	for _, d := range devices {
-		if d.Partition == 0 || d.PartitionName != label || d.Parent != filepath.Base(w.System) {
-			continue
+	for _, number := range numbers {
+		i := slices.IndexFunc(devices, func(d disk.Device) bool {
+			return d.Partition == number && d.Parent == filepath.Base(w.System)
+		})
+		if i < 0 {
+			return fmt.Errorf("the kernel has no device of partition %d of %s", number, w.System)
 		}
 
-		if err := w.erase(ctx, d.Name, d.Path, label, false); err != nil {
+		if err := w.erase(ctx, devices[i].Name, devices[i].Path, label, false); err != nil {
 			return err
 		}
 
 		if w.Wiped != nil {
-			w.Wiped(d.Path)
+			w.Wiped(devices[i].Path)
 		}
 	}
 
 	return nil
+}
+
+// labelled returns the numbers of the partitions of a disk with a label.
+func labelled(path, label string) (numbers []int, err error) {
+	f, err := disk.Open(path, false)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+
+	table, err := gpt.Read(f, f.Size, f.SectorSize)
+	if err != nil {
+		return nil, fmt.Errorf("partition table of %s: %w", path, err)
+	}
+
+	for _, p := range table.Partitions {
+		if p.Label == label {
+			numbers = append(numbers, p.Number)
+		}
+	}
+
+	return numbers, nil
 }
 
 // Disk implements reset.World.

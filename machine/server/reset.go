@@ -115,8 +115,11 @@ var modes = map[machine.ResetRequest_WipeMode]reset.Mode{
 	machine.ResetRequest_ALL: reset.All, machine.ResetRequest_SYSTEM_DISK: reset.SystemDisk, machine.ResetRequest_USER_DISKS: reset.UserDisks,
 }
 
+// unknownMode is what this version does not know.
+const unknownMode reset.Mode = 255
+
 func resetRequest(ctx context.Context, req *machine.ResetRequest) reset.Request {
-	q := reset.Request{By: "reset" + caller(ctx), Mode: reset.Mode(255), Disks: req.GetUserDisksToWipe(), Reboot: req.GetReboot()}
+	q := reset.Request{By: "reset" + caller(ctx), Mode: unknownMode, Disks: req.GetUserDisksToWipe(), Reboot: req.GetReboot()}
 	if mode, known := modes[req.GetMode()]; known {
 		q.Mode = mode
 	}

@@ -194,7 +194,7 @@ func FuzzOpen(f *testing.F) {
 
 // TestWipe cuts the power after some bytes of a wipe: then all values are there, or none. After a whole wipe nothing of them is on the disk.
 func TestWipe(t *testing.T) {
-	for cut := 0; cut < 1200<<10; cut += 4093 {
+	for cut := 0; cut < 1200<<10; cut += 16381 {
 		d := newDisk()
 		s := open(t, d)
 
