@@ -291,6 +291,8 @@ func TestResetLeavesEtcd(t *testing.T) {
 		{MemberID: membership.MemberID, Intent: etcdres.IntentLeave, Step: etcdres.StepChecking, Error: "the lead cannot be handed over"},
 		{Step: etcdres.StepLeft},
 	} {
+		set(t, b, etcdres.MembershipID, membership)
+
 		leaves := make(chan error, 1)
 
 		go func() { leaves <- b.leaves(t.Context(), step) }()
