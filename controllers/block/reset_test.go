@@ -125,7 +125,7 @@ func TestResumeFirst(t *testing.T) {
 
 		r.answer <- nil
 
-		// STATE was XFS, and is no more.
+		// STATE was XFS until it was wiped.
 		phases("failed failed")
 		discover("")
 		phases("ready located")
