@@ -26,7 +26,7 @@ func newResetCommand(s *session.Session) *cobra.Command {
 		labels   []string
 	)
 
-	cmd := s.Flags(&cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "reset",
 		Short: "Wipe the nodes",
 		Long: `Wipe the nodes: they leave etcd, their pods end, and the whole system disk is wiped. They boot again from another medium only.

@@ -22,6 +22,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/reset"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -109,6 +111,10 @@ func (s *Server) reset(ctx context.Context, req *machine.ResetRequest) (actor st
 
 	return actor, nil
 }
+
+// errNotKnown is the error while the membership is not known.
+var errNotKnown = status.Error(codes.FailedPrecondition,
+	"reset: it is not known yet whether this control plane has a member of etcd: wait until talosctl get etcdmembershipstatuses shows it, or --graceful=false")
 
 // modes are the modes of the wire.
 var modes = map[machine.ResetRequest_WipeMode]reset.Mode{
@@ -205,12 +211,31 @@ func (s *Server) mayReset(ctx context.Context, req *machine.ResetRequest, record
 	case !req.GetGraceful():
 		return nil
 	case record.LosesEtcd():
+		if err := s.knowsMembership(ctx); err != nil {
+			return err
+		}
+
 		return s.guard(ctx, quorum.Reset)
 	case record.Reboot:
 		return s.mayGo(ctx, quorum.Reboot)
 	default:
 		return s.mayGo(ctx, quorum.Shutdown)
 	}
+}
+
+// knowsMembership returns nil if it is known whether this machine has a member of etcd. That of a control plane is not known while it boots.
+func (s *Server) knowsMembership(ctx context.Context) error {
+	var role config.MachineTypeSpec
+	if f := typed.Read(ctx, s.State, config.MachineTypeID, &role); f.Err != nil || !role.MachineType.IsControlPlane() {
+		return f.Err
+	}
+
+	status, err := typed.Find[etcd.MembershipStatusSpec](ctx, s.State, "", etcd.MembershipID)
+	if err == nil && status == nil {
+		err = errNotKnown
+	}
+
+	return err
 }
 
 // leaveForReset has the member of this machine leave etcd, if it has one.

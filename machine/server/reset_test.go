@@ -25,6 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/reset"
 	"github.com/seed-59268b81/talos/resources/block"
+	configres "github.com/seed-59268b81/talos/resources/config"
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
@@ -254,11 +255,19 @@ func TestResetLeavesEtcd(t *testing.T) {
 		t.Fatalf("got the members %v, %v", members, err)
 	}
 
+	all := &machine.ResetRequest{Graceful: true}
+
+	// While it boots, the data of a member may be there that nobody has looked at.
+	set(t, b, configres.MachineTypeID, configres.MachineTypeSpec{MachineType: configres.TypeControlPlane})
+
+	_, err = b.machine.Reset(ctx, all)
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "reset: it is not known yet whether") {
+		t.Errorf("a control plane that boots: got %v", err)
+	}
+
 	self := members.Members[0].ID
 	membership := etcdres.MembershipStatusSpec{MemberID: fmt.Sprintf("%016x", self)}
 	set(t, b, etcdres.MembershipID, membership)
-
-	all := &machine.ResetRequest{Graceful: true}
 
 	_, err = b.machine.Reset(ctx, all)
 	if want := "reset node: it is the only member, and all data would be lost; if that is what you want: --graceful=false"; status.Code(err) != codes.FailedPrecondition || status.Convert(err).Message() != want {
