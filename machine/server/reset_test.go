@@ -257,7 +257,7 @@ func TestResetLeavesEtcd(t *testing.T) {
 
 	all := &machine.ResetRequest{Graceful: true}
 
-	// While it boots, the data of a member may be there that nobody has looked at.
+	// While it boots, the data of a member may be there that no one has looked at.
 	set(t, b, configres.MachineTypeID, configres.MachineTypeSpec{MachineType: configres.TypeControlPlane})
 
 	_, err = b.machine.Reset(ctx, all)
