@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/install/reset"
 	"github.com/seed-59268b81/talos/layout"
@@ -56,12 +58,8 @@ func empty(ctx context.Context, dir, except string) error {
 		return err
 	}
 
-	for _, e := range mount.UnmountOrder(table, dir) {
-		if e.Target == dir {
-			continue
-		}
-
-		if err := mount.Unmount(e.Target); err != nil {
+	for _, target := range mountsBelow(table, dir) {
+		if err := mount.Unmount(target); err != nil {
 			return err
 		}
 	}
@@ -90,6 +88,17 @@ func empty(ctx context.Context, dir, except string) error {
 	}
 
 	return syncFolder(dir)
+}
+
+// mountsBelow returns what is mounted below a folder, the last first. The folder may be a mount itself, or a part of one.
+func mountsBelow(table []mount.Entry, dir string) (targets []string) {
+	for _, e := range slices.Backward(table) {
+		if strings.HasPrefix(e.Target, strings.TrimSuffix(dir, "/")+"/") {
+			targets = append(targets, e.Target)
+		}
+	}
+
+	return targets
 }
 
 func syncFolder(dir string) error {

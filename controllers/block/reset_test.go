@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/sys/mount"
 )
 
 // resumes is a Resumer that returns what the test sends.
@@ -370,4 +371,20 @@ func TestDiskThatIsNotThere(t *testing.T) {
 			t.Errorf("got %v after %s, want %v after %s", err, took, reset.ErrMissing, userDiskPatience)
 		}
 	})
+}
+
+// TestMountsBelow: only what is mounted in a folder is unmounted, not what shares a file system with it.
+func TestMountsBelow(t *testing.T) {
+	var table []mount.Entry
+	for _, target := range []string{"/", "/sys/fs/cgroup/cpu", "/system/state", "/system/state/a", "/system/state/a/b", "/system/state2", "/var"} {
+		table = append(table, mount.Entry{Target: target})
+	}
+
+	if got, want := mountsBelow(table, layout.StateDir), []string{"/system/state/a/b", "/system/state/a"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+
+	if got := mountsBelow(table, layout.VarDir); len(got) > 0 {
+		t.Errorf("got %v, want none", got)
+	}
 }
