@@ -14,10 +14,12 @@ import (
 
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/install/reset"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/gpt"
 	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
 
@@ -129,5 +131,64 @@ func TestResetRealKernel(t *testing.T) {
 
 	if table, err := gpt.Read(d, d.Size, d.SectorSize); err == nil {
 		t.Errorf("the disk has the partitions %v", table.Partitions)
+	}
+}
+
+// TestResetRealFolders empties a folder that is a mount of the file system of the root, as in a container, with another file system mounted in
+// it. Nothing else is unmounted.
+func TestResetRealFolders(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Skipf("cannot make mounts private: %v", err)
+	}
+
+	root, host := t.TempDir(), t.TempDir()
+	dir := filepath.Join(root, layout.VarDir)
+
+	for _, path := range []string{dir, filepath.Join(host, "lib/etcd"), filepath.Join(host, "pods"), filepath.Join(root, "other")} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.WriteFile(filepath.Join(host, "lib/etcd/db"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for target, source := range map[string]string{dir: host, filepath.Join(root, "other"): host} {
+		if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
+			t.Skipf("cannot bind a folder: %v", err)
+		}
+	}
+
+	if err := unix.Mount("tmpfs", filepath.Join(dir, "pods"), "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	before, err := mount.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := (&ResetFolders{Root: root}).Partition(t.Context(), layout.PartitionEphemeral); err != nil {
+		t.Fatal(err)
+	}
+
+	after, err := mount.Table()
+	if err != nil || len(after) != len(before)-1 {
+		t.Errorf("of %d mounts %d are left, %v", len(before), len(after), err)
+	}
+
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("got %v, %v in the folder, want nothing", left, err)
+	}
+
+	for _, target := range []string{dir, filepath.Join(root, "other")} {
+		if err := mount.Unmount(target); err != nil {
+			t.Error(err)
+		}
 	}
 }
