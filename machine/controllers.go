@@ -84,7 +84,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		runtime.Controllers(runtime.Deps{
 			Platform: m.Platform, Journal: m.Journal, Settled: settled, Bus: bus, Publish: m.Events.Publish,
 			Args: m.args, Outlet: m.Outlet, History: m.history,
-			Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end,
+			Participants: m.participants(bus), Close: m.Supervisor.Close, Wipe: func() error { return m.wipe(values) }, Act: m.end,
 		}),
 		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
 		discovery.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserDiscoveryd, Sockets: []string{contract.DiscoverydSocket}}),
@@ -99,7 +99,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		secrets.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch, State: m.State}),
 		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),
-		blockctl.Controllers(m.Platform),
+		blockctl.Controllers(m.Platform, m.afterReset),
 	), nil
 }
 

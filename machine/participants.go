@@ -7,6 +7,7 @@ package machine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	clusterres "github.com/seed-59268b81/talos/resources/cluster"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
@@ -30,6 +33,7 @@ const (
 	podsEnd       = "pods"       // the other pods, ended by the kubelet
 	containersEnd = "containers" // containers of pods that are left
 	volumesEnd    = "volumes"
+	announcement  = "announcement" // of this machine to the others, when it loses its identity
 )
 
 // containerGrace is the grace period of containers that outlive the kubelet. Their pods have had their own already.
@@ -41,7 +45,7 @@ func (m *Machine) participants(bus *logind.Bus) func(ctx context.Context) ([]run
 	return func(ctx context.Context) ([]runtime.Participant, <-chan struct{}, error) {
 		changed := m.Supervisor.Changes()
 
-		out := []runtime.Participant{{
+		out := []runtime.Participant{m.announcement(), {
 			ID: volumesEnd, Timeout: 30 * time.Second,
 			Stop: func(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
 				return blockctl.StopVolumes(ctx, m.State)
@@ -57,7 +61,7 @@ func (m *Machine) participants(bus *logind.Bus) func(ctx context.Context) ([]run
 
 			switch svc.ID {
 			case k8s.KubeletServiceID:
-				p.Needs = append(p.Needs, containersEnd)
+				p.Needs = append(p.Needs, containersEnd, announcement)
 
 				grace, err := m.podsGrace(ctx)
 				if err != nil {
@@ -74,6 +78,42 @@ func (m *Machine) participants(bus *logind.Bus) func(ctx context.Context) ([]run
 
 		return out, changed, nil
 	}
+}
+
+// announcement returns the participant that has the discovery services forget a machine that loses its identity.
+func (m *Machine) announcement() runtime.Participant {
+	const patience = 10 * time.Second
+
+	return runtime.Participant{
+		ID: announcement, Timeout: patience, Needs: []string{volumesEnd},
+		Stop: func(ctx context.Context, request runtimeres.PowerRequestSpec) error {
+			if !request.Forget {
+				return nil
+			}
+
+			return withdraw(ctx, m.State)
+		},
+	}
+}
+
+// withdraw has the discovery services forget this machine, and returns when no session with one is left.
+func withdraw(ctx context.Context, st state.State) error {
+	if err := typed.Set(ctx, st, "", runtimeres.MachineResetSignalID, runtimeres.MachineResetSignalSpec{}); err != nil {
+		return err
+	}
+
+	sources, err := typed.List[clusterres.DiscoverySourceSpec](ctx, st, "")
+	if err != nil {
+		return err
+	}
+
+	for _, s := range sources {
+		if _, err := st.WatchFor(ctx, s.Metadata().Pointer(), state.EventTypeIs(state.Destroyed)); err != nil {
+			return fmt.Errorf("discovery source %s: %w", s.Metadata().ID(), err)
+		}
+	}
+
+	return nil
 }
 
 // service returns the participant for a service of the supervisor.

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/logring"
@@ -86,7 +87,7 @@ func TestParticipants(t *testing.T) {
 
 	want := map[string][]string{
 		"evictions": {"pods", "kubelet", "etcd"}, "pods": {"kubelet", "etcd"},
-		"kubelet": {"cri", "volumes", "containers"}, "etcd": {"cri", "volumes"},
+		"announcement": {"volumes"}, "kubelet": {"cri", "volumes", "containers", "announcement"}, "etcd": {"cri", "volumes"},
 		"containers": {"cri", "volumes"}, "cri": {"volumes"}, "trustd": {"volumes"}, "volumes": nil,
 	}
 	if diff := cmp.Diff(want, needs); diff != "" {
@@ -110,4 +111,49 @@ func TestParticipants(t *testing.T) {
 	}
 
 	<-changed
+}
+
+// TestWithdraw: a machine that loses its identity is announced no more, and goes on when no source is left. Any other stays announced.
+func TestWithdraw(t *testing.T) {
+	m := &Machine{State: memory.New()}
+	stop := m.announcement().Stop
+
+	for _, id := range []string{"first", "second"} {
+		if err := typed.Set(t.Context(), m.State, "", id, cluster.DiscoverySourceSpec{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := stop(t.Context(), runtimeres.PowerRequestSpec{Reset: true}); err != nil {
+		t.Fatal(err)
+	}
+
+	signal, err := typed.Find[runtimeres.MachineResetSignalSpec](t.Context(), m.State, "", runtimeres.MachineResetSignalID)
+	if err != nil || signal != nil {
+		t.Errorf("a machine that keeps its identity: got %v, %v", signal, err)
+	}
+
+	done := make(chan error, 1)
+
+	go func() { done <- stop(t.Context(), runtimeres.PowerRequestSpec{Reset: true, Forget: true}) }()
+
+	if _, err := typed.WatchFor[runtimeres.MachineResetSignalSpec](t.Context(), m.State, "", runtimeres.MachineResetSignalID, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, id := range []string{"second", "first"} {
+		select {
+		case err := <-done:
+			t.Fatalf("with a source left: got %v", err)
+		default:
+		}
+
+		if err := typed.Destroy[cluster.DiscoverySourceSpec](t.Context(), m.State, "", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

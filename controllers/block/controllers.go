@@ -17,11 +17,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// Controllers returns the controllers of the domain, on the real kernel.
-func Controllers(p platform.Platform) []controller.Controller {
+// Controllers returns the controllers of the domain, on the real kernel. end reboots the machine or switches it off, after a reset that went on
+// at this boot.
+func Controllers(p platform.Platform, end func(reboot bool) error) []controller.Controller {
+	resume := &ResetAtBoot{World: ResetWorld(p.Owns(platform.Disks), disk.Sys, userDiskPatience), End: end}
+
 	if !p.Owns(platform.Disks) {
 		return []controller.Controller{
-			VolumeConfigController(folderVolumes()), VolumeManagerController(Partitioner{}), MountController(Folders{}),
+			VolumeConfigController(folderVolumes()), VolumeManagerController(Partitioner{}, resume), MountController(Folders{}),
 			ZswapConfigController(),
 		}
 	}
@@ -32,7 +35,7 @@ func Controllers(p platform.Platform) []controller.Controller {
 		DiscoveryController(Devices{}),
 		SystemDiskController(),
 		VolumeConfigController(systemVolumes()),
-		VolumeManagerController(Partitioner{Sys: disk.Sys}),
+		VolumeManagerController(Partitioner{Sys: disk.Sys}, resume),
 		MountController(Mounts{}),
 		ZswapConfigController(),
 		VolumeTrimScheduleController(),

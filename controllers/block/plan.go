@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/seed-59268b81/talos/resources/block"
@@ -23,6 +24,9 @@ type view struct {
 	systemErr error
 	// inUse are the volumes that are mounted.
 	inUse map[string]bool
+	// waits is set until META was looked at, and blocked is the error of a reset that must end before volumes are used.
+	waits   bool
+	blocked error
 	// closing is set when all volumes are to be closed, as soon as they are not in use.
 	closing bool
 }
@@ -67,6 +71,10 @@ func plan(v view) (map[string]block.VolumeStatusSpec, []action) {
 		switch {
 		case v.closing && !v.inUse[id]:
 			s.Phase = block.VolumePhaseClosed
+		case v.blocked != nil:
+			fail(&s, v.blocked)
+		case v.waits && v.system != nil:
+			s.Phase, s.ErrorMessage = block.VolumePhaseWaiting, "META is looked at first"
 		case cfg.Type == block.VolumeTypeDirectory:
 			v.folder(id, cfg, &s)
 		case v.systemErr != nil:
@@ -92,6 +100,45 @@ func plan(v view) (map[string]block.VolumeStatusSpec, []action) {
 
 func fail(s *block.VolumeStatusSpec, err error) {
 	s.PreFailPhase, s.Phase, s.ErrorMessage = s.Phase, block.VolumePhaseFailed, err.Error()
+}
+
+// meta returns the system disk and where META is, or nothing if there is none. waits is set while META may still be found.
+func (v *view) meta() (system, at string, waits bool) {
+	cfg, known := v.configs[block.VolumeMeta]
+
+	switch {
+	case !known:
+		return "", "", true
+	case cfg.Type == block.VolumeTypeDirectory:
+		dir := v.configs[cfg.ParentID].Mount.TargetPath
+		if !v.folders[dir] {
+			return "", "", false
+		}
+
+		return "", path.Join(dir, block.VolumeMeta), false
+	case v.system == nil:
+		return "", "", true
+	}
+
+	i := slices.IndexFunc(v.found, func(p block.DiscoveredVolumeSpec) bool {
+		return p.Parent == v.system.DiskID && p.PartitionLabel == cfg.Locator.PartitionLabel && p.Size == cfg.Locator.Size
+	})
+	if i < 0 {
+		return "", "", true
+	}
+
+	return v.system.DevPath, v.found[i].DevPath, false
+}
+
+// outdated reports whether a partition that was wiped was not discovered again yet.
+func (v *view) outdated(stale map[string]bool) bool {
+	for _, p := range v.found {
+		if stale[p.DevPath] && p.Name == "" {
+			delete(stale, p.DevPath)
+		}
+	}
+
+	return len(stale) > 0
 }
 
 // table returns the partition table of the system disk, from the discovered volumes.

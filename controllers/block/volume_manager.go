@@ -27,9 +27,10 @@ type Provisioner interface {
 	Format(ctx context.Context, device string, spec block.FilesystemSpec) error
 }
 
-// VolumeManagerController finds the volumes of VolumeConfigs, and creates, formats and grows them.
-func VolumeManagerController(provisioner Provisioner) controller.Controller {
-	m := &volumes{provisioner: provisioner}
+// VolumeManagerController finds the volumes of VolumeConfigs, and creates, formats and grows them. Before that, it goes on with a reset that was
+// cut off.
+func VolumeManagerController(provisioner Provisioner, resumer Resumer) controller.Controller {
+	m := &volumes{provisioner: provisioner, resumer: resumer, resumed: resumer == nil, stale: map[string]bool{}}
 
 	return &controller.Reconciler{
 		ControllerName: "block.VolumeManagerController",
@@ -45,8 +46,16 @@ func VolumeManagerController(provisioner Provisioner) controller.Controller {
 	}
 }
 
+// resumeAttempts is how often META is tried to be read.
+const resumeAttempts = 5
+
 type volumes struct {
 	provisioner Provisioner
+	resumer     Resumer
+	// resumed is set when there is no reset to go on with. stale are partitions that it wiped, and that were not discovered again yet.
+	resumed  bool
+	attempts int
+	stale    map[string]bool
 	// failures of the last actions, by volume.
 	failures map[string]error
 }
@@ -55,6 +64,12 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 	v, err := readView(ctx, rt)
 	if err != nil {
 		return err
+	}
+
+	m.resume(ctx, &v, log)
+
+	if v.outdated(m.stale) {
+		return nil // the discovery of the wiped partitions is an event
 	}
 
 	statuses, actions := plan(v)
@@ -78,7 +93,38 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 		return err
 	}
 
-	return errors.Join(slices.Collect(maps.Values(failures))...)
+	return errors.Join(append(slices.Collect(maps.Values(failures)), v.blocked)...)
+}
+
+// resume goes on with a reset that was cut off, once. Until that is done, no volume may be used.
+func (m *volumes) resume(ctx context.Context, v *view, log *slog.Logger) {
+	if m.resumed || v.closing {
+		return
+	}
+
+	system, at, waits := v.meta()
+
+	switch {
+	case waits:
+		v.waits = true
+	case at == "":
+	default:
+		wiped, err := m.resumer.Resume(ctx, system, at, log)
+		if m.attempts++; errors.Is(err, errUnread) && m.attempts >= resumeAttempts {
+			// A machine runs without META. A record that it finds there later is dropped (controllers/meta).
+			log.Error("it is not known whether a reset was cut off", "error", err)
+		} else if err != nil {
+			v.blocked = err
+
+			return
+		}
+
+		m.resumed = true
+
+		for _, path := range wiped {
+			m.stale[path] = true
+		}
+	}
 }
 
 // formatted reports that the device of an action must not be formatted, because it has its file system already, or is not empty, or

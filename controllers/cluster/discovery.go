@@ -23,6 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/discovery/client"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -83,6 +84,7 @@ func (*discovery) Inputs() []controller.Input {
 		controller.In[cluster.MemberSpec](controller.Weak, ""),
 		controller.In[k8s.EndpointSpec](controller.Weak, ""),
 		controller.In[secrets.OSRootSpec](controller.Weak, "", secrets.OSRootID),
+		controller.In[runtime.MachineResetSignalSpec](controller.Weak, "", runtime.MachineResetSignalID),
 	)
 }
 
@@ -143,7 +145,7 @@ type facts struct {
 	sources  []source
 }
 
-// readFacts reports whether discovery is on. While an input is missing it returns controller.ErrSkip.
+// readFacts reports whether discovery is on. It is off while the machine is reset. While an input is missing it returns controller.ErrSkip.
 func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.CertPool]) (f facts, on bool, err error) {
 	var (
 		identity cluster.IdentitySpec
@@ -159,6 +161,10 @@ func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.C
 
 	if err != nil || !f.settings.DiscoveryEnabled {
 		return f, false, err
+	}
+
+	if reset := typed.Read(ctx, r, runtime.MachineResetSignalID, &runtime.MachineResetSignalSpec{}); reset.Err != nil || reset.OK {
+		return f, false, reset.Err
 	}
 
 	f.own = identity.NodeID

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/discovery/client"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
 // wantMembers waits until the members are those.
@@ -397,6 +398,36 @@ func TestLeave(t *testing.T) {
 			if s.options.AffiliateID == "a" {
 				t.Errorf("the session with %s still runs", s.options.Endpoint)
 			}
+		}
+	})
+}
+
+// TestReset: a machine that is reset is forgotten by all sources, and stays so.
+func TestReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		a, _ := machine(t, w, "a", t.TempDir())
+		b, _ := machine(t, w, "b", t.TempDir())
+		wantMembers(t, b, "node-a", "node-b")
+
+		controllertest.Set(a, runtime.MachineResetSignalID, runtime.MachineResetSignalSpec{})
+		wantMembers(t, b, "node-b")
+
+		moved := own("a")
+		moved.Addresses = addrs("172.20.0.200")
+		controllertest.Set(a, "a", moved)
+		a.Quiet(time.Hour)
+
+		for _, at := range []string{first, second} {
+			if got := w.knows(at); got != "b" {
+				t.Errorf("%s: got %q, want b alone", at, got)
+			}
+		}
+
+		sources, err := typed.List[cluster.DiscoverySourceSpec](t.Context(), a, "")
+		if err != nil || len(sources) > 0 {
+			t.Errorf("it still has the sources %v, %v", sources, err)
 		}
 	})
 }

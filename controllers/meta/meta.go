@@ -65,6 +65,9 @@ func (v *Values) Delete(tag meta.Tag) error {
 	return v.change(func(s *meta.Store) error { return s.Delete(tag) })
 }
 
+// Wipe deletes all values.
+func (v *Values) Wipe() error { return v.change((*meta.Store).Wipe) }
+
 func (v *Values) change(fn func(*meta.Store) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -186,6 +189,15 @@ func (v *Values) load(status block.VolumeStatusSpec, wake func(), log *slog.Logg
 		log.Error("META is damaged and starts empty", "error", err)
 	case err != nil:
 		return nil, err
+	}
+
+	// A reset that was cut off has gone on before META was ready (controllers/block). If it could not, it must not wipe what is there later.
+	if _, there := store.Get(meta.Reset); there {
+		log.Error("a reset was cut off, and could not go on: reset the machine again")
+
+		if err := store.Delete(meta.Reset); err != nil && !errors.Is(err, meta.ErrLegacyCopy) {
+			return nil, fmt.Errorf("delete the record of a reset: %w", err)
+		}
 	}
 
 	v.store, v.wake, v.log = store, wake, log

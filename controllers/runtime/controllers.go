@@ -37,9 +37,10 @@ type Deps struct {
 	// Outlet has the logs of services, and History the events, for the servers that they are sent to.
 	Outlet  *logsend.Outlet
 	History EventHistory
-	// Participants, Close and Act are those of the PowerController.
+	// Participants, Close, Wipe and Act are those of the PowerController.
 	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)
 	Close        func()
+	Wipe         func() error
 	Act          func(runtime.PowerAction) error
 }
 
@@ -49,7 +50,7 @@ func Controllers(deps Deps) []controller.Controller {
 		IdentityController(os.DirFS("/")),
 		PlatformController(deps.Platform),
 		MachineStatusController(func(event proto.Message) { deps.Publish(event, "") }),
-		&PowerController{Participants: deps.Participants, Close: deps.Close, Act: deps.Act, Publish: deps.Publish},
+		&PowerController{Participants: deps.Participants, Close: deps.Close, Wipe: deps.Wipe, Act: deps.Act, Publish: deps.Publish},
 		&LogindController{Bus: deps.Bus},
 		EnvironmentController(),
 		ProcessEnvironmentController(os.LookupEnv, os.Setenv, os.Unsetenv),

@@ -109,7 +109,7 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 	}
 
 	o := observed{
-		power: power.Action, configured: configured.OK, maintenance: maintenance.OK && !configured.OK,
+		power: power.Action, reset: power.Reset, configured: configured.OK, maintenance: maintenance.OK && !configured.OK,
 		expected: []string{"apid", "cri", "kubelet"}, services: map[string]serviceres.ServiceSpec{}, pods: map[string]bool{},
 		timeSynced:  clock.Usable(),
 		expectsNode: registers.OK && !nodename.SkipNodeRegistration, nodename: nodename.Nodename, nodeReady: node.NodeReady,

@@ -29,6 +29,8 @@ type PowerController struct {
 	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)
 	// Close prevents new services from starting.
 	Close func()
+	// Wipe wipes the machine, when nothing uses its disks any more. After an error it goes on at the next boot.
+	Wipe func() error
 	// Act reboots the machine or powers it off; it returns only on failure.
 	Act func(runtime.PowerAction) error
 	// Publish sends an event to the watchers, with the id of the actor of the request; nil sends none.
@@ -111,7 +113,7 @@ func (c *PowerController) round(ctx context.Context, rt controller.Runtime, part
 		log.Error("the machine goes down although participants still run", "left", strings.Join(left, ", "))
 	}
 
-	return true, c.act()
+	return true, c.act(log)
 }
 
 // begin begins the shutdown with the participants that run now, and prevents new ones.
@@ -129,18 +131,44 @@ func (c *PowerController) begin(request runtime.PowerRequestSpec, parts []Partic
 
 	c.ending.deadline = time.Now().Add(longest)
 	time.AfterFunc(longest, wake)
-	c.tell(&machine.SequenceEvent{Sequence: string(request.Action), Action: machine.SequenceEvent_START})
+	c.tell(&machine.SequenceEvent{Sequence: sequence(request), Action: machine.SequenceEvent_START})
 }
 
-func (c *PowerController) act() error {
-	action := c.ending.request.Action
+// sequence returns the name by which clients know what the machine does.
+func sequence(request runtime.PowerRequestSpec) string {
+	if request.Reset {
+		return "reset"
+	}
 
-	c.tell(&machine.SequenceEvent{Sequence: string(action), Action: machine.SequenceEvent_STOP})
+	return string(request.Action)
+}
+
+// wipe is the phase of a reset after all participants have ended.
+const wipe = "wipe"
+
+func (c *PowerController) act(log *slog.Logger) error {
+	action, name := c.ending.request.Action, sequence(c.ending.request)
+
+	if c.ending.request.Reset {
+		c.tell(&machine.PhaseEvent{Phase: wipe, Action: machine.PhaseEvent_START})
+
+		// A machine that is switched off must be wiped.
+		if err := c.Wipe(); err != nil {
+			action = runtime.PowerReboot
+
+			log.Error("the machine is not wiped yet: it goes on at the next boot", "error", err)
+			c.tell(&machine.SequenceEvent{Sequence: name, Error: &common.Error{Code: common.Code_FATAL, Message: err.Error() + "; it goes on at the next boot"}})
+		}
+
+		c.tell(&machine.PhaseEvent{Phase: wipe, Action: machine.PhaseEvent_STOP})
+	}
+
+	c.tell(&machine.SequenceEvent{Sequence: name, Action: machine.SequenceEvent_STOP})
 	c.tell(&machine.RestartEvent{Cmd: restartCommands[action]})
 
 	err := c.Act(action)
 	if err != nil {
-		c.tell(&machine.SequenceEvent{Sequence: string(action), Error: &common.Error{Code: common.Code_FATAL, Message: err.Error()}})
+		c.tell(&machine.SequenceEvent{Sequence: name, Error: &common.Error{Code: common.Code_FATAL, Message: err.Error()}})
 	}
 
 	return err

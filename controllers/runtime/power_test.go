@@ -39,6 +39,7 @@ type powerBench struct {
 	did     []string      // what has happened, "begin X", "end X"
 	done    chan struct{} // closed when the machine ends
 	took    time.Duration
+	unwiped error // the error of the wipe
 }
 
 func inPowerBench(t *testing.T, fn func(b *powerBench)) {
@@ -57,6 +58,11 @@ func inPowerBench(t *testing.T, fn func(b *powerBench)) {
 				return slices.Collect(maps.Values(b.parts)), b.changed, nil
 			},
 			Close: func() { b.note("close") },
+			Wipe: func() error {
+				b.note("wipe")
+
+				return b.unwiped
+			},
 			Act: func(action runtime.PowerAction) error {
 				b.took = time.Since(start)
 				b.note(string(action))
@@ -267,6 +273,44 @@ func TestHeldByOthers(t *testing.T) {
 
 				if got := strings.Join(b.did, ", "); tt.holds < time.Hour && got != "close, begin kubelet, end kubelet, reboot" {
 					b.Errorf("got %s", got)
+				}
+			})
+		})
+	}
+}
+
+// TestReset: a machine is wiped when everything has ended. If it is not wiped, it reboots, and goes on then.
+func TestReset(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		unwiped error
+		want    string
+		events  []string
+	}{
+		{"wiped", nil, "close, begin volumes, end volumes, wipe, shutdown", []string{"SequenceEvent", "PhaseEvent", "PhaseEvent", "PhaseEvent", "PhaseEvent", "SequenceEvent", "RestartEvent"}},
+		{"in use", errors.New("wipe STATE: in use"), "close, begin volumes, end volumes, wipe, reboot", []string{"SequenceEvent", "PhaseEvent", "PhaseEvent", "PhaseEvent", "SequenceEvent", "PhaseEvent", "SequenceEvent", "RestartEvent"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inPowerBench(t, func(b *powerBench) {
+				b.unwiped = tt.unwiped
+				b.runs("volumes", nil, time.Second, well)
+				synctest.Wait()
+
+				if err := typed.Set(b.Context(), b.st, "", runtime.PowerRequestID, runtime.PowerRequestSpec{Action: runtime.PowerShutdown, Reset: true}); err != nil {
+					b.Fatal(err)
+				}
+
+				<-b.done
+
+				b.mu.Lock()
+				defer b.mu.Unlock()
+
+				if got := strings.Join(b.did, ", "); got != tt.want {
+					b.Errorf("got %s, want %s", got, tt.want)
+				}
+
+				if got, want := strings.Join(b.events, ","), " "+strings.Join(tt.events, ", "); got != want {
+					b.Errorf("got the events%s, want%s", got, want)
 				}
 			})
 		})

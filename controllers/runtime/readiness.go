@@ -17,6 +17,7 @@ import (
 type observed struct {
 	maintenance bool
 	power       runtime.PowerAction
+	reset       bool
 	configured  bool
 	// expected services, by the role of the machine.
 	expected []string
@@ -35,6 +36,8 @@ type observed struct {
 // judge returns the stage and the readiness. A machine that once ran stays in the stage running, even when it is not ready.
 func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 	switch {
+	case o.reset:
+		return runtime.MachineStatusSpec{Stage: runtime.StageResetting}
 	case o.power == runtime.PowerReboot:
 		return runtime.MachineStatusSpec{Stage: runtime.StageRebooting}
 	case o.power == runtime.PowerShutdown:

@@ -42,6 +42,7 @@ func TestJudge(t *testing.T) {
 		{"no configuration yet", observed{}, runtime.StageUnknown, status(runtime.StageBooting, false)},
 		{"maintenance", observed{maintenance: true}, runtime.StageBooting, status(runtime.StageMaintenance, true)},
 		{"rebooting", with(func(o *observed) { o.power = runtime.PowerReboot }), runtime.StageRunning, status(runtime.StageRebooting, false)},
+		{"reset", with(func(o *observed) { o.power, o.reset = runtime.PowerShutdown, true }), runtime.StageRunning, status(runtime.StageResetting, false)},
 		{"shutting down", with(func(o *observed) { o.power = runtime.PowerShutdown }), runtime.StageRunning, status(runtime.StageShuttingDown, false)},
 		{
 			"etcd not there yet", with(func(o *observed) { delete(o.services, "etcd") }), runtime.StageBooting,

@@ -26,13 +26,15 @@ func newResetCommand(s *session.Session) *cobra.Command {
 		labels   []string
 	)
 
-	cmd := s.Flags(&cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "reset",
 		Short: "Wipe the nodes",
-		Long: `Wipe the nodes: they leave etcd and their disks are erased.
+		Long: `Wipe the nodes: they leave etcd, their pods end, and the whole system disk is wiped. They boot again from another medium only.
 
 With --system-labels-to-wipe only these partitions of the system disk are wiped: with EPHEMERAL alone the node stays in its cluster, with
-STATE it loses its configuration.`,
+STATE it loses its configuration. A reset that is cut off goes on at the next boot.
+
+A node whose member etcd needs refuses to go. With --graceful=false it does not leave etcd, its pods are killed, and it is wiped in any case.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, label := range labels {

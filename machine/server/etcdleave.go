@@ -43,8 +43,17 @@ func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClust
 		return nil, err
 	}
 
-	if err := typed.Set(ctx, s.State, "", etcd.LeaveID, etcd.LeaveRequestSpec{}); err != nil {
+	if err := s.leaveEtcd(ctx, what); err != nil {
 		return nil, err
+	}
+
+	return &machine.EtcdLeaveClusterResponse{Messages: []*machine.EtcdLeaveCluster{{}}}, nil
+}
+
+// leaveEtcd asks the member of this machine to leave, and returns when it has left.
+func (s *Server) leaveEtcd(ctx context.Context, what string) error {
+	if err := typed.Set(ctx, s.State, "", etcd.LeaveID, etcd.LeaveRequestSpec{}); err != nil {
+		return err
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
@@ -60,9 +69,9 @@ func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClust
 
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, status.Errorf(codes.DeadlineExceeded, "%s: it goes on: step %s, waits for %s; see: talosctl get etcdmembershipstatuses", what, last.Step, last.WaitsFor)
+		return status.Errorf(codes.DeadlineExceeded, "%s: it goes on: step %s, waits for %s; see: talosctl get etcdmembershipstatuses", what, last.Step, last.WaitsFor)
 	case err != nil:
-		return nil, err
+		return err
 	case left.TypedSpec().Step != etcd.StepLeft:
 		// It is not tried again when the caller has gone.
 		err := typed.Destroy[etcd.LeaveRequestSpec](context.WithoutCancel(ctx), s.State, "", etcd.LeaveID)
@@ -70,8 +79,8 @@ func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClust
 			err = status.Errorf(codes.FailedPrecondition, "%s: %s", what, left.TypedSpec().Error)
 		}
 
-		return nil, err
+		return err
 	default:
-		return &machine.EtcdLeaveClusterResponse{Messages: []*machine.EtcdLeaveCluster{{}}}, nil
+		return nil
 	}
 }

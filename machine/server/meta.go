@@ -49,6 +49,8 @@ func (s *Server) changeMeta(verb string, key uint32, change func(meta.Tag) error
 		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system writes it, from machine.ca and machine.acceptedCAs", verb, tag)
 	case tag == meta.Trial: // a caller could commit a change that was never healthy
 		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system writes it, for changes on trial", verb, tag)
+	case tag == meta.Reset: // a caller could wipe the machine, or leave it half wiped
+		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system writes it, for a reset (talosctl reset)", verb, tag)
 	default:
 		err = change(tag)
 	}

@@ -27,6 +27,8 @@ type partition struct {
 	err    error
 }
 
+func (p *partition) Get(tag meta.Tag) ([]byte, error) { return []byte(p.values[tag]), p.err }
+
 func (p *partition) Set(tag meta.Tag, value []byte) error {
 	if p.err == nil {
 		p.values[tag] = string(value)
@@ -67,7 +69,7 @@ func TestMeta(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
-	for _, tag := range []meta.Tag{meta.Administrators, meta.Trial} {
+	for _, tag := range []meta.Tag{meta.Administrators, meta.Trial, meta.Reset} {
 		if got := []codes.Code{write(uint32(tag), "x"), remove(uint32(tag))}; got[0] != codes.PermissionDenied || got[1] != codes.PermissionDenied {
 			t.Errorf("the system's key %s: got %v, want %v", tag, got, codes.PermissionDenied)
 		}

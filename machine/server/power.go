@@ -71,6 +71,11 @@ func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec ru
 		}
 	}
 
+	return s.createPower(ctx, spec, stay)
+}
+
+// createPower writes the request. If that fails, stay says that the machine stays up.
+func (s *Server) createPower(ctx context.Context, spec runtime.PowerRequestSpec, stay func()) (string, error) {
 	spec.ActorID = xid.New().String()
 
 	r := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
@@ -82,10 +87,14 @@ func (s *Server) requestPower(ctx context.Context, action quorum.Action, spec ru
 	case err == nil:
 		return spec.ActorID, nil
 	case state.IsConflict(err):
-		return "", status.Errorf(codes.FailedPrecondition, "%s: the machine is already going down", spec.Action)
+		return "", goingDown(string(spec.Action))
 	default:
 		stay()
 
 		return "", err
 	}
+}
+
+func goingDown(what string) error {
+	return status.Errorf(codes.FailedPrecondition, "%s: the machine is already going down", what)
 }

@@ -36,13 +36,13 @@ var rules = ruleTable([]ruleSet{
 	}},
 	{"/machine.MachineService/", admins, []string{
 		"Bootstrap", "Copy", "EtcdDowngradeCancel", "EtcdDowngradeEnable", "EtcdDowngradeValidate", "EtcdForfeitLeadership",
-		"EtcdLeaveCluster", "EtcdRecover", "EtcdRemoveMemberByID", "GenerateClientConfiguration", "Kubeconfig", "Read", "Reset",
+		"EtcdLeaveCluster", "EtcdRecover", "EtcdRemoveMemberByID", "GenerateClientConfiguration", "Kubeconfig", "Read",
 		"Rollback", "Upgrade",
 	}},
 	{"/machine.MachineService/", etcdReaders, []string{"EtcdAlarmList", "EtcdMemberList", "EtcdStatus"}},
 	{"/machine.MachineService/", etcdBackups, []string{"EtcdSnapshot"}},
 	{"/machine.MachineService/", metaWriters, []string{"MetaDelete", "MetaWrite"}},
-	{"/machine.MachineService/", installers, []string{"ApplyConfiguration"}},
+	{"/machine.MachineService/", installers, []string{"ApplyConfiguration", "Reset"}},
 	{"/machine.ImageService/", readers, []string{"List"}},
 	{"/machine.ImageService/", operators, []string{"Pull"}},
 	{"/machine.ImageService/", admins, []string{"Import", "Remove"}},
@@ -67,6 +67,7 @@ var rules = ruleTable([]ruleSet{
 // ApplyConfiguration checks this again while it takes the configuration.
 var unconfigured = map[string]bool{
 	"/machine.MachineService/ApplyConfiguration": true,
+	"/machine.MachineService/Reset":              true,
 	"/machine.LVMService/LogicalVolumeRemove":    true,
 	"/machine.LVMService/PhysicalVolumeRemove":   true,
 	"/machine.LVMService/VolumeGroupRemove":      true,

@@ -55,6 +55,8 @@ type Server struct {
 	Log        *slog.Logger
 	// Platform is where the machine runs: on a computer or in a container.
 	Platform platform.Platform
+
+	resetting resetting
 }
 
 // Register adds the services to a gRPC server.

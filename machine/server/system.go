@@ -21,6 +21,7 @@ type System struct {
 	Containerd string
 	// Meta writes values of the META partition.
 	Meta interface {
+		Get(tag meta.Tag) ([]byte, error)
 		Set(tag meta.Tag, value []byte) error
 		Delete(tag meta.Tag) error
 	}

@@ -18,7 +18,6 @@ var (
 // unsupported are the errors of calls that this version cannot carry out: what is missing, and what to do instead.
 var unsupported = map[string]error{
 	machine.LifecycleService_Install_FullMethodName:        status.Error(codes.Unimplemented, "install: this version has no installer; write the disk image to the disk and boot from it"),
-	machine.MachineService_Reset_FullMethodName:            status.Error(codes.Unimplemented, "reset: this version cannot wipe its own disk; shut the machine down (talosctl shutdown) and write the disk image to the disk again"),
 	machine.LVMService_LogicalVolumeRemove_FullMethodName:  errNoLVM,
 	machine.LVMService_VolumeGroupRemove_FullMethodName:    errNoLVM,
 	machine.LVMService_PhysicalVolumeRemove_FullMethodName: errNoLVM,

@@ -25,7 +25,6 @@ func TestNotYet(t *testing.T) {
 		name string
 		call func() error
 	}{
-		{"reset", func() error { _, err := b.machine.Reset(ctx, &machine.ResetRequest{}); return err }},
 		{"install", func() error {
 			stream, err := lifecycle.Install(ctx, &machine.LifecycleServiceInstallRequest{})
 			if err == nil {

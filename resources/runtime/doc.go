@@ -35,6 +35,7 @@ func Register() error {
 		resource.Register[KmsgLogConfigSpec](),
 		resource.Register[LifecycleSpec](),
 		resource.Register[LoadedKernelModuleSpec](),
+		resource.Register[MachineResetSignalSpec](),
 		resource.Register[MachineStatusSpec](),
 		resource.Register[MaintenanceServiceRequestSpec](),
 		resource.Register[MetaKeySpec](),

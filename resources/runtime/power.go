@@ -11,7 +11,7 @@ import (
 // PowerRequestID is the id of the only PowerRequest: the first request wins.
 const PowerRequestID = "power"
 
-var powerRequestDefinition = domain.Type("PowerRequests", "Action={.action}", "Force={.force}", "Reason={.reason}")
+var powerRequestDefinition = domain.Type("PowerRequests", "Action={.action}", "Reset={.reset}", "Force={.force}", "Reason={.reason}")
 
 // PowerAction is the action of a PowerRequest.
 type PowerAction string
@@ -31,10 +31,25 @@ type PowerRequestSpec struct {
 	Reason string `yaml:"reason" protobuf:"3"`
 	// ActorID connects the events with the API call.
 	ActorID string `yaml:"actorId" protobuf:"4"`
+	// Reset is set when the machine is wiped before it reboots or is switched off. What is wiped is in META.
+	Reset bool `yaml:"reset" protobuf:"5"`
+	// Forget is set when it loses its identity: discovery services forget it, too.
+	Forget bool `yaml:"forget" protobuf:"6"`
 }
 
 // Definition implements resource.Spec.
 func (PowerRequestSpec) Definition() *resource.Definition { return powerRequestDefinition }
+
+// MachineResetSignalID is the id of the only MachineResetSignal.
+const MachineResetSignalID = "machine"
+
+var machineResetSignalDefinition = domain.Type("MachineResetSignals")
+
+// MachineResetSignalSpec is a signal: the machine is about to lose its identity, so nothing announces it any more.
+type MachineResetSignalSpec struct{}
+
+// Definition implements resource.Spec.
+func (MachineResetSignalSpec) Definition() *resource.Definition { return machineResetSignalDefinition }
 
 var lifecycleDefinition = domain.Type("Lifecycles", "Needs={.needs}", "Timeout={.timeout}")
 

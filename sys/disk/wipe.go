@@ -22,6 +22,8 @@ const (
 	signatureArea = 1 << 20
 	// zeroStep is how many bytes are zeroed between two checks of the context.
 	zeroStep = 64 << 20
+	// discardStep is how many bytes are discarded between two checks of the context.
+	discardStep = 16 << 30
 )
 
 // OpenUnused opens a device for writing that nothing uses. Others cannot use it while it is open.
@@ -72,6 +74,23 @@ func (f *File) Zero(ctx context.Context) error {
 	}
 
 	return f.Sync()
+}
+
+// Discard tells the device that its content is not needed. What it returns after that is undefined. The error wraps errors.ErrUnsupported for
+// a device that cannot do that.
+func (f *File) Discard(ctx context.Context) error {
+	for start := uint64(0); start < f.Size; start += discardStep {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("discard %s: stopped at %d of %d bytes: %w", f.Name(), start, f.Size, err)
+		}
+
+		extent := [2]uint64{start, min(discardStep, f.Size-start)}
+		if err := f.ioctl(unix.BLKDISCARD, unsafe.Pointer(&extent)); err != nil {
+			return fmt.Errorf("discard %s: at %d of %d bytes: %w", f.Name(), start, f.Size, err)
+		}
+	}
+
+	return nil
 }
 
 // Udevd opens a device for some milliseconds at each event of it. Until it closes the device, the device is busy.

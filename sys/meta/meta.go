@@ -39,6 +39,8 @@ const (
 	Administrators Tag = 0x80
 	// Trial has the record of the change that is on trial, or of the last one (package trial).
 	Trial Tag = 0x81
+	// Reset has what a reset wipes, while it is not done (package reset).
+	Reset Tag = 0x84
 )
 
 // String returns the form that users see: 0x0a.
@@ -159,6 +161,35 @@ func (s *Store) Delete(tag Tag) error {
 		return ok
 	})
 }
+
+// Wipe deletes all values, and overwrites what older copies of the partition had. After a power cut either all values are there, or none.
+func (s *Store) Wipe() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	// The current copy is the last, and goes with its first sector.
+	current := int64(1-s.next) * slotSize
+	zeros := make([]byte, layout.MetaSize)
+
+	for _, a := range []struct{ from, to int64 }{
+		{0, current}, {current + slotSize, layout.MetaSize}, {current, current + sectorSize}, {current, current + slotSize},
+	} {
+		if a.from == a.to {
+			continue
+		}
+
+		if err := s.write(zeros[a.from:a.to], a.from, "zeros"); err != nil {
+			return err
+		}
+	}
+
+	s.values = map[Tag][]byte{}
+
+	return nil
+}
+
+// sectorSize is what a disk writes as a whole.
+const sectorSize = 512
 
 func (s *Store) change(fn func(map[Tag][]byte) bool) error {
 	s.mu.Lock()

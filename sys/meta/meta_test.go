@@ -191,3 +191,43 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestWipe cuts the power after some bytes of a wipe: then all values are there, or none. After a whole wipe nothing of them is on the disk.
+func TestWipe(t *testing.T) {
+	for cut := 0; cut < 1200<<10; cut += 16381 {
+		d := newDisk()
+		s := open(t, d)
+
+		// The older slot and the legacy copy have values, too.
+		for i := range 2 + cut%2 {
+			if err := s.Set(meta.UserReserved1, []byte{'s', 'e', 'c', 'r', 'e', 't', byte('0' + i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		d.power = cut
+		err := s.Wipe()
+		d.power = 1 << 30
+
+		values := open(t, d).Values()
+		if string(values[meta.UserReserved1]) != "secret1" && string(values[meta.UserReserved1]) != "secret2" && len(values) > 0 {
+			t.Fatalf("cut after %d bytes: got %q", cut, values)
+		}
+
+		if err != nil {
+			continue
+		}
+
+		if len(values)+len(s.Values()) > 0 || bytes.Contains(d.data[:], []byte("secret")) {
+			t.Fatalf("cut after %d bytes, and so not at all: got %q, %q", cut, values, s.Values())
+		}
+
+		if err := s.Set(meta.UserReserved2, []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := open(t, d).Values(); len(got) != 1 || string(got[meta.UserReserved2]) != "new" {
+			t.Fatalf("a value after the wipe: got %q", got)
+		}
+	}
+}

@@ -146,6 +146,18 @@ var looks = []look{
 		want: `error: @: .*it is the only member, and all data would be lost`,
 	},
 	{
+		name: "reset", calls: "Reset", line: "reset --wait=false", refused: true,
+		want: `error: @: .*it is the only member, and all data would be lost; if that is what you want: --graceful=false`,
+	},
+	{
+		name: "reset of an unknown partition", calls: "Reset", line: "reset --wait=false --graceful=false --system-labels-to-wipe DATA", refused: true,
+		want: `error: @: .*there is no partition "DATA" to wipe: there are .*EPHEMERAL, .*META, STATE`,
+	},
+	{
+		name: "reset of the system disk as another", calls: "Reset", line: "reset --wait=false --wipe-mode user-disks --user-disks-to-wipe vda", refused: true,
+		want: `error: @: .*/dev/vda is the system disk`, contained: `error: @: .*a container has no disks of its own`,
+	},
+	{
 		name: "etcd forfeit-leadership", calls: "EtcdForfeitLeadership", line: "etcd forfeit-leadership",
 		refused: true, want: `error: @: .*there is no other member to lead`,
 	},

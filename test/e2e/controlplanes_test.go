@@ -94,6 +94,7 @@ func controlPlanes(t *testing.T, options lab.Options, edits ...func(*generate.Op
 	s.load.hold()
 	s.step("boots cold", func() { s.boot(planes) })
 	s.load.resume()
+	s.step("resets a control plane, which joins again", func() { s.resets(planes[len(planes)-1], planes) })
 
 	for i := len(planes) - 1; i > 0; i-- {
 		s.step(fmt.Sprintf("shrinks to %d", i), func() { s.leave(planes[i], planes[:i]) })
@@ -349,6 +350,59 @@ func (s *scaled) losesLeader(planes []*lab.Node) {
 		return errors.Join(s.votes(ctx, leader, planes...), s.published(ctx, leader, true))
 	})
 	s.Measured(leader.Name+": from power-on to its return", time.Since(begin))
+}
+
+// resets wipes a machine of the cluster. It leaves etcd first, finds its configuration again on its platform, and joins with empty data.
+func (s *scaled) resets(n *lab.Node, planes []*lab.Node) {
+	begin := time.Now()
+	rest := slices.DeleteFunc(slices.Clone(planes), func(other *lab.Node) bool { return other == n })
+
+	before, err := s.memberID(s.t.Context(), n)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+
+	// The lab's addresses are not this computer's, so the command cannot see that the machine is back.
+	s.talosctl("-n", n.Addr.String(), "reset", "--system-labels-to-wipe", "STATE", "--system-labels-to-wipe", "EPHEMERAL", "--reboot", "--wait=false")
+
+	// The command returns when the member has left.
+	if err := s.votes(s.t.Context(), rest[0], rest...); err != nil {
+		s.t.Errorf("%s is reset: %v", n.Name, err)
+	}
+
+	s.Until("the pods of "+n.Name+" have ended, and it has joined again", 2*joinTime, func(ctx context.Context) error {
+		after, err := s.memberID(ctx, n)
+		if err == nil && after == before {
+			err = fmt.Errorf("it still has the member %s", after)
+		}
+
+		return errors.Join(err, s.votes(ctx, rest[0], planes...), s.isReady(ctx, n), s.published(ctx, n, true))
+	})
+	s.Measured(n.Name+": from its reset to its return", time.Since(begin))
+}
+
+// memberID returns the id of the member of a machine.
+func (s *scaled) memberID(ctx context.Context, n *lab.Node) (id string, err error) {
+	err = s.APIOf(ctx, n, func(ctx context.Context, api *client.Client) error {
+		status, err := api.EtcdStatus(ctx)
+		id = fmt.Sprintf("%016x", status.GetMemberId())
+
+		return err
+	})
+
+	return id, err
+}
+
+// talosctl runs a command that must succeed.
+func (s *scaled) talosctl(args ...string) {
+	s.t.Helper()
+
+	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
+	defer cancel()
+
+	if out, err := s.TalosctlCommand(ctx, args...).CombinedOutput(); err != nil {
+		s.t.Fatalf("talosctl %v: %v\n%s", args, err, out)
+	}
 }
 
 // leave has a machine leave etcd: its pods of the control plane end.

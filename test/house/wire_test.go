@@ -302,6 +302,7 @@ var own = map[string]bool{
 	"Lifecycles.runtime.talos.dev":                 true,
 	"MachineConfigs.config.talos.dev":              true,
 	"MachineTypes.config.talos.dev":                true,
+	"MachineResetSignals.runtime.talos.dev":        true,
 	"MaintenanceServiceRequests.runtime.talos.dev": true,
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
 	"NodeIdentities.kubernetes.talos.dev":          true,

@@ -62,7 +62,12 @@ func Check(members []Member, action Action, target uint64) error {
 // forever decides on an action that takes the vote away.
 func (r *Refusal) forever() error {
 	if len(r.Voters) == 0 {
-		return fmt.Errorf("%s %s: %w", r.Action, r.Target, ErrLast)
+		err := fmt.Errorf("%s %s: %w", r.Action, r.Target, ErrLast)
+		if flag := anyway[r.Action]; flag != "" {
+			err = fmt.Errorf("%w; if that is what you want: %s", err, flag)
+		}
+
+		return err
 	}
 
 	now := r.Healthy

@@ -176,6 +176,8 @@ func TestTexts(t *testing.T) {
 		{cluster(up, down, up), Leave, 1, "leave cp-1: etcd would lose its quorum: of 3 voting members 1 would remain healthy (cp-3), 2 are needed; repair the others first (cp-2)"},
 		{cluster(down, down, up), Remove, 1, "remove cp-1: etcd has lost its quorum: of 3 voting members 1 is healthy (cp-3), 2 are needed; start the others, or recover from a snapshot (talosctl bootstrap --recover-from FILE)"},
 		{cluster(up), Leave, 1, "leave cp-1: it is the only member, and all data would be lost"},
+		{cluster(up), Reset, 1, "reset cp-1: it is the only member, and all data would be lost; if that is what you want: --graceful=false"},
+		{cluster(up, down), Reset, 1, "reset cp-1: etcd has lost its quorum: of 2 voting members 1 is healthy (cp-1), 2 are needed; start the others, or recover from a snapshot (talosctl bootstrap --recover-from FILE), or --graceful=false"},
 		{cluster(up), Remove, 7, "remove 0000000000000007: etcd has no such member; see: talosctl etcd members"},
 		{cluster(down, up, up), Remove, 1, ""},
 		{cluster(up), Reboot, 1, ""},
