@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -75,7 +76,7 @@ func TestDebugSpec(t *testing.T) {
 
 			switch {
 			case tt.err == "":
-				if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(container.Interactive{})); diff != "" || err != nil {
 					t.Errorf("got %v (-want +got):\n%s", err, diff)
 				}
 			case status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), tt.err):
