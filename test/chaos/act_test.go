@@ -19,6 +19,9 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
+// slowDisk is one on which a write that waits for the disk takes some tenths of a second, as on one that is worn out or shared by too many.
+var slowDisk = machine.Disk{Writes: 10}
+
 // do carries out a round, and returns when all its faults are over.
 func (w *world) do(ctx context.Context, round Round) error {
 	errs := make([]error, len(round.Faults))
@@ -90,6 +93,10 @@ func (w *world) ways(f Fault) (begin, end func(context.Context) error, err error
 	cut := netswitch.Impairment{Cut: true}
 	bad := netswitch.Impairment{Delay: 80 * time.Millisecond, Jitter: 60 * time.Millisecond, Loss: 0.08, Duplicate: 0.05}
 
+	disk := func(d machine.Disk) func(context.Context) error {
+		return each(func(ctx context.Context, n *lab.Node) error { return n.SetDisk(ctx, d) })
+	}
+
 	switch f.Kind {
 	case Kill:
 		return each(func(ctx context.Context, n *lab.Node) error { return n.PowerCut(ctx) }), each(switchOn), nil
@@ -109,6 +116,8 @@ func (w *world) ways(f Fault) (begin, end func(context.Context) error, err error
 
 		return func(ctx context.Context) error { return w.lab.Partition(ctx, f.Machines, others) },
 			func(ctx context.Context) error { return w.lab.Join(ctx, f.Machines, others) }, nil
+	case SlowDisk:
+		return disk(slowDisk), disk(machine.Disk{}), nil
 	case Wipe:
 		return each(w.wipe), each(w.configure), nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/test/cluster"
 	"github.com/seed-59268b81/talos/test/leak"
@@ -171,6 +172,12 @@ func (w *world) hurt(ctx context.Context, length time.Duration) {
 		}
 	}
 
+	if err := w.slowDisks(ctx); err != nil {
+		w.t.Logf("no disk becomes slow: %v", err)
+
+		names.Without = append(names.Without, SlowDisk)
+	}
+
 	start := time.Now()
 
 	for n := uint64(0); time.Since(start) < length; n++ {
@@ -188,6 +195,17 @@ func (w *world) hurt(ctx context.Context, length time.Duration) {
 			w.settle()
 		}
 	}
+}
+
+// slowDisks returns why this computer cannot make the disks of machines slow.
+func (w *world) slowDisks(ctx context.Context) error {
+	n := w.lab.Node(0)
+
+	if err := n.SetDisk(ctx, slowDisk); err != nil {
+		return err
+	}
+
+	return n.SetDisk(ctx, machine.Disk{})
 }
 
 // whole waits until each machine is a Ready node and each control plane a voting member of etcd, and returns how long that took.

@@ -10,4 +10,8 @@
 //   - all API servers belong to one cluster;
 //   - no member leaves etcd unless its machine was wiped;
 //   - when the faults are over, every machine is a Ready node, and every control plane a voting member.
+//
+// No fault sets a clock. The machines are containers, and Linux has one real-time clock for all of them: time namespaces shift only the
+// monotonic and the boot-time clock, and a container may not set the other one. A clock that jumps is in the scripts of controllers/time
+// (testdata/sync), against servers that lie, disagree and are silent.
 package chaos

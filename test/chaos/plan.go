@@ -29,6 +29,8 @@ const (
 	Partition Kind = "partition"
 	// Reboot presses the reset button.
 	Reboot Kind = "reboot"
+	// SlowDisk makes the disks slow.
+	SlowDisk Kind = "slow disk"
 	// Wipe cuts the power, empties the disks, switches on, and applies the machine's configuration.
 	Wipe Kind = "wipe"
 )
@@ -61,7 +63,18 @@ type Round struct {
 }
 
 // Cluster has the names of the machines.
-type Cluster struct{ ControlPlanes, Workers []string }
+type Cluster struct {
+	ControlPlanes, Workers []string
+	// Without are the kinds that this computer cannot have. Other faults take their place.
+	Without []Kind
+}
+
+// oneOf returns one of the kinds that this computer can have.
+func (c Cluster) oneOf(r *rand.Rand, kinds ...Kind) Kind {
+	kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return slices.Contains(c.Without, k) })
+
+	return kinds[r.IntN(len(kinds))]
+}
 
 // Plan returns the n-th round of a seed. Every round is a function of both, so that a run of any length repeats.
 func Plan(seed, n uint64, c Cluster) Round {
@@ -74,7 +87,7 @@ func Plan(seed, n uint64, c Cluster) Round {
 		return Round{Faults: []Fault{{Kind: Wipe, Machines: pick(r, all, 1)}}, Rest: rest, Recover: true}
 	case 2: // more than half of the control planes, or all
 		return Round{Faults: []Fault{{
-			Kind: oneOf(r, Kill, Pause, Cut), Machines: pick(r, c.ControlPlanes, len(c.ControlPlanes)/2+1+r.IntN((len(c.ControlPlanes)+1)/2)),
+			Kind: c.oneOf(r, Kill, Pause, Cut, SlowDisk), Machines: pick(r, c.ControlPlanes, len(c.ControlPlanes)/2+1+r.IntN((len(c.ControlPlanes)+1)/2)),
 			For: duration(r, 10, 30),
 		}}, Rest: rest, Recover: true}
 	case 3: // the world falls apart
@@ -86,7 +99,7 @@ func Plan(seed, n uint64, c Cluster) Round {
 	round := Round{Rest: rest}
 
 	for _, m := range machines {
-		f := Fault{Kind: oneOf(r, Kill, Pause, Cut, Deaf, Slow, Reboot), Machines: []string{m}, For: duration(r, 5, 40)}
+		f := Fault{Kind: c.oneOf(r, Kill, Pause, Cut, Deaf, Slow, Reboot, SlowDisk), Machines: []string{m}, For: duration(r, 5, 40)}
 		if f.Kind == Reboot {
 			f.For = 0
 		}
@@ -109,8 +122,6 @@ func pick(r *rand.Rand, all []string, n int) []string {
 
 	return out
 }
-
-func oneOf(r *rand.Rand, kinds ...Kind) Kind { return kinds[r.IntN(len(kinds))] }
 
 // duration returns a whole number of seconds from least to most.
 func duration(r *rand.Rand, least, most int) time.Duration {

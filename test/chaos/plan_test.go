@@ -52,7 +52,7 @@ func TestPlan(t *testing.T) {
 		}
 	}
 
-	for _, k := range []Kind{Kill, Pause, Cut, Deaf, Slow, Partition, Reboot, Wipe} {
+	for _, k := range []Kind{Kill, Pause, Cut, Deaf, Slow, Partition, Reboot, SlowDisk, Wipe} {
 		if seen[k] == 0 {
 			t.Errorf("no round has %s", k)
 		}
@@ -60,5 +60,19 @@ func TestPlan(t *testing.T) {
 
 	if most < len(five.ControlPlanes) {
 		t.Errorf("at most %d machines have a fault at once, want rounds with all control planes", most)
+	}
+}
+
+// TestPlanWithout checks that rounds have no fault that the computer cannot have.
+func TestPlanWithout(t *testing.T) {
+	c := five
+	c.Without = []Kind{SlowDisk, Reboot}
+
+	for n := range uint64(200) {
+		for _, f := range Plan(1, n, c).Faults {
+			if slices.Contains(c.Without, f.Kind) {
+				t.Errorf("round %d: got %v", n, f)
+			}
+		}
 	}
 }
