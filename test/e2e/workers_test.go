@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // TestWorkers tests a cluster of containers with configurations as clients at 1.13 generate them; TestDocuments has those of 1.14,
 // the other tests those of 1.12.
 func TestWorkers(t *testing.T) {
-	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are faults of the network")
+	cluster.Above(t, cluster.Landing, "takes five minutes, most of which are faults of the network")
 	workers(t, "e2e-workers", 10*time.Minute, "cluster", "create", "container", "--talos-version", "v1.13")
 }
 
@@ -27,7 +28,7 @@ func TestVirtualWorkers(t *testing.T) {
 
 // workers creates a cluster of a control plane and two workers as users do. It checks that one endpoint reaches all three,
 // that a worker forwards no calls, that the cluster survives a bad network, and that of a dead node only its own answer is
-// missing.
+// missing. In the end the workers become control planes.
 func workers(t *testing.T, name string, patience time.Duration, create ...string) {
 	l := cluster.NewUserLab(t, name)
 
@@ -115,6 +116,10 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 			t.Error(err)
 		}
 	})
+
+	if last.As() == state.Container {
+		t.Run("workers become control planes", func(t *testing.T) { planesPage(t, l) })
+	}
 }
 
 // answered checks that a table has a line of each node.
