@@ -8,8 +8,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
-	"reflect"
+	"maps"
+	"net/netip"
+	"slices"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/discovery/client"
@@ -186,10 +190,20 @@ func (s *session) close(grace time.Duration) {
 
 // publish publishes what is not published already.
 func (s *session) publish(l *client.Local) {
-	if !reflect.DeepEqual(l, s.published) {
+	if !sameLocal(l, s.published) {
 		s.published = l
 		s.Publish(l)
 	}
+}
+
+func sameLocal(a, b *client.Local) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+
+	// A message that was encoded has internal state that one which was not has not.
+	return a.Revision == b.Revision && proto.Equal(a.Affiliate, b.Affiliate) && slices.Equal(a.Endpoints, b.Endpoints) &&
+		maps.EqualFunc(a.Others, b.Others, slices.Equal[[]netip.AddrPort])
 }
 
 // answers reports whether the source answers, and works whether it also takes what this machine announces.
