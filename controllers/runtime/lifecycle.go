@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
@@ -57,18 +58,30 @@ func (c *PowerController) hold(ctx context.Context, rt controller.Runtime, parts
 
 	wanted := map[string][]string{} // finalizers, by the participant that they hold
 
+	for _, p := range parts {
+		c.held[p.ID] = true
+
+		for _, need := range p.Needs {
+			if !slices.Contains(wanted[need], p.ID) {
+				wanted[need] = append(wanted[need], p.ID)
+			}
+		}
+	}
+
+	// First of all, so that what has ended and runs again can have a Lifecycle again.
+	if err := c.letGo(ctx, rt, wanted); err != nil {
+		return err
+	}
+
 	rt.StartTrackingOutputs()
 
 	for _, p := range parts {
 		needs := slices.Compact(slices.Sorted(slices.Values(p.Needs)))
-		if err := typed.Set(ctx, rt, "", p.ID, runtime.LifecycleSpec{Needs: needs, Timeout: p.Timeout}); err != nil {
+
+		// While another controller holds the former Lifecycle there is no other one. Its end wakes this controller.
+		err := typed.Set(ctx, rt, "", p.ID, runtime.LifecycleSpec{Needs: needs, Timeout: p.Timeout})
+		if err != nil && !state.IsPhaseConflict(err) {
 			return err
-		}
-
-		c.held[p.ID] = true
-
-		for _, need := range needs {
-			wanted[need] = append(wanted[need], p.ID)
 		}
 	}
 
@@ -87,9 +100,24 @@ func (c *PowerController) hold(ctx context.Context, rt controller.Runtime, parts
 				}
 			}
 		}
+	}
+
+	return rt.CleanupOutputs(ctx, resource.KindOf[runtime.LifecycleSpec](""))
+}
+
+// letGo removes the finalizers of participants that do not need a Lifecycle any more: it is not among the wanted ones, or it is torn down, as
+// that of a participant which has ended.
+func (c *PowerController) letGo(ctx context.Context, rt controller.Runtime, wanted map[string][]string) error {
+	all, err := typed.List[runtime.LifecycleSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, l := range all {
+		md := l.Metadata()
 
 		for _, id := range md.Finalizers() {
-			if c.held[id] && !slices.Contains(wanted[md.ID()], id) {
+			if c.held[id] && (md.Phase() != resource.PhaseRunning || !slices.Contains(wanted[md.ID()], id)) {
 				if err := rt.RemoveFinalizer(ctx, md.Pointer(), id); err != nil {
 					return err
 				}
@@ -97,7 +125,7 @@ func (c *PowerController) hold(ctx context.Context, rt controller.Runtime, parts
 		}
 	}
 
-	return rt.CleanupOutputs(ctx, resource.KindOf[runtime.LifecycleSpec](""))
+	return nil
 }
 
 // end stops the participants that nothing holds any more, and returns the ids of those that are left.

@@ -197,6 +197,60 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// TestRunsAgain: a participant that ends and runs again while others that need it go on, as etcd does when its member was removed, is as before, and
+// the machine goes down at once.
+func TestRunsAgain(t *testing.T) {
+	inPowerBench(t, func(b *powerBench) {
+		b.runs("etcd", nil, 0, well)
+		b.runs("pods", []string{"etcd"}, 0, well)
+
+		for range 5 {
+			b.removed("etcd")
+
+			if diff := cmp.Diff(map[string][]string{"pods": nil}, b.holders()); diff != "" {
+				b.Fatalf("etcd has ended:\n%s", diff)
+			}
+
+			b.runs("etcd", nil, 0, well)
+
+			if diff := cmp.Diff(map[string][]string{"etcd": {"pods"}, "pods": nil}, b.holders()); diff != "" {
+				b.Fatalf("etcd runs again:\n%s", diff)
+			}
+		}
+
+		// Another controller holds the former one for longer.
+		if err := typed.AddFinalizer[runtime.LifecycleSpec](b.Context(), b.st, "", "etcd", "network.VIPController"); err != nil {
+			b.Fatal(err)
+		}
+
+		b.removed("etcd")
+		b.holders()
+		b.runs("etcd", nil, 0, well)
+		time.Sleep(time.Hour)
+
+		if diff := cmp.Diff(map[string][]string{"etcd": {"network.VIPController"}, "pods": nil}, b.holders()); diff != "" {
+			b.Fatalf("etcd runs again, and another controller holds the former one:\n%s", diff)
+		}
+
+		if err := typed.RemoveFinalizer[runtime.LifecycleSpec](b.Context(), b.st, "", "etcd", "network.VIPController"); err != nil {
+			b.Fatal(err)
+		}
+
+		if diff := cmp.Diff(map[string][]string{"etcd": {"pods"}, "pods": nil}, b.holders()); diff != "" {
+			b.Fatalf("the other controller has let it go:\n%s", diff)
+		}
+
+		began := time.Now()
+
+		b.request(false)
+		<-b.done
+
+		if took := time.Since(began); took > time.Second {
+			b.Errorf("the machine went down after %s", took)
+		}
+	})
+}
+
 func TestGoDown(t *testing.T) {
 	inPowerBench(t, func(b *powerBench) {
 		b.controlPlane()
