@@ -90,17 +90,18 @@ type (
 	Done struct{ Now time.Duration }
 )
 
-func (e Arm) at() time.Duration      { return e.Now }
-func (e Boot) at() time.Duration     { return e.Now }
-func (e Observe) at() time.Duration  { return e.Now }
-func (e Tick) at() time.Duration     { return e.Now }
-func (e Confirm) at() time.Duration  { return e.Now }
-func (e Refuse) at() time.Duration   { return e.Now }
+func (e Arm) at() time.Duration     { return e.Now }
+func (e Boot) at() time.Duration    { return e.Now }
+func (e Observe) at() time.Duration { return e.Now }
+func (e Tick) at() time.Duration    { return e.Now }
+func (e Confirm) at() time.Duration { return e.Now }
+func (e Refuse) at() time.Duration  { return e.Now }
+func (e Stored) at() time.Duration  { return e.Now }
+func (e Fatal) at() time.Duration   { return e.Now }
+func (e Failed) at() time.Duration  { return e.Now }
+func (e Done) at() time.Duration    { return e.Now }
+
 func (e Withdraw) at() time.Duration { return e.Now }
-func (e Stored) at() time.Duration   { return e.Now }
-func (e Fatal) at() time.Duration    { return e.Now }
-func (e Failed) at() time.Duration   { return e.Now }
-func (e Done) at() time.Duration     { return e.Now }
 
 // Action is something to do. The actions of a list are done in order, and an action that fails ends the list. All can be done again.
 type Action any

@@ -72,7 +72,7 @@ func (r Record) arm(e Arm) (Record, []Action) {
 	}
 
 	t := e.Trial
-	if t.Replaced = ""; replaces {
+	if t.Replaced, t.Kept = "", false; replaces {
 		t.Replaced = fmt.Sprintf("%s (boot entry %s)", r.ID, r.Entry.To)
 
 		if r.Config.To != "" {
@@ -80,7 +80,7 @@ func (r Record) arm(e Arm) (Record, []Action) {
 		}
 	}
 
-	t.State, t.Why, t.Pending, t.Kept, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, false, 0, e.Boot, "", 0, watch{}
+	t.State, t.Why, t.Pending, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, e.Boot, "", 0, watch{}
 	t.Deadline = DeadlineFor(t.Deadline, 0)
 
 	_, err := t.Encode()
