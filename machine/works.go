@@ -33,6 +33,7 @@ const pulseID = "machined"
 // pulse shows that process 1 works: what is written to the state comes back as an event, and the supervisor of services answers. It is not
 // safe for concurrent use.
 type pulse struct {
+	life   context.Context // of the watch: as long as the machine runs
 	state  state.State
 	answer func() // returns when the supervisor has answered
 
@@ -45,8 +46,7 @@ func (p *pulse) works(ctx context.Context) error {
 	if p.events == nil {
 		events := make(chan typed.Event[pulseSpec], 1)
 
-		// It outlives the context of this call, and ends with the machine.
-		if err := typed.Watch(context.WithoutCancel(ctx), p.state, "", pulseID, events); err != nil {
+		if err := typed.Watch(p.life, p.state, "", pulseID, events); err != nil {
 			return fmt.Errorf("watch the state: %w", err)
 		}
 

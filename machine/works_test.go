@@ -7,7 +7,6 @@ package machine
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,16 +17,17 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// TestPulse: process 1 works while its state and its supervisor answer, and the pulse is no resource that clients see.
+// TestPulse: process 1 works while its state and its supervisor answer, and not while one of them hangs.
 func TestPulse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer func() { cancel(); synctest.Wait() }()
 
-		var lock sync.Mutex
+		// Who has the token of a channel has the lock. Time goes on in a bubble while one waits for a channel, but not for a mutex.
+		lock := make(chan struct{}, 1)
 
-		st := &mute{State: memory.New()}
-		p := &pulse{state: st, answer: func() { lock.Lock(); defer lock.Unlock() }}
+		st := &mute{State: memory.New(), lock: make(chan struct{}, 1)}
+		p := &pulse{life: ctx, state: st, answer: func() { lock <- struct{}{}; <-lock }}
 
 		// returns reports whether works returns within a minute.
 		returns := func(ctx context.Context, during func()) (error, bool) {
@@ -52,15 +52,15 @@ func TestPulse(t *testing.T) {
 			}
 		}
 
-		lock.Lock()
+		lock <- struct{}{}
 
-		if _, ok := returns(ctx, lock.Unlock); ok {
+		if _, ok := returns(ctx, func() { <-lock }); ok {
 			t.Error("it works although the supervisor hangs")
 		}
 
-		st.lock.Lock()
+		st.lock <- struct{}{}
 
-		if _, ok := returns(ctx, st.lock.Unlock); ok {
+		if _, ok := returns(ctx, func() { <-st.lock }); ok {
 			t.Error("it works although the state hangs")
 		}
 
@@ -80,13 +80,13 @@ func TestPulse(t *testing.T) {
 type mute struct {
 	state.State
 
-	lock sync.Mutex
+	lock chan struct{}
 	err  error
 }
 
 func (m *mute) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
+	m.lock <- struct{}{}
+	defer func() { <-m.lock }()
 
 	if m.err != nil {
 		return nil, m.err

@@ -401,7 +401,8 @@ func TestWhyTheTrialBootEnded(t *testing.T) {
 				booted := time.Now()
 				values := map[meta.Tag]string{meta.Trial: string(text), meta.Upgrade: "A"}
 
-				b := startEntries(ctx, t, &bootFake{entries: []string{"A", "B"}, booted: "A", byDefault: "A"}, newCutDisk(nil, -1), values)
+				boot := &bootFake{entries: []string{"A", "B"}, booted: "A", byDefault: "A", err: errors.New("EIO")}
+				b := startEntries(ctx, t, boot, newCutDisk(nil, -1), values)
 				b.LastEnd = func() (string, bool) {
 					if time.Since(booted) < tt.known {
 						return "", false
@@ -410,6 +411,7 @@ func TestWhyTheTrialBootEnded(t *testing.T) {
 					return tt.end, true
 				}
 
+				boot.fail(nil)
 				b.loaded(t)
 				time.Sleep(time.Minute)
 

@@ -140,7 +140,8 @@ func TestOverdueTrial(t *testing.T) {
 
 				// Until is not what counts: the clock of a machine may be set.
 				controllertest.Set(n, "x", runtime.TrialSpec{State: runtime.TrialRunning, Deadline: deadline, Until: "2000-01-01T00:00:00Z"})
-				n.Quiet(min(tt.after, deadline+30*time.Second))
+				time.Sleep(min(tt.after, deadline+30*time.Second))
+				synctest.Wait()
 
 				if f.Resets() > 0 {
 					t.Fatal("it has reset the machine before the deadline")
@@ -150,7 +151,8 @@ func TestOverdueTrial(t *testing.T) {
 					controllertest.Set(n, "x", tt.then)
 				}
 
-				n.Quiet(10 * time.Minute)
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
 
 				if got := f.Resets() > 0; got != tt.resets {
 					t.Errorf("resets: got %t, want %t", got, tt.resets)

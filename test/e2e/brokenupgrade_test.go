@@ -118,6 +118,15 @@ func TestBrokenUpgrade(t *testing.T) {
 			}
 		})
 	}
+
+	c.Run("is reset to maintenance", func(t *testing.T) {
+		if out, err := do(t, "reset", "--system-labels-to-wipe", "STATE", "--system-labels-to-wipe", "EPHEMERAL",
+			"--graceful=false", "--reboot", "--wait=false"); err != nil {
+			t.Fatalf("got %s, %v", out, err)
+		}
+
+		c.Maintenance()
+	})
 }
 
 // overwrite replaces the first place of a text by another one, filled with spaces to the same length.
