@@ -81,7 +81,7 @@ func (p *pulse) works(ctx context.Context) error {
 	return nil
 }
 
-// defaultWatchdog returns the watchdog that runs when none is configured.
+// defaultWatchdog returns the watchdog that runs when none is configured, which the initramfs has started.
 func (m *Machine) defaultWatchdog() string {
 	if !m.Platform.Owns(platform.CrashEvidence) || !boot.WantsWatchdog(m.args) {
 		return ""

@@ -16,23 +16,22 @@ const WatchdogList = "/watchdog.load"
 // SoftwareWatchdog is the module of the kernel's own watchdog, which needs no hardware.
 const SoftwareWatchdog = "softdog"
 
-// watchdogArg is the kernel argument that switches the default watchdog off, with the value watchdogOff: for hardware whose watchdog is
-// broken.
+// watchdogArg is the kernel argument with which a watchdog runs that no one has configured, with the value watchdogOn.
 const (
 	watchdogArg = "talos.watchdog"
-	watchdogOff = "off"
+	watchdogOn  = "on"
 )
 
 // WantsWatchdog reports whether a watchdog runs that no one has configured. Without a restart after a panic there is none: the machine is to
 // stay as it is, so that someone can look at it.
 func WantsWatchdog(args cmdline.Cmdline) bool {
-	return !hasArg(args, "panic", "0") && !hasArg(args, watchdogArg, watchdogOff)
+	return hasArg(args, watchdogArg, watchdogOn) && !hasArg(args, "panic", "0")
 }
 
 // armWatchdog starts a watchdog before there is anything that could hang. machined feeds it. A boot without a watchdog goes on.
 func armWatchdog(log *kmsg) {
 	args, err := cmdline.Read("/proc")
-	if err == nil && !WantsWatchdog(args) {
+	if err != nil || !WantsWatchdog(args) {
 		return
 	}
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,17 +53,6 @@ func TestBrokenUpgrade(t *testing.T) {
 
 		return string(out), err
 	}
-
-	c.Run("has a watchdog without being told", func(*testing.T) {
-		c.Until("the default watchdog is fed", upgradeTime, func(ctx context.Context) error {
-			out, err := c.TalosctlCommand(ctx, "get", "watchdogtimerstatuses").CombinedOutput()
-			if err == nil && !strings.Contains(string(out), "/dev/watchdog0") {
-				err = fmt.Errorf("got %s", out)
-			}
-
-			return err
-		})
-	})
 
 	c.Run("half of an image", func(t *testing.T) {
 		text, err := os.ReadFile(next.Installer())
