@@ -66,6 +66,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		m.Events.Publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()}, "")
 	})
 
+	m.server.Config.LastEnd = m.lastEnd
 	m.server.Config.Reboot = func(ctx context.Context, why string) { request(ctx, m.State, m.Log, runtimeres.PowerReboot, why) }
 
 	if m.Platform.Owns(platform.Disks) {
@@ -85,6 +86,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 			Platform: m.Platform, Journal: m.Journal, Settled: settled, Bus: bus, Publish: m.Events.Publish,
 			Args: m.args, Outlet: m.Outlet, History: m.history,
 			Participants: m.participants(bus), Close: m.Supervisor.Close, Wipe: func() error { return m.wipe(values) }, Act: m.end,
+			Watchdog: m.defaultWatchdog, Works: (&pulse{life: context.Background(), state: m.State, answer: func() { m.Supervisor.List() }}).works,
 		}),
 		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
 		discovery.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserDiscoveryd, Sockets: []string{contract.DiscoverydSocket}}),

@@ -84,24 +84,11 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 		return err
 	}
 
-	set, err := chooseModules(modules, initramfsModules)
-	if err != nil {
+	if err := addModules(archive, modules, boot.ModuleList, initramfsModules); err != nil {
 		return err
 	}
 
-	var list strings.Builder
-
-	for _, f := range set.files {
-		name, err := addModule(archive, filepath.Join(modules, f))
-		if err != nil {
-			return err
-		}
-
-		fmt.Fprintf(&list, "/%s\n", name)
-	}
-
-	name := strings.TrimPrefix(boot.ModuleList, "/")
-	if err := archive.File(name, 0o644, int64(list.Len()), strings.NewReader(list.String())); err != nil {
+	if err := addModules(archive, modules, boot.WatchdogList, watchdogModules); err != nil {
 		return err
 	}
 
@@ -110,6 +97,32 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 	}
 
 	return packer.Close()
+}
+
+// addModules adds the files of modules that this kernel has, and a list of them in load order.
+func addModules(archive *cpio.Writer, dir, listFile string, names []string) error {
+	set, err := chooseModules(dir, names)
+	if err != nil {
+		return err
+	}
+
+	var list strings.Builder
+
+	for _, f := range set.files {
+		name, err := addModule(archive, filepath.Join(dir, f))
+		if err != nil {
+			return err
+		}
+
+		line := "/" + name
+		if path.Base(name) == boot.SoftwareWatchdog+".ko" {
+			line += " " + watchdogParams
+		}
+
+		fmt.Fprintln(&list, line)
+	}
+
+	return archive.File(strings.TrimPrefix(listFile, "/"), 0o644, int64(list.Len()), strings.NewReader(list.String()))
 }
 
 // addModule adds a kernel module, uncompressed, because not every kernel decompresses modules. It returns the name in the

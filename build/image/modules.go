@@ -8,11 +8,19 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
 // initramfsModules are the modules needed to mount the root image.
 var initramfsModules = []string{"loop", "squashfs"}
+
+// watchdogModules are the drivers of watchdogs, and of the buses that some of them are on. Not every kernel has them. The kernel's own comes
+// last: it is loaded when there is no other.
+var watchdogModules = []string{"wdat_wdt", "lpc_ich", "i2c_i801", "iTCO_wdt", "i6300esb", "sp5100_tco", boot.SoftwareWatchdog}
+
+// watchdogParams has the kernel's own watchdog cause a panic and no reset, so that the firmware keeps the reason.
+const watchdogParams = "soft_panic=1"
 
 // rootModules are the modules in the root image, besides their dependencies: drivers for the machines that the
 // kernel is built for, file systems, and the network of Kubernetes. Some are built into the kernel. Others may be

@@ -20,6 +20,7 @@ type Meta interface {
 	// Get returns nil when there is no value, and ErrNotLoaded of controllers/meta before META was found.
 	Get(tag meta.Tag) ([]byte, error)
 	Set(tag meta.Tag, value []byte) error
+	Delete(tag meta.Tag) error
 }
 
 // administrators returns the content of META.

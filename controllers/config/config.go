@@ -51,6 +51,9 @@ type Controller struct {
 	// Reboot restarts the machine. It is set before the controller runs.
 	Reboot    func(ctx context.Context, why string)
 	decisions chan Decision
+	// LastEnd returns why the last boot ended, as far as the hardware and the firmware kept it, and whether all that they kept can be read
+	// already. It is set before the controller runs, or nil.
+	LastEnd func() (why string, known bool)
 	// Entries are set before the controller runs; nil if the machine has none.
 	Entries       Entries
 	entryRequests chan entryRequest

@@ -55,3 +55,20 @@ func (m *metaFake) Set(tag meta.Tag, value []byte) error {
 
 	return m.err
 }
+
+func (m *metaFake) Delete(tag meta.Tag) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if m.err == nil && m.step != nil {
+		if err := m.step(); err != nil {
+			return err
+		}
+	}
+
+	if m.err == nil {
+		delete(m.values, tag)
+	}
+
+	return m.err
+}

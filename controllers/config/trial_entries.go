@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/install/trial"
 	"github.com/seed-59268b81/talos/install/upgrade"
+	"github.com/seed-59268b81/talos/sys/meta"
 )
 
 // Entries are the boot entries of the machine.
@@ -30,6 +31,9 @@ var errNoEntries = errors.New("this machine has no boot entries")
 // entriesPatience is how long a boot waits until it can read the boot entries. After that the trial of an entry ends: the machine goes on
 // with the entry that runs, and its next boot is the default one, which is the one before the trial.
 const entriesPatience = 30 * time.Second
+
+// evidencePatience is how long a boot that finds a trial waits for the driver of the firmware's memory, which has the reason of a crash.
+const evidencePatience = 10 * time.Second
 
 // entriesRetry is the time between two attempts to read them.
 const entriesRetry = time.Second
@@ -48,6 +52,17 @@ func (c *Controller) bootOf(rt controller.Runtime, e trial.Boot, log *slog.Logge
 	t := &c.trials
 	if t.record.Entry.To == "" || t.record.State.Decided() && !t.record.Pending {
 		return e, true
+	}
+
+	if c.LastEnd != nil {
+		why, known := c.LastEnd()
+		if !known && t.now() < evidencePatience {
+			time.AfterFunc(entriesRetry, rt.QueueReconcile)
+
+			return e, false
+		}
+
+		e.Why = why
 	}
 
 	err := c.useEntries(func(l loader.Loader) error {
@@ -89,6 +104,25 @@ func (c *Controller) carryOutEntry(action trial.Action) error {
 	default:
 		return fmt.Errorf("%T: this version does not know it", action)
 	}
+}
+
+// noteFallback keeps the key of META from which existing clients see that a version is tried: the entry to go back to. It decides nothing.
+func (c *Controller) noteFallback(r trial.Record) error {
+	now, err := c.meta.Get(meta.Upgrade)
+	if err != nil {
+		return err
+	}
+
+	switch {
+	case r.Entry.To != "" && !r.State.Decided():
+		if string(now) != r.Entry.From {
+			return c.meta.Set(meta.Upgrade, []byte(r.Entry.From))
+		}
+	case now != nil:
+		return c.meta.Delete(meta.Upgrade)
+	}
+
+	return nil
 }
 
 // collectEntries removes the boot entries that are not needed after a trial.

@@ -84,7 +84,9 @@ func (c *Controller) specOf(r trial.Record) runtime.TrialSpec {
 	}
 
 	if r.State == trial.Running {
-		spec.Until = time.Now().Add(r.Began + r.Deadline - c.trials.now()).Round(time.Second).UTC().Format(time.RFC3339)
+		if !r.Committing() {
+			spec.Until = time.Now().Add(r.Began + r.Deadline - c.trials.now()).Round(time.Second).UTC().Format(time.RFC3339)
+		}
 
 		if spec.Waits = "a person to confirm it"; !r.Confirm {
 			spec.Waits = r.Unmet()

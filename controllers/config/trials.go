@@ -216,7 +216,15 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 			return err
 		}
 
-		return c.meta.Set(meta.Trial, text)
+		if err := c.meta.Set(meta.Trial, text); err != nil {
+			return err
+		}
+
+		if err := c.noteFallback(a.Record); err != nil {
+			log.Warn("existing clients do not see whether a version is tried", "error", err)
+		}
+
+		return nil
 	case trial.UseConfig:
 		return c.useConfig(ctx, rt, r, a.Config, log)
 	case trial.StoreConfig:

@@ -32,6 +32,9 @@ type Deps struct {
 	Bus *logind.Bus
 	// Publish sends an event to the watchers, with the id of the actor of a request.
 	Publish func(event proto.Message, actorID string)
+	// Watchdog and Works are Default and Works of the WatchdogController.
+	Watchdog func() string
+	Works    func(ctx context.Context) error
 	// Args are the arguments of the kernel.
 	Args cmdline.Cmdline
 	// Outlet has the logs of services, and History the events, for the servers that they are sent to.
@@ -72,7 +75,7 @@ func Controllers(deps Deps) []controller.Controller {
 	}
 
 	if deps.Platform.Owns(platform.CrashEvidence) {
-		all = append(all, WatchdogController(watchdog.Open))
+		all = append(all, WatchdogController(Watchdogs{Open: watchdog.Open, Default: deps.Watchdog, Works: deps.Works}))
 	}
 
 	return all

@@ -41,11 +41,16 @@ func set(n *controllertest.Node, device string, timeout time.Duration) {
 	controllertest.Set(n, runtime.WatchdogTimerID, runtime.WatchdogTimerConfigSpec{Device: device, Timeout: timeout})
 }
 
+// of are watchdogs without a default one, on a machine that works.
+func of(f *watchdogtest.Fake) Watchdogs {
+	return Watchdogs{Open: f.Open, Default: func() string { return "" }, Works: func(context.Context) error { return nil }}
+}
+
 // TestWatchdog: the watchdog runs and is fed while it is configured, however late its driver is loaded.
 func TestWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &watchdogtest.Fake{Longest: 5 * time.Minute, Step: 8 * time.Second}
-		n := controllertest.Start(t, WatchdogController(f.Open))
+		n := controllertest.Start(t, WatchdogController(of(f)))
 
 		set(n, dog, 20*time.Second)
 		controllertest.Wait(n, watchdogCondition, func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, dog) })
@@ -91,7 +96,7 @@ func TestWatchdogWithoutWayOut(t *testing.T) {
 		f := &watchdogtest.Fake{NoWayOut: true}
 		f.Plug(dog)
 
-		n := controllertest.Start(t, WatchdogController(f.Open))
+		n := controllertest.Start(t, WatchdogController(of(f)))
 		set(n, dog, 10*time.Second)
 		controllertest.Wait[runtime.WatchdogTimerStatusSpec](n, runtime.WatchdogTimerID, nil)
 
@@ -129,7 +134,7 @@ func TestWatchdogWithoutState(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 
-		c := &watchdogs{open: f.Open, device: device, timeout: 12 * time.Second, config: runtime.WatchdogTimerConfigSpec{Device: dog}}
+		c := &watchdogs{Watchdogs: of(f), device: device, timeout: 12 * time.Second, config: runtime.WatchdogTimerConfigSpec{Device: dog}}
 		if err := c.Run(ctx, failing{}, slog.New(slog.DiscardHandler)); err != nil || f.Resets() > 0 {
 			t.Errorf("got %v, %d resets", err, f.Resets())
 		}

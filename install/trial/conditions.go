@@ -46,6 +46,10 @@ func since(was *bool, from *time.Duration, is bool, now time.Duration) {
 // Trouble returns the error for which a commit or an undo is done again, or an empty string.
 func (r Record) Trouble() string { return r.watch.trouble }
 
+// Committing reports whether a running trial is being committed. That may need several attempts, for which there is no deadline once the
+// commit point has passed.
+func (r Record) Committing() bool { return r.State == Running && r.watch.committing != "" }
+
 // Unmet returns what a running trial waits for, as text.
 func (r Record) Unmet() string {
 	if r.watch.healthy {

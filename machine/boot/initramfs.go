@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 const (
 	// RootImage is the root file system.
 	RootImage = "/rootfs.sqsh"
-	// ModuleList names the module files to load, one a line, in order.
+	// ModuleList names the module files to load, one a line, in order. Their parameters follow the name.
 	ModuleList = "/modules.load"
 	// newRoot is where the new root is assembled.
 	newRoot = "/root"
@@ -43,6 +44,8 @@ func Initramfs() {
 	log := openKmsg()
 
 	if err == nil {
+		armWatchdog(log)
+
 		err = enterRoot(log)
 	}
 
@@ -81,16 +84,42 @@ func loadModules(list string) error {
 		return fmt.Errorf("load kernel modules: %w", err)
 	}
 
-	for file := range strings.FieldsSeq(string(text)) {
-		f, err := os.Open(file)
-		if err == nil {
-			err = unix.FinitModule(int(f.Fd()), "", 0)
-			f.Close()
+	for _, m := range moduleLines(string(text)) {
+		if err := m.insert(); err != nil {
+			return err
 		}
+	}
 
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("load kernel module %s: %w", file, err)
+	return nil
+}
+
+// moduleFile is a line of a list of modules.
+type moduleFile struct{ file, params string }
+
+func moduleLines(text string) (out []moduleFile) {
+	for line := range strings.Lines(text) {
+		file, params, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if file != "" {
+			out = append(out, moduleFile{file, strings.TrimSpace(params)})
 		}
+	}
+
+	return out
+}
+
+// name returns the name of the module.
+func (m moduleFile) name() string { return strings.TrimSuffix(path.Base(m.file), ".ko") }
+
+// insert loads the module, unless it is loaded.
+func (m moduleFile) insert() error {
+	f, err := os.Open(m.file)
+	if err == nil {
+		err = unix.FinitModule(int(f.Fd()), m.params, 0)
+		f.Close()
+	}
+
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("load kernel module %s: %w", m.file, err)
 	}
 
 	return nil

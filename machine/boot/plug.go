@@ -3,6 +3,7 @@
 package boot
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +31,12 @@ func plugCards() error {
 	return cmd.Process.Release()
 }
 
-// Plug loads the drivers of the disks and network cards of this machine, and the file system of the volumes.
+// evidence is the driver of the firmware's memory in which the kernel keeps its last lines. A system that panics before machined has loaded
+// all drivers leaves its reason there too, and the system before it reads why its successor's trial failed.
+const evidence = "efi_pstore"
+
+// Plug loads the drivers of the disks and network cards of this machine, the file system of the volumes, and the driver that keeps the
+// evidence of a crash.
 func Plug() {
 	log := openKmsg()
 
@@ -41,6 +47,12 @@ func Plug() {
 
 	if err == nil {
 		err = modules.Load("xfs")
+	}
+
+	if err == nil {
+		if err = modules.Load(evidence); errors.Is(err, module.ErrNotFound) {
+			err = nil
+		}
 	}
 
 	if err != nil {

@@ -32,7 +32,7 @@ type TrialSpec struct {
 	Why   string     `yaml:"why,omitempty" protobuf:"3"`
 	// By is who made the change.
 	By string `yaml:"by,omitempty" protobuf:"4"`
-	// Since is when it began, and Until is when a running one ends. Both are in RFC 3339.
+	// Since is when it began, and Until is when a running one ends, unless it is being committed. Both are in RFC 3339.
 	Since string `yaml:"since,omitempty" protobuf:"5"`
 	Until string `yaml:"until,omitempty" protobuf:"6"`
 	// Confirm is set when only a person can commit the change.

@@ -35,8 +35,9 @@ type Evidence struct {
 
 // Where the evidence is.
 const (
-	pstoreDir    = "/sys/fs/pstore"
-	watchdogGlob = "/sys/class/watchdog/watchdog*/bootstatus"
+	pstoreDir     = "/sys/fs/pstore"
+	pstoreBackend = "/sys/module/pstore/parameters/backend"
+	watchdogGlob  = "/sys/class/watchdog/watchdog*/bootstatus"
 	// cardReset is WDIOF_CARDRESET of linux/watchdog.h.
 	cardReset = 0x20
 )
@@ -76,6 +77,13 @@ func Gather(root string) Evidence {
 	e.Panic = panicIn(e.Lines)
 
 	return e
+}
+
+// Readable reports whether the driver of the firmware's memory is loaded below root. Before that, Gather finds nothing there.
+func Readable(root string) bool {
+	name, err := readSome(filepath.Join(root, pstoreBackend), 64)
+
+	return err == nil && !slices.Contains([]string{"", "(null)"}, strings.TrimSpace(string(name)))
 }
 
 // Clear removes the evidence, so that it is not taken for that of a later boot, and its space is free.

@@ -108,3 +108,22 @@ func FuzzDump(f *testing.F) {
 		}
 	})
 }
+
+func TestReadable(t *testing.T) {
+	root := t.TempDir()
+
+	for _, tt := range []struct {
+		text string
+		want bool
+	}{{"(null)\n", false}, {"\n", false}, {"efi_pstore\n", true}} {
+		put(t, root, map[string]string{"sys/module/pstore/parameters/backend": tt.text})
+
+		if got := Readable(root); got != tt.want {
+			t.Errorf("%q: got %t, want %t", tt.text, got, tt.want)
+		}
+	}
+
+	if Readable(t.TempDir()) {
+		t.Error("readable without a kernel")
+	}
+}

@@ -28,6 +28,8 @@ type Device interface {
 	Feed() error
 	// Stop stops the watchdog and closes the device. With ErrNoWayOut the device stays open.
 	Stop() error
+	// Leave closes the device while the watchdog runs: another process must feed it in time.
+	Leave() error
 }
 
 // Opener opens a device by its path, which starts it.
@@ -82,6 +84,14 @@ func (d *device) Stop() error {
 	_, err := d.file.WriteString(stopSign)
 	if err = errors.Join(err, d.file.Close()); err != nil {
 		return fmt.Errorf("stop watchdog %s: %w", d.path, err)
+	}
+
+	return nil
+}
+
+func (d *device) Leave() error {
+	if err := d.file.Close(); err != nil {
+		return fmt.Errorf("leave watchdog %s running: %w", d.path, err)
 	}
 
 	return nil

@@ -25,6 +25,7 @@ type Fake struct {
 	mu      sync.Mutex
 	paths   map[string]bool
 	running map[string]*device
+	left    map[string]*device
 	resets  int
 	fed     int
 }
@@ -77,6 +78,11 @@ func (f *Fake) Open(path string) (watchdog.Device, error) {
 		return nil, fmt.Errorf("open watchdog: open %s: %w", path, syscall.EBUSY)
 	}
 
+	if old := f.left[path]; old != nil {
+		old.timer.Stop()
+		delete(f.left, path)
+	}
+
 	d := &device{fake: f, path: path, timeout: time.Minute}
 	d.timer = time.AfterFunc(d.timeout, d.reset)
 
@@ -127,6 +133,21 @@ func (d *device) Feed() error {
 
 	d.fake.fed++
 	d.timer.Reset(d.timeout)
+
+	return nil
+}
+
+// Leave has the time of the device go on until it is opened again.
+func (d *device) Leave() error {
+	d.fake.mu.Lock()
+	defer d.fake.mu.Unlock()
+
+	if d.fake.left == nil {
+		d.fake.left = map[string]*device{}
+	}
+
+	d.fake.left[d.path] = d
+	delete(d.fake.running, d.path)
 
 	return nil
 }
