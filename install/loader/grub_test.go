@@ -3,32 +3,43 @@
 package loader
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/install"
 )
 
 func TestGRUBConfig(t *testing.T) {
 	const want = `set timeout=0
 set timeout_style=hidden
+set superusers=
 load_env
 set default="${saved_entry}"
 set fallback="${saved_entry}"
 if [ -n "${next_entry}" ]; then
-  set default="${next_entry}"
+  set once="${next_entry}"
   set next_entry=
-  save_env next_entry
+  if save_env next_entry; then
+    set default="${once}"
+  fi
 fi
 if [ -f /A/boot.cfg ]; then
-  menuentry A --id A {
+  menuentry A --id A --unrestricted {
     source /A/boot.cfg
   }
 fi
 if [ -f /B/boot.cfg ]; then
-  menuentry B --id B {
+  menuentry B --id B --unrestricted {
     source /B/boot.cfg
+  }
+fi
+if [ -f /C/boot.cfg ]; then
+  menuentry C --id C --unrestricted {
+    source /C/boot.cfg
   }
 fi
 `
@@ -36,16 +47,27 @@ fi
 		t.Errorf("grub.cfg (-want +got):\n%s", d)
 	}
 
-	got, err := bootConfig("B", System{Version: "v1.2", Cmdline: `console=ttyS0 a="$b" it's`})
+	s := System{Version: "v1.2", Kernel: install.Bytes([]byte("k")), Initramfs: install.Bytes([]byte("i")), Cmdline: `console=ttyS0 a="$b" it's`}
+
+	got, err := bootConfig("B", s, []string{"console=ttyS0", "x'"})
 	if d := cmp.Diff(`# version v1.2
-linux /B/vmlinuz 'console=ttyS0' 'a="$b"' 'it'\''s' 'talos.boot.entry=B'
+# arguments console=ttyS0 a="$b" it's
+linux /B/vmlinuz 'console=ttyS0' 'a="$b"' 'it'\''s' 'console=ttyS0' 'x'\''' 'talos.boot.entry=B'
 initrd /B/initramfs.img
 `, got); d != "" || err != nil {
 		t.Errorf("boot.cfg (-want +got):\n%s%v", d, err)
 	}
 
-	if _, err := bootConfig("A", System{Cmdline: "a\nreboot"}); err == nil {
+	if d := cmp.Diff([]string{"console=ttyS0", "x'"}, extraOf(got)); d != "" {
+		t.Errorf("further arguments (-want +got):\n%s", d)
+	}
+
+	if _, err := bootConfig("A", System{Cmdline: "a\nreboot"}, nil); err == nil {
 		t.Error("a command line of two lines was accepted")
+	}
+
+	if _, err := BootFiles(System{Cmdline: "a"}); !errors.Is(err, ErrNoKernel) {
+		t.Errorf("got %v, want %v", err, ErrNoKernel)
 	}
 }
 
