@@ -56,7 +56,7 @@ var udevPackages = []string{"udev", "libacl1", "libcap2", "libkmod2", "liblzma5"
 var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xfs_growfs"}
 
 // setSources are the sources that build a set.
-var setSources = []string{"fileset/sets.go", "fileset/grub.go", "debian/debian.go", "debian/selection.go"}
+var setSources = []string{"fileset/sets.go", "debian/debian.go", "debian/selection.go"}
 
 // sets are all files from Debian, except those for Kubernetes' tests.
 var sets = []set{
@@ -75,13 +75,6 @@ var sets = []set{
 			})
 		},
 		publish: artifact.Published.Boot(),
-	},
-	{
-		name: artifact.TargetGRUB, about: "GRUB for machines with a BIOS",
-		packages: []string{
-			"grub-common", "grub-pc-bin", "libc6", "libdevmapper1.02.1", "liblzma5", "libpcre2-8-0", "libselinux1", "libudev1",
-		},
-		finish: grubFiles, publish: artifact.Published.GRUB(),
 	},
 	{
 		name: artifact.TargetFirmware, about: "UEFI firmware for QEMU",

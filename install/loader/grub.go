@@ -37,6 +37,8 @@ const (
 
 	savedEntry = "saved_entry"
 	nextEntry  = "next_entry"
+	// loaded is the variable that boot.cfg sets when the kernel and the initramfs are in memory.
+	loaded = "loaded"
 
 	// entryArgument is the argument of the kernel that names its entry.
 	entryArgument = "talos.boot.entry="
@@ -52,31 +54,34 @@ const (
 var ErrNoKernel = errors.New("it has no kernel and no initramfs for machines with a BIOS")
 
 // grubConfig is the configuration of GRUB, which never changes: what changes is in grubenv, and in the files of the entries. GRUB removes
-// the entry that is started once before it starts it, and does not start it if it cannot be removed. When an entry cannot be read, it starts
-// the default one. Without superusers, there is no command line, and no editor for arguments.
+// the entry that is started once before it starts it, and does not start it if it cannot be removed. When that entry cannot be read, it
+// restarts the machine, since it cannot start a kernel after another one whose initramfs is missing. When the default entry cannot be read, it
+// tries the others. There is no menu, whose entries GRUB numbers and whose errors wait for a key. Without superusers, there is no command line
+// either.
 func grubConfig() string {
-	b := &strings.Builder{}
-
-	fmt.Fprintf(b, `set timeout=0
-set timeout_style=hidden
-set superusers=
+	return fmt.Sprintf(`set superusers=
 load_env
-set default="${%[1]s}"
-set fallback="${%[1]s}"
+set once=
 if [ -n "${%[2]s}" ]; then
-  set once="${%[2]s}"
+  set next="${%[2]s}"
   set %[2]s=
   if save_env %[2]s; then
-    set default="${once}"
+    set once="${next}"
   fi
 fi
-`, savedEntry, nextEntry)
-
-	for _, slot := range slots {
-		fmt.Fprintf(b, "if [ -f /%[1]s/%[2]s ]; then\n  menuentry %[1]s --id %[1]s --unrestricted {\n    source /%[1]s/%[2]s\n  }\nfi\n", slot, bootFile)
-	}
-
-	return b.String()
+for slot in "${once}" "${%[1]s}" %[3]s; do
+  set %[5]s=
+  if [ -f "/${slot}/%[4]s" ]; then
+    source "/${slot}/%[4]s"
+  fi
+  if [ -n "${%[5]s}" ]; then
+    boot
+  fi
+  if [ -n "${once}" ]; then
+    reboot
+  fi
+done
+`, savedEntry, nextEntry, strings.Join(slots, " "), bootFile, loaded)
 }
 
 // BootFiles returns the files of the partition BOOT of a new system.
@@ -124,8 +129,8 @@ func bootConfig(slot string, s System, extra []string) (string, error) {
 		words = append(words, "'"+strings.ReplaceAll(arg, "'", quote)+"'")
 	}
 
-	return fmt.Sprintf("%s%s\n%s%s\n%s%s\ninitrd %s\n", versionComment, s.Version, argumentsComment, strings.Join(own, " "),
-		kernelCommand, strings.Join(words, " "), file(slot, initramfsFile)), nil
+	return fmt.Sprintf("%s%s\n%s%s\n%s%s\nif initrd %s; then set %s=yes; fi\n", versionComment, s.Version, argumentsComment,
+		strings.Join(own, " "), kernelCommand, strings.Join(words, " "), file(slot, initramfsFile), loaded), nil
 }
 
 // quote is a quote in a quoted argument.

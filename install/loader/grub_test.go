@@ -14,34 +14,28 @@ import (
 )
 
 func TestGRUBConfig(t *testing.T) {
-	const want = `set timeout=0
-set timeout_style=hidden
-set superusers=
+	const want = `set superusers=
 load_env
-set default="${saved_entry}"
-set fallback="${saved_entry}"
+set once=
 if [ -n "${next_entry}" ]; then
-  set once="${next_entry}"
+  set next="${next_entry}"
   set next_entry=
   if save_env next_entry; then
-    set default="${once}"
+    set once="${next}"
   fi
 fi
-if [ -f /A/boot.cfg ]; then
-  menuentry A --id A --unrestricted {
-    source /A/boot.cfg
-  }
-fi
-if [ -f /B/boot.cfg ]; then
-  menuentry B --id B --unrestricted {
-    source /B/boot.cfg
-  }
-fi
-if [ -f /C/boot.cfg ]; then
-  menuentry C --id C --unrestricted {
-    source /C/boot.cfg
-  }
-fi
+for slot in "${once}" "${saved_entry}" A B C; do
+  set loaded=
+  if [ -f "/${slot}/boot.cfg" ]; then
+    source "/${slot}/boot.cfg"
+  fi
+  if [ -n "${loaded}" ]; then
+    boot
+  fi
+  if [ -n "${once}" ]; then
+    reboot
+  fi
+done
 `
 	if d := cmp.Diff(want, grubConfig()); d != "" {
 		t.Errorf("grub.cfg (-want +got):\n%s", d)
@@ -53,7 +47,7 @@ fi
 	if d := cmp.Diff(`# version v1.2
 # arguments console=ttyS0 a="$b" it's
 linux /B/vmlinuz 'console=ttyS0' 'a="$b"' 'it'\''s' 'console=ttyS0' 'x'\''' 'talos.boot.entry=B'
-initrd /B/initramfs.img
+if initrd /B/initramfs.img; then set loaded=yes; fi
 `, got); d != "" || err != nil {
 		t.Errorf("boot.cfg (-want +got):\n%s%v", d, err)
 	}
