@@ -267,6 +267,19 @@ func chain(t *testing.T, m *machine, firstEntry, lastEntry string) {
 	}
 }
 
+// TestNotForBIOS has a release that only UEFI can start.
+func TestNotForBIOS(t *testing.T) {
+	m := newBIOS(t)
+	r := image(t, "v1.1.0", 1000)
+	r.Files = slices.DeleteFunc(r.Files, func(f release.File) bool { return f.Name == release.Kernel || f.Name == release.Initramfs })
+
+	if _, _, err := m.add(r, "v1.0.0"); !errors.Is(err, loader.ErrNoKernel) {
+		t.Errorf("got %v, want %v", err, loader.ErrNoKernel)
+	}
+
+	m.entries("v1.0.0")
+}
+
 // TestRefused changes nothing.
 func TestRefused(t *testing.T) {
 	m := newMachine(t)
