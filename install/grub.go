@@ -64,7 +64,7 @@ func placed(boot, core []byte, first uint64) (code, placed []byte, err error) {
 
 	code = append(code, boot[:bootCodeSize]...)
 	le.PutUint64(code[kernelSector:], first)
-	// Some firmware passes a wrong drive: without this jump, a drive that is no hard disk means the first one.
+	// Some firmware passes a wrong number of the drive. Without the jump that is here, 0 and 1 mean the first hard disk.
 	code[driveCheck], code[driveCheck+1] = 0x90, 0x90
 
 	placed = append(placed, core...)

@@ -49,7 +49,7 @@ func grubFiles(ctx context.Context, tree, dir string) error {
 
 	modules := filepath.Join(tree, "usr/lib/grub/i386-pc")
 
-	//program:self the loader of programs in the package libc6
+	//program:built the loader of programs in the package libc6
 	cmd := exec.CommandContext(ctx, filepath.Join(tree, libraries, "ld-linux-x86-64.so.2"), append([]string{
 		"--library-path", filepath.Join(tree, libraries) + ":" + filepath.Join(tree, "usr", libraries),
 		filepath.Join(tree, "usr/bin/grub-mkimage"), "--format", "i386-pc", "--directory", modules, "--prefix", grubPrefix,
