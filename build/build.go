@@ -49,7 +49,7 @@ type Options struct {
 // aliases are targets that are not a step.
 var aliases = map[string][]string{
 	artifact.TargetAll: {
-		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
+		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetGRUB, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
 		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
 		artifact.TargetInstaller,
 	},

@@ -58,9 +58,8 @@ type File struct {
 type Content struct {
 	// EFI and Boot are the files of these partitions.
 	EFI, Boot []File
-	// Core is the raw content of BIOS, and BootCode that of the start of the disk, at most 440 bytes: GRUB.
-	Core     *Source
-	BootCode []byte
+	// GRUB is what a BIOS starts; nil if none does.
+	GRUB *GRUB
 	// ImageCache is the raw content of its partition.
 	ImageCache *Source
 	// Meta is the content of META; nil is an empty one.
@@ -70,15 +69,8 @@ type Content struct {
 	Time   time.Time
 }
 
-// bootCodeSize is the room for a program in the first sector of a disk.
-const bootCodeSize = 440
-
 // check returns an error if the content does not fit the plan.
 func (c Content) check(t *gpt.Table) error {
-	if len(c.BootCode) > bootCodeSize {
-		return fmt.Errorf("the boot code has %d bytes, and there is room for %d", len(c.BootCode), bootCodeSize)
-	}
-
 	for label, files := range map[string][]File{layout.PartitionEFI: c.EFI, layout.PartitionBoot: c.Boot} {
 		size := int64(0)
 		for _, f := range files {
@@ -103,12 +95,14 @@ func (c Content) check(t *gpt.Table) error {
 func (c Content) raw() map[string]*Source {
 	out := map[string]*Source{}
 
-	for label, s := range map[string]*Source{
-		layout.PartitionBIOS: c.Core, layout.PartitionMeta: c.Meta, layout.PartitionImageCache: c.ImageCache,
-	} {
+	for label, s := range map[string]*Source{layout.PartitionMeta: c.Meta, layout.PartitionImageCache: c.ImageCache} {
 		if s != nil {
 			out[label] = s
 		}
+	}
+
+	if c.GRUB != nil {
+		out[layout.PartitionBIOS] = &c.GRUB.Core
 	}
 
 	return out

@@ -3,6 +3,7 @@
 package install
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,8 +43,8 @@ type Request struct {
 	Wipe bool
 	// ImageCache is the size of the image cache in bytes, 0 if there is none.
 	ImageCache uint64
-	// EFISize is the size of the EFI partition in bytes; 0 is the usual one.
-	EFISize uint64
+	// EFISize and BootSize are the sizes of EFI and BOOT in bytes; 0 is the usual one.
+	EFISize, BootSize uint64
 	// Identity returns the identifier of the disk, whose name is empty, or of a partition. nil chooses random ones.
 	Identity func(name string) gpt.GUID
 	// Image is set for a new image file, which is as large as its partitions: a disk to which it is written has room for the others.
@@ -73,21 +74,22 @@ const legacyBoot = 1 << 2
 
 // partitions returns the partitions of a request, in the order on the disk.
 func (r Request) partitions() []partition {
-	efi := uint64(layout.EFISize)
-	if r.Firmware == BIOS {
+	efi, boot := uint64(layout.EFISize), uint64(layout.BootSize)
+
+	switch r.Firmware {
+	case BIOS:
 		efi = layout.EFISizeBIOS
+	case Either:
+		efi, boot = layout.EFISizeEither, layout.BootSizeEither
 	}
 
-	if r.EFISize > 0 {
-		efi = r.EFISize
-	}
-
+	efi, boot = cmp.Or(r.EFISize, efi), cmp.Or(r.BootSize, boot)
 	out := []partition{{label: layout.PartitionEFI, typ: gpt.TypeESP, size: efi}}
 
 	if r.Firmware&BIOS != 0 {
 		out = append(out,
 			partition{label: layout.PartitionBIOS, typ: gpt.TypeBIOS, size: layout.BIOSSize, attributes: legacyBoot},
-			partition{label: layout.PartitionBoot, typ: gpt.TypeLinuxData, size: layout.BootSize})
+			partition{label: layout.PartitionBoot, typ: gpt.TypeLinuxData, size: boot})
 	}
 
 	out = append(out, partition{label: layout.PartitionMeta, typ: gpt.TypeLinuxData, size: layout.MetaSize})
@@ -159,6 +161,8 @@ func (d Disk) usable(r Request) error {
 	switch {
 	case r.Firmware == 0 || r.Firmware > Either:
 		return errors.New("the firmware is not known: choose UEFI, BIOS, or both")
+	case r.Firmware&BIOS != 0 && d.SectorSize != biosSector && d.SectorSize != 0:
+		return fmt.Errorf("its sectors have %d bytes, and a BIOS starts from disks whose sectors have %d: choose another disk", d.SectorSize, biosSector)
 	case d.CDROM:
 		return errors.New("it is a CD-ROM: choose another disk")
 	case d.ReadOnly:

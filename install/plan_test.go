@@ -51,7 +51,7 @@ func TestPlan(t *testing.T) {
 		"UEFI":            {512, install.Request{Firmware: install.UEFI}, []string{"1 EFI 1 2101", "2 META 2102 1"}},
 		"UEFI, 4K":        {4096, install.Request{Firmware: install.UEFI}, []string{"1 EFI 1 2101", "2 META 2102 1"}},
 		"BIOS":            {512, install.Request{Firmware: install.BIOS}, []string{"1 EFI 1 100", "2 BIOS 101 1", "3 BOOT 102 2000", "4 META 2102 1"}},
-		"either":          {512, install.Request{Firmware: install.Either}, []string{"1 EFI 1 2101", "2 BIOS 2102 1", "3 BOOT 2103 2000", "4 META 4103 1"}},
+		"either":          {512, install.Request{Firmware: install.Either}, []string{"1 EFI 1 1100", "2 BIOS 1101 1", "3 BOOT 1102 1000", "4 META 2102 1"}},
 		"with an archive": {512, install.Request{Firmware: install.UEFI, ImageCache: 5*mib + 1}, []string{"1 EFI 1 2101", "2 META 2102 1", "3 IMAGECACHE 2103 6"}},
 	} {
 		plan, err := install.For(install.Disk{Name: "/dev/vda", Size: 20 * gib, SectorSize: tt.sector}, tt.request)

@@ -44,10 +44,10 @@ func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text
 		{"write the partition table", func() error { return p.unfinished().Write(d) }},
 		{"write " + layout.PartitionEFI, func() error { return w.files(layout.PartitionEFI, c.EFI) }},
 		{"write " + layout.PartitionBoot, func() error { return w.files(layout.PartitionBoot, c.Boot) }},
-		{"write " + layout.PartitionBIOS, func() error { return w.raw(layout.PartitionBIOS, c.Core) }},
+		{"write " + layout.PartitionBIOS, w.grub},
 		{"write " + layout.PartitionMeta, w.meta},
 		{"write " + layout.PartitionImageCache, func() error { return w.raw(layout.PartitionImageCache, c.ImageCache) }},
-		{"write the boot code", w.bootCode},
+		{"write the boot code", w.start},
 		{"make " + layout.PartitionMeta + " visible", func() error { return p.Table.Write(d) }},
 	} {
 		err := ctx.Err()
@@ -72,6 +72,8 @@ type writing struct {
 	fresh    bool
 	content  Content
 	progress func(string)
+	// bootCode is the program in the first sector, once BIOS has what it loads.
+	bootCode []byte
 }
 
 // section is a partition of a disk.
@@ -227,13 +229,31 @@ func (w *writing) meta() error {
 	return w.raw(layout.PartitionMeta, w.content.Meta)
 }
 
-// bootCode writes the program in the first sector, before the partition table there.
-func (w *writing) bootCode() error {
-	if len(w.content.BootCode) == 0 {
+// grub writes the core of GRUB.
+func (w *writing) grub() error {
+	p, there := w.table.Find(layout.PartitionBIOS)
+	if !there || w.content.GRUB == nil {
 		return nil
 	}
 
-	if _, err := w.disk.WriteAt(w.content.BootCode, 0); err != nil {
+	boot, core, err := w.content.GRUB.place(p.First)
+	if err != nil {
+		return err
+	}
+
+	source := Bytes(core)
+	w.bootCode = boot
+
+	return w.raw(layout.PartitionBIOS, &source)
+}
+
+// start writes the program in the first sector, before the partition table there.
+func (w *writing) start() error {
+	if w.bootCode == nil {
+		return nil
+	}
+
+	if _, err := w.disk.WriteAt(w.bootCode, 0); err != nil {
 		return err
 	}
 

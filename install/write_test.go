@@ -173,8 +173,7 @@ func TestWriteRefuses(t *testing.T) {
 		writes  bool
 	}{
 		"too large":       {t.Context(), install.Content{EFI: []install.File{{"/a", large}}}, "the content of EFI has 38797312 bytes, and the partition 37748736", false},
-		"not planned":     {t.Context(), install.Content{Core: &wrong}, "there is content for a partition BIOS, which is not planned", false},
-		"boot code":       {t.Context(), install.Content{BootCode: make([]byte, 441)}, "the boot code has 441 bytes", false},
+		"not planned":     {t.Context(), install.Content{GRUB: &install.GRUB{Core: wrong}}, "there is content for a partition BIOS, which is not planned", false},
 		"a wrong digest":  {t.Context(), install.Content{EFI: []install.File{{"/a", wrong}}}, "the source has the digest", true},
 		"a longer source": {t.Context(), install.Content{ImageCache: &longer}, "the source is longer than 3 bytes", true},
 		"cancelled":       {cancelled, content(), "context canceled", false},

@@ -51,7 +51,7 @@ func (o *Options) checkQEMU() []error {
 
 	if i := o.Image; i.Disk == "" && i.Kernel == "" {
 		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is configured"))
-	} else if i.Kernel == "" && i.Firmware == nil {
+	} else if i.Kernel == "" && i.Firmware == nil && !i.BIOS {
 		errs = append(errs, errors.New("a disk image needs UEFI firmware to boot, and none is configured"))
 	}
 

@@ -96,13 +96,15 @@ func (s Size) withDefaults(d Size) Size {
 	return Size{CPUs: cmp.Or(s.CPUs, d.CPUs), MemoryMiB: cmp.Or(s.MemoryMiB, d.MemoryMiB), DiskGiB: cmp.Or(s.DiskGiB, d.DiskGiB)}
 }
 
-// Image is what machines boot: a disk image through UEFI, or a kernel directly, with or without a disk image.
+// Image is what machines boot: a disk image through UEFI or a BIOS, or a kernel directly, with or without a disk image.
 type Image struct {
 	// Disk is a raw image, copied once for the lab. It boots with the arguments of its own kernel image, and those that
 	// Options.Cloud needs.
 	Disk string
-	// Firmware is UEFI for QEMU. It is needed to boot from a disk.
+	// Firmware is UEFI for QEMU. It is needed to boot from a disk, except by a BIOS.
 	Firmware *qemu.Firmware
+	// BIOS is set for machines with QEMU's BIOS in place of Firmware.
+	BIOS bool
 
 	Kernel, Initrd, Cmdline string
 
@@ -131,6 +133,10 @@ func (o Options) Plan() (*state.Lab, error) {
 
 	if err := o.check(); err != nil {
 		return nil, err
+	}
+
+	if o.Image.BIOS {
+		o.Image.Firmware = nil
 	}
 
 	dir, err := filepath.Abs(o.StateDir)

@@ -28,6 +28,16 @@ func validOptions(t *testing.T) Options {
 	}
 }
 
+func TestBIOS(t *testing.T) {
+	o := validOptions(t)
+	o.Image.BIOS = true
+
+	lab, err := o.Plan()
+	if err != nil || lab.Machine.Firmware != nil {
+		t.Errorf("got firmware %+v, %v", lab.Machine.Firmware, err)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	o := validOptions(t)
 	o.Worker.CPUs = 8
@@ -173,6 +183,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"no QEMU", func(o *Options) { o.QEMU = "no-such-qemu" }, "install QEMU"},
 		{"nothing to boot", func(o *Options) { o.Image = Image{} }, "nothing to boot"},
 		{"a disk without firmware", func(o *Options) { o.Image.Firmware = nil }, "UEFI"},
+		{"no such image, by a BIOS", func(o *Options) { o.Image = Image{Disk: "/nonexistent/disk.raw", BIOS: true} }, "make build"},
 		{"no such image", func(o *Options) { o.Image.Disk = "/nonexistent/disk.raw" }, "make build"},
 	}
 

@@ -21,10 +21,13 @@ const (
 	// EFISize has room for several unified kernel images with many extensions each.
 	EFISize = 2101 << 20
 	// EFISizeBIOS is that of the EFI partition on a machine that starts from BOOT, by its BIOS. BIOSSize has room for the core of GRUB,
-	// and BootSize for two kernels with many extensions each.
+	// and BootSize for several kernels with many extensions each.
 	EFISizeBIOS = 100 << 20
 	BIOSSize    = 1 << 20
 	BootSize    = 2000 << 20
+	// EFISizeEither and BootSizeEither are those of a disk that starts by UEFI and by a BIOS. With BIOS, they take as much as EFISize.
+	EFISizeEither  = EFISize - BIOSSize - BootSizeEither
+	BootSizeEither = 1000 << 20
 	// MetaSize is exact: the partition is recognised by it.
 	MetaSize  = 1 << 20
 	StateSize = 100 << 20

@@ -18,17 +18,27 @@ import (
 	"github.com/seed-59268b81/talos/sys/efivar"
 )
 
-// bootLoader returns the boot loader on the system disk.
-func bootLoader(st state.State, vars efivar.Dir) *loader.Installed {
-	return &loader.Installed{
-		Vars: vars,
-		Open: func() (loader.Partition, int64, error) {
-			// The folder is the kernel's: without UEFI it is not there.
-			if _, err := os.Stat(string(vars)); err != nil {
-				return nil, 0, errors.New("the machine was not started by UEFI firmware")
-			}
+// bootLoader returns the boot loader on the system disk: systemd-boot if UEFI firmware has started the machine, and GRUB otherwise.
+func bootLoader(st state.State, vars efivar.Dir, cmdline string) (*loader.Installed, error) {
+	line, err := os.ReadFile(cmdline)
+	if err != nil {
+		return nil, err
+	}
 
-			path, err := efiPartition(context.Background(), st)
+	label, missing := layout.PartitionEFI, ""
+
+	// The folder is the kernel's: without UEFI it is not there.
+	_, err = os.Stat(string(vars))
+	bios := err != nil
+
+	if bios {
+		label, missing = layout.PartitionBoot, ", and the machine was not started by UEFI firmware"
+	}
+
+	return &loader.Installed{
+		Vars: vars, BIOS: bios, Cmdline: string(line),
+		Open: func() (loader.Partition, int64, error) {
+			path, err := bootPartition(context.Background(), st, label, missing)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -41,11 +51,11 @@ func bootLoader(st state.State, vars efivar.Dir) *loader.Installed {
 
 			return f, int64(f.Size), nil
 		},
-	}
+	}, nil
 }
 
-// efiPartition returns the path of the EFI partition on the system disk.
-func efiPartition(ctx context.Context, st state.State) (string, error) {
+// bootPartition returns the path of a partition of the system disk. missing is added to the error if there is none.
+func bootPartition(ctx context.Context, st state.State, label, missing string) (string, error) {
 	system, err := typed.Find[block.SystemDiskSpec](ctx, st, "", block.SystemDiskID)
 	if err != nil {
 		return "", err
@@ -61,10 +71,10 @@ func efiPartition(ctx context.Context, st state.State) (string, error) {
 	}
 
 	for _, r := range found {
-		if v := r.TypedSpec(); v.PartitionLabel == layout.PartitionEFI && v.Parent == system.TypedSpec().DiskID {
+		if v := r.TypedSpec(); v.PartitionLabel == label && v.Parent == system.TypedSpec().DiskID {
 			return v.DevPath, nil
 		}
 	}
 
-	return "", errors.New("the system disk has no partition " + layout.PartitionEFI)
+	return "", errors.New("the system disk has no partition " + label + missing)
 }

@@ -70,7 +70,11 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	m.server.Config.Reboot = func(ctx context.Context, why string) { request(ctx, m.State, m.Log, runtimeres.PowerReboot, why) }
 
 	if m.Platform.Owns(platform.Disks) {
-		entries := bootLoader(m.State, efivar.Mounted)
+		entries, err := bootLoader(m.State, efivar.Mounted, "/proc/cmdline")
+		if err != nil {
+			return nil, err
+		}
+
 		m.server.Config.Entries, m.server.Loader, m.server.Trials = entries, entries, m.server.Config
 	}
 

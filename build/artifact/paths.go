@@ -72,10 +72,15 @@ func Modules(kernel string) (string, error) {
 // Boot has the boot loader and the stub of the unified kernel image: the files SystemdBoot and EFIStub.
 func (p Paths) Boot() string { return p.component("boot") }
 
-// Files in Boot and Firmware.
+// GRUB has the boot loader for machines with a BIOS: the files GRUBBoot and GRUBCore.
+func (p Paths) GRUB() string { return p.component("grub") }
+
+// Files in Boot, GRUB and Firmware.
 const (
 	SystemdBoot  = "systemd-bootx64.efi"
 	EFIStub      = "linuxx64.efi.stub"
+	GRUBBoot     = "boot.img"
+	GRUBCore     = "core.img"
 	firmwareCode = "OVMF_CODE.fd"
 	firmwareVars = "OVMF_VARS.fd"
 )

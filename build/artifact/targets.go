@@ -8,6 +8,7 @@ const (
 	TargetHostTools = "host-tools"
 	TargetKernel    = "kernel"
 	TargetBoot      = "boot"
+	TargetGRUB      = "grub"
 	TargetFirmware  = "firmware"
 	TargetRootfs    = "rootfs"
 	TargetImages    = "images"

@@ -10,12 +10,19 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
+// all returns all sets.
+func all() []set { return slices.Concat(sets, testSets, biosSets) }
+
 // Steps returns the steps of all sets. p provides the packages.
 func Steps(p *Packages) []graph.Step {
 	var steps []graph.Step
 
 	for _, s := range slices.Concat(sets, testSets) {
 		steps = append(steps, s.step(p))
+	}
+
+	for _, s := range biosSets {
+		steps = append(steps, grubStep(s, p))
 	}
 
 	return steps

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -32,7 +31,7 @@ func WriteLock(ctx context.Context, root string, log io.Writer) error {
 	}
 
 	var lists [][]string
-	for _, s := range slices.Concat(sets, testSets) {
+	for _, s := range all() {
 		lists = append(lists, s.packages)
 	}
 
@@ -170,7 +169,7 @@ func (p *Packages) Report(out string, log io.Writer) error {
 
 	var text strings.Builder
 
-	for _, s := range slices.Concat(sets, testSets) {
+	for _, s := range all() {
 		if line, ok := p.unlocked[s.name]; ok {
 			fmt.Fprintln(&text, line)
 		}

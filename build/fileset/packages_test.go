@@ -25,7 +25,7 @@ func TestLockHasAllPackages(t *testing.T) {
 
 	var used, locked []string
 
-	for _, s := range slices.Concat(sets, testSets) {
+	for _, s := range all() {
 		packages, err := lock.Select(s.packages)
 		if err != nil {
 			t.Errorf("%s: %v", s.name, err)

@@ -5,6 +5,8 @@ package image
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -42,11 +44,18 @@ func smallDisk(t *testing.T) string {
 	write(t, filepath.Join(layout, "index.json"), "{}")
 
 	parts := diskParts{
-		loader:  write(t, filepath.Join(dir, "loader.efi"), "loader"),
-		uki:     write(t, filepath.Join(dir, "Talos-v9.9.9.efi"), strings.Repeat("kernel", 10_000)),
-		cache:   filepath.Join(dir, "cache.ext4"),
-		seed:    "seed",
-		espSize: 64 << 20,
+		loader:    write(t, filepath.Join(dir, "loader.efi"), "loader"),
+		uki:       write(t, filepath.Join(dir, "Talos-v9.9.9.efi"), strings.Repeat("kernel", 10_000)),
+		kernel:    write(t, filepath.Join(dir, "vmlinuz"), strings.Repeat("kernel", 9_000)),
+		initramfs: write(t, filepath.Join(dir, "initramfs.img"), "initramfs"),
+		grubBoot:  write(t, filepath.Join(dir, "boot.img"), strings.Repeat("b", 510)+"\x55\xaa"),
+		grubCore:  write(t, filepath.Join(dir, "core.img"), strings.Repeat("\x00", 510)+"\x20\x08"+strings.Repeat("core", 1000)),
+		cache:     filepath.Join(dir, "cache.ext4"),
+		version:   "v9.9.9",
+		cmdline:   "slab_nomerge console=ttyS0",
+		seed:      "seed",
+		espSize:   64 << 20,
+		bootSize:  64 << 20,
 	}
 
 	if err := makeExt4(t.Context(), layout, parts.cache, identity("test").String()); err != nil {
@@ -95,7 +104,7 @@ func TestDisk(t *testing.T) {
 		t.Fatalf("%v, repair %q", err, table.Repair)
 	}
 
-	for label, want := range map[string]string{"EFI": "vfat", "META": "", "IMAGECACHE": "ext4"} {
+	for label, want := range map[string]string{"EFI": "vfat", "BIOS": "", "BOOT": "vfat", "META": "", "IMAGECACHE": "ext4"} {
 		p, ok := table.Find(label)
 		if !ok {
 			t.Fatalf("no partition %s in %+v", label, table.Partitions)
@@ -130,6 +139,29 @@ func TestDisk(t *testing.T) {
 
 	if esp.First*sectorSize != 1048576 {
 		t.Fatalf("EFI partition starts at %d", esp.First*sectorSize)
+	}
+
+	boot, _ := table.Find("BOOT")
+	bootImage := fmt.Sprint(path, "@@", boot.First*sectorSize)
+
+	if got := output(t, "mtype", "-i", bootImage, "::/A/boot.cfg"); !strings.HasPrefix(got,
+		"# version v9.9.9\n# arguments slab_nomerge console=ttyS0\nlinux /A/vmlinuz 'slab_nomerge' 'console=ttyS0' 'talos.boot.entry=A'\n") {
+		t.Errorf("/A/boot.cfg: got %s", got)
+	}
+
+	if got := output(t, "mtype", "-i", bootImage, "::/A/vmlinuz"); got != strings.Repeat("kernel", 9_000) {
+		t.Errorf("/A/vmlinuz: got %d bytes", len(got))
+	}
+
+	// The first sector has the program of GRUB and the table, and the core is where that looks for it.
+	first := make([]byte, sectorSize)
+	if _, err := f.ReadAt(first, 0); err != nil {
+		t.Fatal(err)
+	}
+
+	bios, _ := table.Find("BIOS")
+	if got := binary.LittleEndian.Uint64(first[0x5c:]); got != bios.First || first[0] != 'b' || bios.Number != 2 || boot.Number != 3 {
+		t.Errorf("the core is at sector %d, in partition %d, and BOOT is partition %d", got, bios.Number, boot.Number)
 	}
 
 	for file, want := range map[string]string{

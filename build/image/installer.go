@@ -22,16 +22,18 @@ func installerStep(o Options) graph.Step {
 	return graph.Step{
 		Name:   artifact.TargetInstaller,
 		About:  "the installer's image",
-		Needs:  []string{artifact.TargetUKI, artifact.TargetInitramfs, artifact.TargetBoot},
+		Needs:  []string{artifact.TargetUKI, artifact.TargetInitramfs, artifact.TargetBoot, artifact.TargetGRUB},
 		Inputs: o.installInputs(o.Version, o.Cmdline()),
 		Run: func(_ context.Context, w *graph.Work) error {
-			boot := w.Needs[artifact.TargetInitramfs].Dir
+			boot, grub := w.Needs[artifact.TargetInitramfs].Dir, w.Needs[artifact.TargetGRUB].Dir
 
 			return makeInstaller(w.Dir, name, o, map[string]string{
 				release.UKI:       filepath.Join(w.Needs[artifact.TargetUKI].Dir, o.ukiName()),
 				release.Loader:    filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.SystemdBoot),
 				release.Kernel:    filepath.Join(boot, "vmlinuz"),
 				release.Initramfs: filepath.Join(boot, "initramfs.img"),
+				release.GRUBBoot:  filepath.Join(grub, artifact.GRUBBoot),
+				release.GRUBCore:  filepath.Join(grub, artifact.GRUBCore),
 			})
 		},
 		Publish: map[string]string{name + ".tar": published},

@@ -19,7 +19,7 @@ func TestInstaller(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{}
 
-	for _, name := range []string{release.UKI, release.Loader, release.Kernel, release.Initramfs} {
+	for _, name := range []string{release.UKI, release.Loader, release.Kernel, release.Initramfs, release.GRUBBoot, release.GRUBCore} {
 		files[name] = write(t, filepath.Join(dir, name), "content of "+name)
 	}
 

@@ -62,6 +62,12 @@ func (f *createFlags) boot(image *lab.Image) error {
 		return fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path", strings.Join(outputs(), " or "))
 	}
 
+	if !f.uefi {
+		image.BIOS = true
+
+		return nil
+	}
+
 	if (f.firmware.Code == "") != (f.firmware.Vars == "") {
 		return fmt.Errorf("--firmware-code-path and --firmware-vars-path go together")
 	}

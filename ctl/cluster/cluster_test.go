@@ -69,6 +69,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"patch that is not there", []string{"--config-patch-workers", "@/nonexistent"}, "--config-patch-worker"},
 		{"Kubernetes version that is none", []string{"--kubernetes-version", "latest"}, `"vlatest"`},
 		{"image that is not there", []string{"--disk-image-path", "/nonexistent"}, "/nonexistent"},
+		{"a BIOS, and no QEMU", []string{"--with-uefi=false"}, "--firmware-code-path has no effect: without UEFI"},
 		{"half a firmware", []string{"--firmware-vars-path", ""}, "go together"},
 		{"name that is none", []string{"--name", "My Lab"}, `"My Lab"`},
 		{"provisioner that is none", []string{"--provisioner", "vmware"}, `provisioner "vmware": want qemu or container`},

@@ -31,6 +31,7 @@ type createFlags struct {
 	disk                                    string
 	extraDisks                              int
 	extraDiskSize                           string
+	uefi                                    bool
 	firmware                                qemu.Firmware
 	kubernetesVersion, talosVersion         string
 	patches, controlPlanePatch, workerPatch []string
@@ -139,6 +140,7 @@ func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
 	flags.StringVar(&f.disk, "disk-image-path", "", "raw disk image to boot (default the one that was built last)")
 	flags.StringVar(&f.root, "root-image-path", "", "root image of containers (default the one that was built last)")
 	flags.StringVar(&f.cache, "image-cache-path", "", "OCI image layout for containers (default the one that was built last)")
+	flags.BoolVar(&f.uefi, "with-uefi", true, "start virtual machines by UEFI firmware; false: by a BIOS")
 	flags.StringVar(&f.firmware.Code, "firmware-code-path", "", "UEFI firmware for QEMU, its code")
 	flags.StringVar(&f.firmware.Vars, "firmware-vars-path", "", "UEFI firmware for QEMU, its variables")
 	flags.StringVar(&f.kubernetesVersion, "kubernetes-version", images.KubernetesVersion, "Kubernetes version")

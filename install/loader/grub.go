@@ -3,6 +3,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,8 @@ type GRUB struct {
 
 var _ Loader = GRUB{}
 
-// slots are the ids of the entries.
-var slots = []string{"A", "B"}
+// slots are the ids of the entries: one that runs, one that it has replaced, and one that is tried.
+var slots = []string{"A", "B", "C"}
 
 const (
 	grubEnv = "/grub/grubenv"
@@ -36,35 +37,51 @@ const (
 
 	savedEntry = "saved_entry"
 	nextEntry  = "next_entry"
+	// loaded is the variable that boot.cfg sets when the kernel and the initramfs are in memory.
+	loaded = "loaded"
 
 	// entryArgument is the argument of the kernel that names its entry.
 	entryArgument = "talos.boot.entry="
-	// versionComment is the start of the line of boot.cfg with the version.
-	versionComment = "# version "
+	// versionComment is the start of the line of boot.cfg with the version, and argumentsComment that of the line with the system's own
+	// arguments. The kernel may be started with more of them.
+	versionComment   = "# version "
+	argumentsComment = "# arguments "
+	// kernelCommand is the start of the line of boot.cfg with all arguments.
+	kernelCommand = "linux "
 )
 
+// ErrNoKernel is the error for a system that only UEFI can start.
+var ErrNoKernel = errors.New("it has no kernel and no initramfs for machines with a BIOS")
+
 // grubConfig is the configuration of GRUB, which never changes: what changes is in grubenv, and in the files of the entries. GRUB removes
-// the entry that is started once before it starts it. When an entry cannot be read, it starts the default one.
+// the entry that is started once before it starts it, and does not start it if it cannot be removed. When that entry cannot be read, it
+// restarts the machine, since it cannot start a kernel after another one whose initramfs is missing. When the default entry cannot be read, it
+// tries the others. There is no menu, whose entries GRUB numbers and whose errors wait for a key. Without superusers, there is no command line
+// either.
 func grubConfig() string {
-	b := &strings.Builder{}
-
-	fmt.Fprintf(b, `set timeout=0
-set timeout_style=hidden
+	return fmt.Sprintf(`set superusers=
 load_env
-set default="${%[1]s}"
-set fallback="${%[1]s}"
+set once=
 if [ -n "${%[2]s}" ]; then
-  set default="${%[2]s}"
+  set next="${%[2]s}"
   set %[2]s=
-  save_env %[2]s
+  if save_env %[2]s; then
+    set once="${next}"
+  fi
 fi
-`, savedEntry, nextEntry)
-
-	for _, slot := range slots {
-		fmt.Fprintf(b, "if [ -f /%[1]s/%[2]s ]; then\n  menuentry %[1]s --id %[1]s {\n    source /%[1]s/%[2]s\n  }\nfi\n", slot, bootFile)
-	}
-
-	return b.String()
+for slot in "${once}" "${%[1]s}" %[3]s; do
+  set %[5]s=
+  if [ -f "/${slot}/%[4]s" ]; then
+    source "/${slot}/%[4]s"
+  fi
+  if [ -n "${%[5]s}" ]; then
+    boot
+  fi
+  if [ -n "${once}" ]; then
+    reboot
+  fi
+done
+`, savedEntry, nextEntry, strings.Join(slots, " "), bootFile, loaded)
 }
 
 // BootFiles returns the files of the partition BOOT of a new system.
@@ -74,7 +91,7 @@ func BootFiles(s System) ([]install.File, error) {
 		return nil, err
 	}
 
-	entry, err := entryFiles(slots[0], s)
+	entry, err := entryFiles(slots[0], s, nil)
 
 	return append([]install.File{
 		{Path: grubCfg, Source: install.Bytes([]byte(grubConfig()))},
@@ -83,8 +100,12 @@ func BootFiles(s System) ([]install.File, error) {
 }
 
 // entryFiles returns the files of an entry. The last one makes it visible.
-func entryFiles(slot string, s System) ([]install.File, error) {
-	text, err := bootConfig(slot, s)
+func entryFiles(slot string, s System, extra []string) ([]install.File, error) {
+	if s.Kernel.Open == nil || s.Initramfs.Open == nil {
+		return nil, ErrNoKernel
+	}
+
+	text, err := bootConfig(slot, s, extra)
 
 	return []install.File{
 		{Path: file(slot, kernelFile), Source: s.Kernel},
@@ -96,18 +117,70 @@ func entryFiles(slot string, s System) ([]install.File, error) {
 func file(slot, name string) string { return "/" + slot + "/" + name }
 
 // bootConfig returns the commands that start an entry. Each argument is quoted, so that GRUB changes nothing in it.
-func bootConfig(slot string, s System) (string, error) {
-	if strings.ContainsAny(s.Cmdline+s.Version, "\n\r\x00") {
+func bootConfig(slot string, s System, extra []string) (string, error) {
+	if strings.ContainsAny(s.Cmdline+s.Version+strings.Join(extra, ""), "\n\r\x00") {
 		return "", fmt.Errorf("command line %q: has more than one line", s.Cmdline)
 	}
 
-	words := []string{"linux", file(slot, kernelFile)}
+	own := strings.Fields(s.Cmdline)
+	words := []string{file(slot, kernelFile)}
 
-	for _, arg := range append(strings.Fields(s.Cmdline), entryArgument+slot) {
-		words = append(words, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
+	for _, arg := range slices.Concat(own, extra, []string{entryArgument + slot}) {
+		words = append(words, "'"+strings.ReplaceAll(arg, "'", quote)+"'")
 	}
 
-	return fmt.Sprintf("%s%s\n%s\ninitrd %s\n", versionComment, s.Version, strings.Join(words, " "), file(slot, initramfsFile)), nil
+	return fmt.Sprintf("%s%s\n%s%s\n%s%s\nif initrd %s; then set %s=yes; fi\n", versionComment, s.Version, argumentsComment,
+		strings.Join(own, " "), kernelCommand, strings.Join(words, " "), file(slot, initramfsFile), loaded), nil
+}
+
+// quote is a quote in a quoted argument.
+const quote = `'\''`
+
+// extraOf returns the arguments of an entry that are not the system's own.
+func extraOf(text string) []string {
+	var own, all []string
+
+	for line := range strings.Lines(text) {
+		if arguments, ok := strings.CutPrefix(line, argumentsComment); ok {
+			own = strings.Fields(arguments)
+		}
+
+		command, ok := strings.CutPrefix(line, kernelCommand)
+		if !ok {
+			continue
+		}
+
+		for i, word := range strings.Fields(command) {
+			arg := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(word, "'"), "'"), quote, "'")
+			if i > 0 && !strings.HasPrefix(arg, entryArgument) { // the first is the kernel
+				all = append(all, arg)
+			}
+		}
+	}
+
+	return without(all, own)
+}
+
+// extra returns the arguments with which the entry that runs, or the default one, is started besides its own.
+func (l GRUB) extra() ([]string, error) {
+	booted, err1 := l.Booted()
+
+	byDefault, err2 := l.Default()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+
+	slot := cmp.Or(booted, byDefault)
+	if !slices.Contains(slots, slot) {
+		return nil, nil
+	}
+
+	b, err := l.Boot.ReadFile(file(slot, bootFile), maxConf)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+
+	return extraOf(string(b)), err
 }
 
 // Entries implements Loader.
@@ -115,7 +188,7 @@ func (l GRUB) Entries() ([]Entry, error) {
 	var out []Entry
 
 	for _, slot := range slots {
-		b, err := l.Boot.ReadFile(file(slot, bootFile), 64<<10)
+		b, err := l.Boot.ReadFile(file(slot, bootFile), maxConf)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -215,7 +288,7 @@ func (l GRUB) SetOnce(id string) error {
 	return nil
 }
 
-// Add implements Loader: it takes the slot that is not needed.
+// Add implements Loader: it takes a free slot.
 func (l GRUB) Add(ctx context.Context, s System) (string, error) {
 	id, err := l.add(ctx, s)
 	if err != nil {
@@ -226,18 +299,31 @@ func (l GRUB) Add(ctx context.Context, s System) (string, error) {
 }
 
 func (l GRUB) add(ctx context.Context, s System) (string, error) {
-	i := slices.IndexFunc(slots, func(slot string) bool { return needed(l, slot) == nil })
-	if i < 0 {
-		return "", fmt.Errorf("both entries are needed: one runs, and the other is the default one")
-	}
-
-	slot := slots[i]
-
-	files, err := entryFiles(slot, s)
+	entries, err := l.Entries()
 	if err != nil {
 		return "", err
 	}
 
+	i := slices.IndexFunc(slots, func(slot string) bool {
+		return !slices.ContainsFunc(entries, func(e Entry) bool { return e.ID == slot })
+	})
+	if i < 0 {
+		return "", fmt.Errorf("%w: there are %d entries, which is the limit", fat.ErrNoSpace, len(slots))
+	}
+
+	slot := slots[i]
+
+	extra, err := l.extra()
+	if err != nil {
+		return "", err
+	}
+
+	files, err := entryFiles(slot, s, extra)
+	if err != nil {
+		return "", err
+	}
+
+	// What an interrupted call has left.
 	if err := l.remove(slot); err != nil {
 		return "", err
 	}

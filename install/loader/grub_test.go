@@ -3,49 +3,65 @@
 package loader
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/install"
 )
 
 func TestGRUBConfig(t *testing.T) {
-	const want = `set timeout=0
-set timeout_style=hidden
+	const want = `set superusers=
 load_env
-set default="${saved_entry}"
-set fallback="${saved_entry}"
+set once=
 if [ -n "${next_entry}" ]; then
-  set default="${next_entry}"
+  set next="${next_entry}"
   set next_entry=
-  save_env next_entry
+  if save_env next_entry; then
+    set once="${next}"
+  fi
 fi
-if [ -f /A/boot.cfg ]; then
-  menuentry A --id A {
-    source /A/boot.cfg
-  }
-fi
-if [ -f /B/boot.cfg ]; then
-  menuentry B --id B {
-    source /B/boot.cfg
-  }
-fi
+for slot in "${once}" "${saved_entry}" A B C; do
+  set loaded=
+  if [ -f "/${slot}/boot.cfg" ]; then
+    source "/${slot}/boot.cfg"
+  fi
+  if [ -n "${loaded}" ]; then
+    boot
+  fi
+  if [ -n "${once}" ]; then
+    reboot
+  fi
+done
 `
 	if d := cmp.Diff(want, grubConfig()); d != "" {
 		t.Errorf("grub.cfg (-want +got):\n%s", d)
 	}
 
-	got, err := bootConfig("B", System{Version: "v1.2", Cmdline: `console=ttyS0 a="$b" it's`})
+	s := System{Version: "v1.2", Kernel: install.Bytes([]byte("k")), Initramfs: install.Bytes([]byte("i")), Cmdline: `console=ttyS0 a="$b" it's`}
+
+	got, err := bootConfig("B", s, []string{"console=ttyS0", "x'"})
 	if d := cmp.Diff(`# version v1.2
-linux /B/vmlinuz 'console=ttyS0' 'a="$b"' 'it'\''s' 'talos.boot.entry=B'
-initrd /B/initramfs.img
+# arguments console=ttyS0 a="$b" it's
+linux /B/vmlinuz 'console=ttyS0' 'a="$b"' 'it'\''s' 'console=ttyS0' 'x'\''' 'talos.boot.entry=B'
+if initrd /B/initramfs.img; then set loaded=yes; fi
 `, got); d != "" || err != nil {
 		t.Errorf("boot.cfg (-want +got):\n%s%v", d, err)
 	}
 
-	if _, err := bootConfig("A", System{Cmdline: "a\nreboot"}); err == nil {
+	if d := cmp.Diff([]string{"console=ttyS0", "x'"}, extraOf(got)); d != "" {
+		t.Errorf("further arguments (-want +got):\n%s", d)
+	}
+
+	if _, err := bootConfig("A", System{Cmdline: "a\nreboot"}, nil); err == nil {
 		t.Error("a command line of two lines was accepted")
+	}
+
+	if _, err := BootFiles(System{Cmdline: "a"}); !errors.Is(err, ErrNoKernel) {
+		t.Errorf("got %v, want %v", err, ErrNoKernel)
 	}
 }
 

@@ -18,12 +18,15 @@ type Partition interface {
 	Close() error
 }
 
-// Installed is the boot loader of this machine, systemd-boot. It reads the EFI partition for each use, which must not be mounted. It is safe
-// for concurrent use.
+// Installed is the boot loader of this machine. It reads the partition with the entries for each use, which must not be mounted. It is safe for
+// concurrent use.
 type Installed struct {
-	// Open opens the EFI partition, and returns its size in bytes.
+	// Open opens the partition with the entries, and returns its size in bytes: the EFI partition, or BOOT of a machine with a BIOS.
 	Open func() (Partition, int64, error)
 	Vars efivar.Dir
+	// BIOS is set if GRUB has started the machine, and Cmdline has the kernel's command line then.
+	BIOS    bool
+	Cmdline string
 
 	mu sync.Mutex
 }
@@ -35,12 +38,16 @@ func (i *Installed) Use(fn func(Loader) error) error {
 
 	p, size, err := i.Open()
 	if err != nil {
-		return fmt.Errorf("open the EFI partition: %w", err)
+		return fmt.Errorf("open the partition with the boot entries: %w", err)
 	}
 
 	f, err := fat.Open(p, size, time.Now())
 	if err != nil {
-		return errors.Join(fmt.Errorf("open the EFI partition: %w", err), p.Close())
+		return errors.Join(fmt.Errorf("open the partition with the boot entries: %w", err), p.Close())
+	}
+
+	if i.BIOS {
+		return errors.Join(fn(GRUB{Boot: f, Cmdline: i.Cmdline}), p.Close())
 	}
 
 	return errors.Join(fn(SystemdBoot{ESP: f, Vars: i.Vars}), p.Close())

@@ -4,7 +4,7 @@
 // one of which is the default one, and can start another one once: this is how a change of the system is tried.
 //
 //	            systemd-boot                     GRUB
-//	entries     unified kernel images in         folders A and B of the partition BOOT, each
+//	entries     unified kernel images in         folders A, B and C of the partition BOOT, each
 //	            /EFI/Linux of the EFI partition  with kernel, initramfs and boot.cfg
 //	arguments   those in the image, or in a      in boot.cfg
 //	            file of /loader/entries

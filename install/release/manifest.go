@@ -4,7 +4,7 @@
 // mirrors keep it. No program of it ever runs: the running system checks its files and writes them to the disk.
 //
 //	layer 1   manifest.json: the version, the architecture, and the size and digest of each file
-//	layer 2   the files: the unified kernel image and systemd-boot; the kernel and the initramfs, for GRUB
+//	layer 2   the files: the unified kernel image and systemd-boot; for machines with a BIOS the kernel, the initramfs and GRUB
 //
 // The manifest is a layer of its own, so everything that can be refused is refused before the large layer is fetched. Digests are those of
 // the manifest, whose layer is named by its digest in the image: a signature of the image covers all.
@@ -29,6 +29,8 @@ const (
 	Loader    = "systemd-bootx64.efi"
 	Kernel    = "vmlinuz"
 	Initramfs = "initramfs.img"
+	GRUBBoot  = "grub-boot.img"
+	GRUBCore  = "grub-core.img"
 
 	manifestName = "manifest.json"
 )
@@ -154,8 +156,10 @@ func (m Manifest) valid() error {
 		}
 	}
 
-	if seen[Kernel] != seen[Initramfs] {
-		return fmt.Errorf("one of the files %s and %s is missing", Kernel, Initramfs)
+	for _, pair := range [][2]string{{Kernel, Initramfs}, {GRUBBoot, GRUBCore}} {
+		if seen[pair[0]] != seen[pair[1]] {
+			return fmt.Errorf("one of the files %s and %s is missing", pair[0], pair[1])
+		}
 	}
 
 	return nil

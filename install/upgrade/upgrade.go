@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
+	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/install/release"
 	"github.com/seed-59268b81/talos/install/trial"
@@ -19,7 +21,7 @@ import (
 // Errors that callers tell apart.
 var (
 	// ErrUnknownEntry is the error of a machine of which it is not known which boot entry runs.
-	ErrUnknownEntry = errors.New("it is not known which boot entry runs: the machine was not started by systemd-boot, or the firmware has lost its variables")
+	ErrUnknownEntry = errors.New("it is not known which boot entry runs: the machine was not started by its boot loader, or the firmware has lost its variables")
 	// ErrNotDefault is the error of a machine that was started from another entry than its default one.
 	ErrNotDefault = errors.New("the boot entry that runs is not the default one")
 	// ErrNoPrevious is the error of a rollback without an earlier version.
@@ -39,7 +41,7 @@ func Add(ctx context.Context, l loader.Loader, image *release.Image, arch, from 
 		return Change{}, err
 	}
 
-	uki, err := image.Source(release.UKI)
+	system, err := systemOf(image)
 	if err != nil {
 		return Change{}, err
 	}
@@ -49,9 +51,8 @@ func Add(ctx context.Context, l loader.Loader, image *release.Image, arch, from 
 		return Change{}, err
 	}
 
-	progress(fmt.Sprintf("writing %s, %d MiB", image.Version, (uki.Size+1<<20-1)>>20))
+	progress(fmt.Sprintf("writing %s, %d MiB", image.Version, (system.UKI.Size+1<<20-1)>>20))
 
-	system := loader.System{Version: image.Version, UKI: uki, Cmdline: image.Cmdline}
 	change.ToVersion = image.Version
 
 	if change.To, err = l.Add(ctx, system); errors.Is(err, fat.ErrNoSpace) {
@@ -75,6 +76,22 @@ func Add(ctx context.Context, l loader.Loader, image *release.Image, arch, from 
 	progress("added boot entry " + change.To)
 
 	return change, nil
+}
+
+// systemOf returns what the entry of a release starts. A release need not have what only GRUB starts.
+func systemOf(image *release.Image) (loader.System, error) {
+	s := loader.System{Version: image.Version, Cmdline: image.Cmdline}
+
+	for name, to := range map[string]*install.Source{release.UKI: &s.UKI, release.Kernel: &s.Kernel, release.Initramfs: &s.Initramfs} {
+		source, err := image.Source(name)
+		if err != nil && (name == release.UKI || !errors.Is(err, fs.ErrNotExist)) {
+			return s, err
+		}
+
+		*to = source
+	}
+
+	return s, nil
 }
 
 // booted returns a change from the entry that runs. It is the default one, so the machine comes back to it.

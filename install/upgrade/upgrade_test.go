@@ -32,7 +32,10 @@ func image(t *testing.T, version string, bytes int) *release.Image {
 	dir := t.TempDir()
 	files := map[string]string{}
 
-	for name, text := range map[string]string{release.UKI: strings.Repeat("u", bytes), release.Loader: "systemd-boot"} {
+	for name, text := range map[string]string{
+		release.UKI: strings.Repeat("u", bytes), release.Loader: "systemd-boot",
+		release.Kernel: "kernel", release.Initramfs: strings.Repeat("i", bytes),
+	} {
 		files[name] = filepath.Join(dir, name)
 		if err := os.WriteFile(files[name], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -69,19 +72,41 @@ type closed struct{ *powercut.Disk }
 
 func (closed) Close() error { return nil }
 
-// newMachine returns a machine that runs v1.0.0.
+// newMachine returns a machine that runs v1.0.0, and was started by systemd-boot.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 
-	disk := powercut.New(size)
+	id := loader.NewID("v1.0.0")
 
-	f, err := fat.Format(disk, fat.Options{Size: size, SectorSize: 512, Label: "EFI"})
+	return startedFrom(t, "EFI", loader.EFIFiles(install.Bytes([]byte("loader")), install.Bytes([]byte("uki")), id), id)
+}
+
+// newBIOS returns a machine that runs v1.0.0, and was started by GRUB.
+func newBIOS(t *testing.T) *machine {
+	t.Helper()
+
+	files, err := loader.BootFiles(loader.System{
+		Version: "v1.0.0", Kernel: install.Bytes([]byte("kernel")), Initramfs: install.Bytes([]byte("initramfs")),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	id := loader.NewID("v1.0.0")
-	for _, file := range loader.EFIFiles(install.Bytes([]byte("loader")), install.Bytes([]byte("uki")), id) {
+	return startedFrom(t, "BOOT", files, "A")
+}
+
+// startedFrom returns a machine with a partition for entries.
+func startedFrom(t *testing.T, label string, files []install.File, id string) *machine {
+	t.Helper()
+
+	disk := powercut.New(size)
+
+	f, err := fat.Format(disk, fat.Options{Size: size, SectorSize: 512, Label: label})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, file := range files {
 		if err := install.Put(t.Context(), f, file); err != nil {
 			t.Fatal(err)
 		}
@@ -89,15 +114,22 @@ func newMachine(t *testing.T) *machine {
 
 	m := &machine{t: t, loader: &loader.Installed{
 		Open: func() (loader.Partition, int64, error) { return closed{disk}, size, nil }, Vars: efivar.Dir(t.TempDir()),
+		BIOS: label == "BOOT",
 	}}
 	m.starts(id)
 
 	return m
 }
 
-// starts is a start of the machine: systemd-boot says which entry it has started.
+// starts is a start of the machine: systemd-boot says which entry it has started, and GRUB starts a kernel with its name.
 func (m *machine) starts(id string) {
 	m.t.Helper()
+
+	if m.loader.BIOS {
+		m.loader.Cmdline = "quiet talos.boot.entry=" + id
+
+		return
+	}
 
 	name := efivar.Name{Name: "LoaderEntrySelected", Vendor: uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")}
 	if err := m.loader.Vars.Set(name, efivar.EncodeText(id)); err != nil {
@@ -150,7 +182,7 @@ func (m *machine) entries(want ...string) {
 		}
 
 		return err
-	}); err != nil || !slices.Equal(got, want) {
+	}); err != nil || !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 		m.t.Errorf("entries: got %v, %v; want %v", got, err, want)
 	}
 }
@@ -169,8 +201,12 @@ func (m *machine) previous(last trial.Record) (upgrade.Change, error) {
 
 // TestChain is a machine's life: upgrades that stay, one that does not, and the way back.
 func TestChain(t *testing.T) {
-	m := newMachine(t)
+	t.Run("systemd-boot", func(t *testing.T) { chain(t, newMachine(t), "Talos-v1.1.0.efi", "Talos-v1.1.0~1.efi") })
+	t.Run("GRUB", func(t *testing.T) { chain(t, newBIOS(t), "B", "A") })
+}
 
+// chain is a life in which the first upgrade has one entry, and the last one another.
+func chain(t *testing.T, m *machine, firstEntry, lastEntry string) {
 	if _, err := m.previous(trial.Record{}); !errors.Is(err, upgrade.ErrNoPrevious) {
 		t.Errorf("a new machine: got %v, want %v", err, upgrade.ErrNoPrevious)
 	}
@@ -180,7 +216,7 @@ func TestChain(t *testing.T) {
 		t.Fatalf("got %+v, %v", first, err)
 	}
 
-	if want := []string{"writing v1.1.0, 1 MiB", "added boot entry Talos-v1.1.0.efi"}; !slices.Equal(said, want) {
+	if want := []string{"writing v1.1.0, 1 MiB", "added boot entry " + firstEntry}; !slices.Equal(said, want) {
 		t.Errorf("got %q, want %q", said, want)
 	}
 
@@ -226,9 +262,22 @@ func TestChain(t *testing.T) {
 	}
 
 	// The same version again is another entry.
-	if again, _, err := m.add(image(t, "v1.1.0", 1000), "v1.1.0"); err != nil || again.To != "Talos-v1.1.0~1.efi" {
+	if again, _, err := m.add(image(t, "v1.1.0", 1000), "v1.1.0"); err != nil || again.To != lastEntry {
 		t.Errorf("got %+v, %v", again, err)
 	}
+}
+
+// TestNotForBIOS has a release that only UEFI can start.
+func TestNotForBIOS(t *testing.T) {
+	m := newBIOS(t)
+	r := image(t, "v1.1.0", 1000)
+	r.Files = slices.DeleteFunc(r.Files, func(f release.File) bool { return f.Name == release.Kernel || f.Name == release.Initramfs })
+
+	if _, _, err := m.add(r, "v1.0.0"); !errors.Is(err, loader.ErrNoKernel) {
+		t.Errorf("got %v, want %v", err, loader.ErrNoKernel)
+	}
+
+	m.entries("v1.0.0")
 }
 
 // TestRefused changes nothing.

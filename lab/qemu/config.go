@@ -26,7 +26,7 @@ type Config struct {
 	MemoryMiB int
 	// Cards are the machine's network cards, in the order in which the guest finds them.
 	Cards []machine.Card
-	// Firmware is UEFI; without it the machine has a BIOS.
+	// Firmware is UEFI; without it the machine has the BIOS that QEMU has.
 	Firmware *Firmware
 	// Disks are the machine's disks. It boots from the first.
 	Disks []Disk

@@ -19,6 +19,9 @@ import (
 // entryName is the boot entry of the lab.
 const entryName = "lab.conf"
 
+// sector is the size of the sectors of disk images.
+const sector = 512
+
 // Entry is how a lab boots a disk image with other kernel arguments than its own.
 type Entry struct {
 	// Emulated is set for emulated processors: without isolation of page tables.
@@ -35,6 +38,8 @@ type Entry struct {
 // long to be Ready. The kernel's tests of its own ciphers, which would take a quarter of a second, are left out as
 // well.
 //
+// The entry that GRUB starts on machines with a BIOS gets the same arguments.
+//
 // An image without such a kernel image is not changed, which is an error if arguments are to be added.
 func AddEntry(ctx context.Context, image string, e Entry) error {
 	if !e.Emulated && len(e.Args) == 0 {
@@ -42,6 +47,13 @@ func AddEntry(ctx context.Context, image string, e Entry) error {
 	}
 
 	added, err := e.add(ctx, image)
+	if err == nil {
+		var also bool
+
+		also, err = e.addGRUB(image)
+		added = added || also
+	}
+
 	if err == nil && !added && len(e.Args) > 0 {
 		err = errors.New("it has no unified kernel image whose arguments can be changed")
 	}
@@ -116,21 +128,28 @@ func (Entry) write(ctx context.Context, esp, dir, entry string) error {
 
 // text returns the boot entry, in the form of the Boot Loader Specification. It returns false if the arguments stay the same.
 func (e Entry) text(kernel, args string) (entry string, ok bool) {
-	words := strings.Fields(args)
+	words, ok := e.change(strings.Fields(args), "pti=on", "pti=off", func(arg string) string { return arg })
 
+	return fmt.Sprintf("title Talos (lab)\nefi /EFI/Linux/%s\noptions %s\n", kernel, strings.Join(words, " ")), ok
+}
+
+// change changes words that are arguments, of which isolated is replaced by open. quoted returns an argument as a word.
+func (e Entry) change(words []string, isolated, open string, quoted func(string) string) (changed []string, ok bool) {
 	for i, w := range words {
-		if e.Emulated && w == "pti=on" {
-			words[i], ok = "pti=off", true
+		if e.Emulated && w == isolated {
+			words[i], ok = open, true
 		}
 	}
 
 	if ok {
-		words = append(words, "cryptomgr.notests")
+		words = append(words, quoted("cryptomgr.notests"))
 	}
 
-	words, ok = append(words, e.Args...), ok || len(e.Args) > 0
+	for _, arg := range e.Args {
+		words, ok = append(words, quoted(arg)), true
+	}
 
-	return fmt.Sprintf("title Talos (lab)\nefi /EFI/Linux/%s\noptions %s\n", kernel, strings.Join(words, " ")), ok
+	return words, ok
 }
 
 // kernelArgs returns the arguments in a unified kernel image.
@@ -171,7 +190,7 @@ func findESP(image string) (where string, ok bool, err error) {
 		return "", false, err
 	}
 
-	table, err := gpt.Read(f, uint64(info.Size()), 512)
+	table, err := gpt.Read(f, uint64(info.Size()), sector)
 	if errors.Is(err, gpt.ErrNoTable) {
 		return "", false, nil
 	}
@@ -182,7 +201,7 @@ func findESP(image string) (where string, ok bool, err error) {
 
 	for _, p := range table.Partitions {
 		if p.Type == gpt.TypeESP {
-			return fmt.Sprintf("%s@@%d", image, p.First*512), true, nil
+			return fmt.Sprintf("%s@@%d", image, p.First*sector), true, nil
 		}
 	}
 

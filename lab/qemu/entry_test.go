@@ -32,6 +32,25 @@ func TestEntry(t *testing.T) {
 	}
 }
 
+func TestGRUBEntry(t *testing.T) {
+	const have = "# version v1\n# arguments pti=on quiet\nlinux /A/vmlinuz 'pti=on' 'quiet' 'talos.boot.entry=A'\ninitrd /A/initramfs.img\n"
+
+	for _, tt := range []struct {
+		name  string
+		entry Entry
+		want  string // the arguments, or none for no change
+	}{
+		{"emulated", Entry{Emulated: true}, "'pti=off' 'quiet' 'talos.boot.entry=A' 'cryptomgr.notests'"},
+		{"arguments", Entry{Args: []string{"debug", "it's"}}, `'pti=on' 'quiet' 'talos.boot.entry=A' 'debug' 'it'\''s'`},
+		{"nothing", Entry{}, ""},
+	} {
+		want := "# version v1\n# arguments pti=on quiet\nlinux /A/vmlinuz " + tt.want + "\ninitrd /A/initramfs.img\n"
+		if got, ok := tt.entry.grubText(have); ok != (tt.want != "") || ok && got != want {
+			t.Errorf("%s: got %q, %t, want %q", tt.name, got, ok, want)
+		}
+	}
+}
+
 func TestForeignImageIsLeftAlone(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "disk.raw")
 	content := bytes.Repeat([]byte("another system"), 10_000)

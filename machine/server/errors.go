@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/install/release"
 	"github.com/seed-59268b81/talos/install/upgrade"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -52,7 +53,7 @@ var knownCauses = causes{
 	{codes.FailedPrecondition, []error{
 		bootlog.ErrClosed, config.ErrNotReady, config.ErrTrial, container.ErrNotRunning, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
 		etcd.ErrDiskNotReady, etcd.ErrNoCertificates, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
-		release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry,
+		release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry, loader.ErrNoKernel,
 	}},
 }
 

@@ -138,7 +138,9 @@ func start(t *testing.T, options lab.Options, config generate.Options) *Cluster 
 		t.Fatal(err)
 	}
 
+	bios := options.Image.BIOS
 	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
+	options.Image.BIOS = bios
 	options.ControlPlanes, options.ControlPlane = max(1, options.ControlPlanes), size
 
 	machines, err := lab.Create(t.Context(), options)

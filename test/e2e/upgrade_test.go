@@ -14,6 +14,8 @@ import (
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/test/cluster"
 	"github.com/seed-59268b81/talos/version"
 )
@@ -29,6 +31,17 @@ const upgradeTime = 15 * time.Minute
 func TestUpgrade(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts one more virtual machine several times, which takes long where it is emulated")
 
+	upgrades(t, lab.Image{})
+}
+
+// TestUpgradeBIOS is TestUpgrade for a machine that GRUB starts.
+func TestUpgradeBIOS(t *testing.T) {
+	cluster.Above(t, cluster.All, "starts one more virtual machine several times, which takes long where it is emulated")
+
+	upgrades(t, lab.Image{BIOS: true})
+}
+
+func upgrades(t *testing.T, firmware lab.Image) {
 	built, err := artifact.Find()
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +50,7 @@ func TestUpgrade(t *testing.T) {
 	next := artifact.Paths{Out: filepath.Join(built.Out, "next")}.Installer()
 	image := generate.InstallerRepository + ":" + nextVersion
 
-	c := cluster.Start(t)
+	c := cluster.StartIn(t, lab.Options{Provisioner: state.QEMU, Image: firmware})
 
 	c.Maintenance()
 	takesConfiguration(t, c)
