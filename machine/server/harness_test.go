@@ -59,6 +59,7 @@ type newMeta struct{}
 
 func (newMeta) Get(sysmeta.Tag) ([]byte, error) { return nil, nil }
 func (newMeta) Set(sysmeta.Tag, []byte) error   { return nil }
+func (newMeta) Delete(sysmeta.Tag) error        { return nil }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
