@@ -20,8 +20,9 @@
 // input, or a virtual machine has a clock of its own:
 //
 //   - the clock itself: the scripts of controllers/time (testdata/sync), against servers that lie, disagree and are silent;
-//   - certificates: TestKeepOrSign and TestRenewal of controllers/secrets, with a clock that was set back, ahead, and not yet;
-//   - the cluster as a whole: TestClockJump of test/e2e, in a virtual machine.
+//   - certificates: TestKeepOrSign and TestRenewal of controllers/secrets, with a clock that was set back, ahead, and not yet.
+//
+// No test has the clock of a whole cluster jump.
 //
 // TTLs of the discovery service, leases of etcd and all timeouts are durations of the monotonic clock, also in the files that outlive a process:
 // a snapshot of the discovery service has what is left of each TTL.
