@@ -195,6 +195,10 @@ func (c *Controller) judge(ctx context.Context, rt controller.Runtime, event tri
 
 	t.record, denied = trial.Carry(t.record, event, t.now, func(r trial.Record, a trial.Action) error { return c.carryOut(ctx, rt, r, a, log) })
 
+	if t.record.State.Decided() && !t.record.Pending { // the next trial has a commit of its own
+		t.overwritten = false
+	}
+
 	if err := c.showTrial(ctx, rt); err != nil {
 		log.Error("the trial is not shown", "error", err)
 		rt.QueueReconcile()

@@ -25,7 +25,7 @@ const (
 )
 
 // bondTime is how long the links may take. Two seconds are the aim for hardware; an emulated machine, which loads the kernel's modules first,
-// takes a quarter of a minute, and longer on a busy computer.
+// takes six seconds, and much longer on a busy computer.
 const bondTime = 4 * time.Minute
 
 // bondLinks returns a bond that speaks LACP with another one, over two pairs of links; twenty VLANs on it; and a VRF.
