@@ -17,11 +17,12 @@
 // No fault sets a clock. The machines are containers, and Linux has one real-time clock for all of them. A time namespace has offsets of the
 // monotonic and the boot-time clock only, which are fixed before its first process starts: a machine could begin with another uptime, which
 // a reboot gives it too, but no clock would jump while it runs. What a jump of the real-time clock could harm is tested where the time is an
-// input, or a virtual machine has a clock of its own:
+// input:
 //
 //   - the clock itself: the scripts of controllers/time (testdata/sync), against servers that lie, disagree and are silent;
-//   - certificates: TestKeepOrSign and TestRenewal of controllers/secrets, with a clock that was set back, ahead, and not yet;
-//   - the cluster as a whole: TestClockJump of test/e2e, in a virtual machine.
+//   - certificates: TestKeepOrSign and TestRenewal of controllers/secrets, with a clock that was set back, ahead, and not yet.
+//
+// No test has the clock of a whole cluster jump.
 //
 // TTLs of the discovery service, leases of etcd and all timeouts are durations of the monotonic clock, also in the files that outlive a process:
 // a snapshot of the discovery service has what is left of each TTL.
