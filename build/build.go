@@ -50,7 +50,7 @@ type Options struct {
 var aliases = map[string][]string{
 	artifact.TargetAll: {
 		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
-		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
+		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetImager, artifact.TargetDisk,
 		artifact.TargetInstaller,
 	},
 	artifact.TargetKubectl:   {"kubernetes"},

@@ -13,6 +13,9 @@ const (
 	TrustdRunDir     = SystemRunDir + "/trustd"
 	DiscoverydRunDir = SystemRunDir + "/discoveryd"
 
+	// EmbeddedConfig is a configuration that was made a part of the image, below the root.
+	EmbeddedConfig = "usr/local/etc/talos/config.yaml"
+
 	// CABundle has the authorities that the machine trusts, for all programs.
 	CABundle = "/etc/ssl/certs/ca-certificates.crt"
 

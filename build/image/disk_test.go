@@ -41,15 +41,14 @@ func smallDisk(t *testing.T) string {
 	write(t, filepath.Join(layout, "blobs", "sha256", "abc"), strings.Repeat("layer", 100_000))
 	write(t, filepath.Join(layout, "index.json"), "{}")
 
-	parts := diskParts{
-		loader:  write(t, filepath.Join(dir, "loader.efi"), "loader"),
-		uki:     write(t, filepath.Join(dir, "Talos-v9.9.9.efi"), strings.Repeat("kernel", 10_000)),
-		cache:   filepath.Join(dir, "cache.ext4"),
-		seed:    "seed",
-		espSize: 64 << 20,
+	parts := Disk{
+		Loader:  write(t, filepath.Join(dir, "loader.efi"), "loader"),
+		UKI:     write(t, filepath.Join(dir, "Talos-v9.9.9.efi"), strings.Repeat("kernel", 10_000)),
+		Cache:   filepath.Join(dir, "cache.ext4"),
+		EFISize: 64 << 20,
 	}
 
-	if err := makeExt4(t.Context(), layout, parts.cache, identity("test").String()); err != nil {
+	if err := makeExt4(t.Context(), layout, parts.Cache, identity("test").String()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -58,7 +57,7 @@ func smallDisk(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	if err := makeDisk(t.Context(), path, parts); err != nil {
+	if err := MakeDisk(t.Context(), path, parts); err != nil {
 		t.Fatal(err)
 	}
 

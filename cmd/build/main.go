@@ -30,6 +30,7 @@ Without a target it builds everything. Some targets are:
   initramfs        the initramfs and the kernel
   root-image       the root image
   talosctl         the client
+  imager           makes images for a purpose
 
 `
 

@@ -26,7 +26,7 @@ func TestHide(t *testing.T) {
 		t.Errorf("an image without a configuration: %v", err)
 	}
 
-	file := filepath.Join(root, embedded)
+	file := filepath.Join(root, layout.EmbeddedConfig)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}

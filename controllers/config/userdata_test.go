@@ -70,7 +70,7 @@ func TestSourcesInOrder(t *testing.T) {
 	}
 
 	want := []string{
-		"the image (/" + embedded + ")", "kernel argument " + cmdline.ConfigEarly, "the variable USERDATA of the container", "platform",
+		"the image (/" + layout.EmbeddedConfig + ")", "kernel argument " + cmdline.ConfigEarly, "the variable USERDATA of the container", "platform",
 		"kernel argument " + cmdline.ConfigInline,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
