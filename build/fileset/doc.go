@@ -5,16 +5,14 @@
 package fileset
 
 import (
-	"slices"
-
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// Steps returns the steps of all sets. p provides the packages.
+// Steps returns the steps of all sets. p provides the packages, for its flavour.
 func Steps(p *Packages) []graph.Step {
 	var steps []graph.Step
 
-	for _, s := range slices.Concat(sets, testSets) {
+	for _, s := range p.sets() {
 		steps = append(steps, s.step(p))
 	}
 

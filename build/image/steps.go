@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/debian"
 	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/build/source"
 )
@@ -20,6 +21,19 @@ type Options struct {
 	ExtraArgs []string
 	// Version is that of the system.
 	Version string
+	// Drivers are patterns of the files of modules in the root image, besides those that every image has: kernel/drivers/ata/*.ko.
+	Drivers []string
+	// Debian returns the packages of Debian in the images; nil is none.
+	Debian func(ctx context.Context) ([]debian.Package, error)
+}
+
+// software returns the packages of Debian in the images.
+func (o Options) software(ctx context.Context) ([]debian.Package, error) {
+	if o.Debian == nil {
+		return nil, nil
+	}
+
+	return o.Debian(ctx)
 }
 
 // Steps returns the steps of the images. They need the steps of third-party programs and our own.
@@ -70,12 +84,17 @@ func (o Options) installInputs(values ...string) func(context.Context, graph.Res
 
 			var hash string
 
-			hash, err = source.Hash(filepath.Join(o.Root, folder), func(rel string) bool {
-				return filepath.Dir(rel) == "." && strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go")
-			})
+			hash, err = o.hashFolder(folder)
 			out = append(out, hash)
 		}
 
 		return out, err
 	}
+}
+
+// hashFolder returns the hash of the sources in a folder of the repository.
+func (o Options) hashFolder(folder string) (string, error) {
+	return source.Hash(filepath.Join(o.Root, folder), func(rel string) bool {
+		return filepath.Dir(rel) == "." && strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go")
+	})
 }

@@ -37,8 +37,14 @@ func Built(p artifact.Paths) Inputs {
 	}
 }
 
-func (in Inputs) check() error {
-	for _, file := range []string{in.UKI, in.Stub, in.Loader, in.ImageCache} {
+// check returns an error if a file that a profile needs is missing.
+func (in Inputs) check(p Profile) error {
+	needed := []string{in.UKI, in.Stub, in.Loader}
+	if p.Output.Kind == Image && !p.Output.Disk.NoImageCache {
+		needed = append(needed, in.ImageCache)
+	}
+
+	for _, file := range needed {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing: run make build first, or name the output folder of a build", file)
 		} else if err != nil {
@@ -60,7 +66,7 @@ func Make(ctx context.Context, p Profile, in Inputs, dir string) ([]string, erro
 }
 
 func makeAll(ctx context.Context, p Profile, in Inputs, dir string) ([]string, error) {
-	if err := in.check(); err != nil {
+	if err := in.check(p); err != nil {
 		return nil, err
 	}
 

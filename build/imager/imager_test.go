@@ -155,7 +155,6 @@ func TestMake(t *testing.T) {
 // TestFormats turns disks of each form into a raw one, which is the same.
 func TestFormats(t *testing.T) {
 	in := inputs(t)
-	in.efiSize = 600 << 20 // more than a table of qcow2 covers
 	form := func(p Packing, f DiskFormat) string {
 		return mustMake(t, Profile{Base: "metal", Output: Output{Packing: p, Disk: DiskOptions{Format: f}}}, in)[0]
 	}
@@ -178,7 +177,7 @@ func TestFormats(t *testing.T) {
 
 	for name, got := range map[string]func() (io.Reader, error){
 		"qcow2": func() (io.Reader, error) { return bytes.NewReader(converted(qcow2, "qcow2")), nil },
-		"vhd":   func() (io.Reader, error) { return bytes.NewReader(converted(form("", VHD), "vpc")[:len(raw)]), nil },
+		"vhd":   func() (io.Reader, error) { return bytes.NewReader(converted(form("", VHD), "vpc")), nil },
 		"zstd":  func() (io.Reader, error) { return zstd.NewReader(bytes.NewReader(read(t, form(Zstd, Raw)))) },
 		"gzip":  func() (io.Reader, error) { return gzip.NewReader(bytes.NewReader(read(t, form(Gzip, Raw)))) },
 		"tar": func() (io.Reader, error) {
@@ -208,8 +207,56 @@ func TestFormats(t *testing.T) {
 		})
 	}
 
-	if info, err := exec.Command(qemuImg, "info", "-f", "vpc", form("", VHD)).CombinedOutput(); err != nil {
-		t.Errorf("qemu-img info: %v: %s", err, info)
+}
+
+// TestLargeQcow2 has a disk with several tables of the second level, some of which are not needed, and an odd size.
+func TestLargeQcow2(t *testing.T) {
+	dir := t.TempDir()
+	raw, qcow2 := filepath.Join(dir, "raw"), filepath.Join(dir, "qcow2")
+
+	f, err := os.Create(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const size = 2*perTable*cluster + 512
+
+	for _, at := range []int64{0, 5 * cluster, 6*cluster - 1, size - 4} {
+		if _, err := f.WriteAt([]byte("data"), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	in, err := os.Open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+
+	out, err := os.Create(qcow2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+
+	if err := writeQcow2(out, in, size); err != nil {
+		t.Fatal(err)
+	}
+
+	qemuImg := hosttest.Need(t, "qemu-img")
+
+	for _, args := range [][]string{{"check", qcow2}, {"compare", "-f", "raw", "-F", "qcow2", raw, qcow2}} {
+		if out, err := exec.Command(qemuImg, args...).CombinedOutput(); err != nil {
+			t.Errorf("qemu-img %v: %v: %s", args, err, out)
+		}
+	}
+
+	if info, err := out.Stat(); err != nil || info.Size() > 10*cluster {
+		t.Errorf("got %d bytes, want the clusters with data only (%v)", info.Size(), err)
 	}
 }
 

@@ -18,7 +18,7 @@ func vhdFooter(size uint64, id [16]byte) (footer [512]byte) {
 	be.PutUint32(footer[12:], 0x10000) // the version of the format
 	be.PutUint64(footer[16:], 1<<64-1) // a fixed disk has no further headers
 	be.PutUint32(footer[24:], uint32(fixed.Unix()-vhdEpoch))
-	copy(footer[28:], "tals")
+	copy(footer[28:], "qem2") // of a program that goes by the size and not by the geometry, which is not exact
 	be.PutUint32(footer[32:], 0x10000)
 	copy(footer[36:], "Wi2k")
 	be.PutUint64(footer[40:], size)

@@ -5,7 +5,6 @@ package pe_test
 import (
 	"bytes"
 	debugpe "debug/pe"
-	"encoding/binary"
 	"strings"
 	"testing"
 

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// imager runs the command with a standard input, and returns its output.
-func imager(t *testing.T, in string, args ...string) (string, error) {
+// invoke runs the command with a standard input, and returns its output.
+func invoke(t *testing.T, in string, args ...string) (string, error) {
 	t.Helper()
 
 	var out strings.Builder
@@ -30,7 +30,7 @@ func TestPrint(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got, err := imager(t, "", "nocloud", "--extra-kernel-arg", "a", "--extra-kernel-arg=b=1,2", "--meta", "0xc=x=y", "--disk-format", "qcow2",
+	got, err := invoke(t, "", "nocloud", "--extra-kernel-arg", "a", "--extra-kernel-arg=b=1,2", "--meta", "0xc=x=y", "--disk-format", "qcow2",
 		"--image-disk-size", "8GiB", "--embedded-config-path", config, "--print")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ output:
 	}
 
 	// What is printed is a profile, and flags change it.
-	again, err := imager(t, got, "-", "--print", "--extra-kernel-arg", "c")
+	again, err := invoke(t, got, "-", "--print", "--extra-kernel-arg", "c")
 	if err != nil || strings.Replace(again, "- c\n", "", 1) == again {
 		t.Errorf("read again: %v:\n%s", err, again)
 	}
@@ -88,7 +88,7 @@ func TestErrors(t *testing.T) {
 		"nothing is built":   {"", []string{"metal", "--input", "/nonexistent"}, "is missing: run make build first"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := imager(t, test.in, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := invoke(t, test.in, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
@@ -136,7 +136,7 @@ func TestPage(t *testing.T) {
 			in = string(b)
 		}
 
-		if out, err := imager(t, in, append(strings.Fields(line), "--print")...); err != nil || !strings.Contains(out, "baseProfileName") {
+		if out, err := invoke(t, in, append(strings.Fields(line), "--print")...); err != nil || !strings.Contains(out, "baseProfileName") {
 			t.Errorf("imager %s: got %q, %v", m[1], out, err)
 		}
 	}

@@ -29,6 +29,7 @@ func Register() error {
 		resource.Register[KernelCmdlineSpec](),
 		resource.Register[KernelModuleSpecSpec](),
 		resource.Register[KernelModuleStatusSpec](),
+		resource.Register[SBOMItemSpec](),
 		resource.Register[KernelParamDefaultSpecSpec](),
 		resource.Register[KernelParamSpecSpec](),
 		resource.Register[KernelParamStatusSpec](),
