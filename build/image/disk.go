@@ -149,17 +149,19 @@ func (d Disk) content() (c install.Content, seed string, err error) {
 			continue
 		}
 
+		// Without its digest, which would have a large file read back.
 		s, err := install.Named(path)
-		if err == nil {
-			s.SHA256, err = digestOf(path)
+		if err != nil {
+			return c, "", err
 		}
 
+		sum, err := digestOf(path)
 		if err != nil {
 			return c, "", err
 		}
 
 		sources[path] = s
-		fmt.Fprintln(digest, s.SHA256)
+		fmt.Fprintln(digest, sum)
 	}
 
 	seed = hex.EncodeToString(digest.Sum(nil))
