@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/fat"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
@@ -102,7 +103,7 @@ func makeEFI(ctx context.Context, path, seed string, files []install.File) error
 	serial := identity("serial", seed)
 
 	system, err := fat.Format(f, fat.Options{
-		Size: size, SectorSize: sectorSize, Label: "EFI", Serial: binary.BigEndian.Uint32(serial[:]), Time: epoch,
+		Size: size, SectorSize: sectorSize, Label: layout.PartitionEFI, Serial: binary.BigEndian.Uint32(serial[:]), Time: epoch,
 	})
 	if err != nil {
 		return err

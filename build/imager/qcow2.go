@@ -64,51 +64,7 @@ func writeQcow2(to *os.File, from source, size int64) error {
 		return errors.New("the disk is too large")
 	}
 
-	var (
-		be       = binary.BigEndian
-		atFirst  = (2 + blocks) * cluster
-		atSecond = atFirst + first*cluster
-		atData   = atSecond + second*cluster
-		head     = make([]byte, atData)
-	)
-
-	copy(head, "QFI\xfb")
-	be.PutUint32(head[4:], 3)
-	be.PutUint32(head[20:], clusterBits)
-	be.PutUint64(head[24:], uint64(size))
-	be.PutUint32(head[36:], uint32(len(tables)))
-	be.PutUint64(head[40:], uint64(atFirst))
-	be.PutUint64(head[48:], cluster) // the table of counts
-	be.PutUint32(head[56:], 1)
-	be.PutUint32(head[96:], 4) // counts of 16 bits
-	be.PutUint32(head[100:], headerLength)
-
-	for i := range blocks {
-		be.PutUint64(head[cluster+8*i:], uint64((2+i)*cluster))
-	}
-
-	for i := range total() {
-		be.PutUint16(head[2*cluster+2*i:], 1)
-	}
-
-	table, block := atSecond, atData
-
-	for t, there := range tables {
-		if !there {
-			continue
-		}
-
-		be.PutUint64(head[atFirst+8*int64(t):], uint64(table)|owned)
-
-		for i := t * perTable; i < min((t+1)*perTable, len(used)); i++ {
-			if used[i] {
-				be.PutUint64(head[table+8*int64(i-t*perTable):], uint64(block)|owned)
-				block += cluster
-			}
-		}
-
-		table += cluster
-	}
+	head := qcow2Head(size, used, tables, blocks, first, second, data)
 
 	if _, err := to.Write(head); err != nil {
 		return err
@@ -162,4 +118,56 @@ func readCluster(from io.ReaderAt, buffer []byte, number, size int64) error {
 	}
 
 	return err
+}
+
+// qcow2Head returns the part of the file before the data: the header and all tables. blocks, first, second and data are the numbers of
+// clusters of blocks of counts, of tables of both levels, and of data; tables are the tables of the second level that exist.
+func qcow2Head(size int64, used, tables []bool, blocks, first, second, data int64) []byte {
+	var (
+		be       = binary.BigEndian
+		atFirst  = (2 + blocks) * cluster
+		atSecond = atFirst + first*cluster
+		atData   = atSecond + second*cluster
+		head     = make([]byte, atData)
+	)
+
+	copy(head, "QFI\xfb")
+	be.PutUint32(head[4:], 3)
+	be.PutUint32(head[20:], clusterBits)
+	be.PutUint64(head[24:], uint64(size))
+	be.PutUint32(head[36:], uint32(len(tables)))
+	be.PutUint64(head[40:], uint64(atFirst))
+	be.PutUint64(head[48:], cluster) // the table of counts
+	be.PutUint32(head[56:], 1)
+	be.PutUint32(head[96:], 4) // counts of 16 bits
+	be.PutUint32(head[100:], headerLength)
+
+	for i := range blocks {
+		be.PutUint64(head[cluster+8*i:], uint64((2+i)*cluster))
+	}
+
+	for i := range 2 + blocks + first + second + data {
+		be.PutUint16(head[2*cluster+2*i:], 1)
+	}
+
+	table, block := atSecond, atData
+
+	for t, there := range tables {
+		if !there {
+			continue
+		}
+
+		be.PutUint64(head[atFirst+8*int64(t):], uint64(table)|owned)
+
+		for i := t * perTable; i < min((t+1)*perTable, len(used)); i++ {
+			if used[i] {
+				be.PutUint64(head[table+8*int64(i-t*perTable):], uint64(block)|owned)
+				block += cluster
+			}
+		}
+
+		table += cluster
+	}
+
+	return head
 }

@@ -48,7 +48,6 @@ type Deps struct {
 func Controllers(deps Deps) []controller.Controller {
 	all := []controller.Controller{
 		IdentityController(os.DirFS("/")),
-		SBOMItemController(os.DirFS("/"), deps.Settled),
 		PlatformController(deps.Platform),
 		MachineStatusController(func(event proto.Message) { deps.Publish(event, "") }),
 		&PowerController{Participants: deps.Participants, Close: deps.Close, Wipe: deps.Wipe, Act: deps.Act, Publish: deps.Publish},

@@ -29,7 +29,6 @@ func Register() error {
 		resource.Register[KernelCmdlineSpec](),
 		resource.Register[KernelModuleSpecSpec](),
 		resource.Register[KernelModuleStatusSpec](),
-		resource.Register[SBOMItemSpec](),
 		resource.Register[KernelParamDefaultSpecSpec](),
 		resource.Register[KernelParamSpecSpec](),
 		resource.Register[KernelParamStatusSpec](),
