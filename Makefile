@@ -27,7 +27,7 @@ FUZZTIME ?= 10s
 PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build next up down test vet fresh e2e debug conformance conformance-images chaos fuzz bench bench-cosi budgets generate lock lint clean
+.PHONY: help host-tools build next full up down test vet fresh e2e debug conformance conformance-images chaos fuzz bench bench-cosi budgets generate lock lint clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ build: ## build all programs, container images and the disk image
 
 next: build ## another version of the installer's image, NEXT (default: v0.1.1), in out/next: what tests upgrade to
 	@$(BUILD) -version $(NEXT) -out out/next -cache out/cache installer-image
+
+full: ## the disk image and the installer's image with the kernel for servers, in out/full
+	@$(BUILD) -flavour full -out out/full -cache out/cache disk-image installer-image imager
 
 up: build ## build, then start the cluster NAME (default: default) with CONTROLPLANES=n and WORKERS=n machines; IN=containers is fast without KVM
 	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --controlplanes $(CONTROLPLANES) --workers $(WORKERS) $(LABFLAGS)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/containerimage"
+	"github.com/seed-59268b81/talos/build/debian"
 	"github.com/seed-59268b81/talos/build/fileset"
 	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/build/hosttools"
@@ -40,6 +41,8 @@ type Options struct {
 	ExtraArgs []string
 	// Version is that of the system, version.Tag by default.
 	Version string
+	// Flavour is that of the kernel, fileset.Cloud by default.
+	Flavour fileset.Flavour
 	// Cache is the folder of the cache, which builds of several versions share; by default it is in Out.
 	Cache string
 
@@ -50,8 +53,8 @@ type Options struct {
 var aliases = map[string][]string{
 	artifact.TargetAll: {
 		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetGRUB, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
-		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
-		artifact.TargetInstaller,
+		"kubernetes", "cloud", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetImager,
+		artifact.TargetDisk, artifact.TargetInstaller,
 	},
 	artifact.TargetKubectl:   {"kubernetes"},
 	artifact.TargetHostTools: {},
@@ -71,6 +74,7 @@ func (o Options) complete() (Options, error) {
 	o.Out = cmp.Or(o.Out, artifact.Of(o.Root).Out)
 	o.Cache = cmp.Or(o.Cache, artifact.Paths{Out: o.Out}.Cache())
 	o.Version = cmp.Or(o.Version, version.Tag)
+	o.Flavour = cmp.Or(o.Flavour, fileset.Cloud)
 
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -86,7 +90,7 @@ func (o Options) complete() (Options, error) {
 	}
 
 	if o.packages == nil {
-		o.packages = &fileset.Packages{Root: o.Root, Cache: o.Cache, Apt: "/etc/apt", Strict: o.Locked}
+		o.packages = &fileset.Packages{Root: o.Root, Cache: o.Cache, Apt: "/etc/apt", Strict: o.Locked, Flavour: o.Flavour}
 	}
 
 	return o, err
@@ -120,14 +124,24 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	g := graph.New(filepath.Join(o.Cache, "steps"), o.Out)
 	g.Slots = runtime.NumCPU()
 
+	images := image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs, Version: o.Version, Debian: o.debian}
+	if o.Flavour == fileset.Full {
+		images.Drivers = image.ServerDrivers
+	}
+
 	for _, s := range slices.Concat(
 		program.Steps(o.Root, o.Version), fileset.Steps(o.packages), containerimage.Steps(o.Root), []graph.Step{rootfsStep(o.Root)},
-		image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs, Version: o.Version}),
+		image.Steps(images),
 	) {
 		g.Add(s)
 	}
 
 	return g, nil
+}
+
+// debian returns the packages of Debian in the images.
+func (o Options) debian(ctx context.Context) ([]debian.Package, error) {
+	return o.packages.Of(ctx, append([]string{artifact.TargetKernel, artifact.TargetBoot}, rootfsSets...)...)
 }
 
 // WriteLock updates the lock to the newest Debian packages.

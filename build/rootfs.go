@@ -16,12 +16,15 @@ import (
 // rootfsSources are the sources that build the tree.
 var rootfsSources = []string{"rootfs.go", "debian/selection.go", "graph/tree.go"}
 
+// rootfsSets are the sets of Debian's files in the tree.
+var rootfsSets = []string{"host-files", "certificates"}
+
 // rootfsStep creates the tree of third-party files for the root image.
 func rootfsStep(root string) graph.Step {
 	return graph.Step{
 		Name:   artifact.TargetRootfs,
 		About:  "third-party files of the root image",
-		Needs:  []string{"containerd", "runc", "cni", "flannel-cni", "host-files", "certificates"},
+		Needs:  append([]string{"containerd", "runc", "cni", "flannel-cni"}, rootfsSets...),
 		Inputs: source.Inputs(root, rootfsSources),
 		Run: func(_ context.Context, w *graph.Work) error {
 			if err := debian.MergeUsr(w.Dir); err != nil {

@@ -13,6 +13,12 @@ const (
 	TrustdRunDir     = SystemRunDir + "/trustd"
 	DiscoverydRunDir = SystemRunDir + "/discoveryd"
 
+	// EmbeddedConfig is a configuration that was made a part of the image, below the root.
+	EmbeddedConfig = "usr/local/etc/talos/config.yaml"
+
+	// SBOMDir has the lists of the software in the image, in SPDX, below the root.
+	SBOMDir = "usr/share/spdx"
+
 	// CABundle has the authorities that the machine trusts, for all programs.
 	CABundle = "/etc/ssl/certs/ca-certificates.crt"
 

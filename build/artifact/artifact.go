@@ -4,8 +4,8 @@
 // writes to these paths; talosctl and the tests read them. No other package has these paths. The package imports only
 // the version, so that programs that read the results do not link the build.
 //
-//	bin/                        talosctl, kubectl, talos (Paths.Bin), for users
-//	images/                     rootfs.sqsh, initramfs.img, vmlinuz, Talos-VERSION.efi, metal-amd64.raw (Paths.Disk)
+//	bin/                        talosctl, imager, kubectl, talos (Paths.Bin), for users
+//	images/                     rootfs.sqsh, initramfs.img, vmlinuz, Talos-VERSION.efi, imagecache.ext4, metal-amd64.raw (Paths.Disk)
 //	components/bin/             each third-party program (Paths.Component)
 //	components/rootfs/          tree for the root image: containerd, shim, runc, CNI plugins, mkfs.xfs and similar
 //	                            tools with their libraries, CA certificates, and the links of a merged /usr (Paths.Rootfs)

@@ -25,7 +25,7 @@ func (p Paths) image(name string) string     { return filepath.Join(p.Out, "imag
 // Cache is the build cache.
 func (p Paths) Cache() string { return filepath.Join(p.Out, "cache") }
 
-// Bin is a program for users: talosctl, kubectl, talos.
+// Bin is a program for users: talosctl, imager, kubectl, talos.
 func (p Paths) Bin(name string) string { return filepath.Join(p.Out, "bin", name) }
 
 // Debug is the operating system's program with symbols.
@@ -121,6 +121,9 @@ func (p Paths) UKI() string { return p.UKIOf(version.Tag) }
 
 // UKIOf is the unified kernel image of a version.
 func (p Paths) UKIOf(version string) string { return p.image("Talos-" + version + ".efi") }
+
+// ImageCache is the file system of the partition IMAGECACHE.
+func (p Paths) ImageCache() string { return p.image("imagecache.ext4") }
 
 // Disk is the disk image.
 func (p Paths) Disk() string { return p.image("metal-amd64.raw") }

@@ -23,6 +23,7 @@ const (
 	TargetModprobe = "modprobe"
 	TargetSandbox  = "sandbox"
 	TargetTalosctl = "talosctl"
+	TargetImager   = "imager"
 	TargetKubectl  = "kubectl"
 
 	TargetRoot      = "root-image"

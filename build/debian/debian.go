@@ -63,14 +63,31 @@ func (p Package) check(path string) error {
 	return nil
 }
 
-// Resolve returns the current version of each named package, in the order of the names. A name that ends in * means the one
-// dependency of the package before that begins so. This finds the current kernel by its metapackage.
+// matches reports whether a name is that of a pattern. A * at its end stands for any text, and one before other text for digits, dots and
+// hyphens: linux-image-6*-amd64 is not linux-image-6.1.0-56-cloud-amd64.
+func matches(pattern, name string) bool {
+	before, after, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return name == pattern
+	}
+
+	rest, ok := strings.CutPrefix(name, before)
+	if !ok || after == "" {
+		return ok
+	}
+
+	number, ok := strings.CutSuffix(rest, after)
+
+	return ok && strings.Trim(number, "0123456789.-") == ""
+}
+
+// Resolve returns the current version of each named package, in the order of the names. A name with a * (matches) means the one
+// dependency of the package before that it stands for. This finds the current kernel by its metapackage.
 func Resolve(ctx context.Context, names []string) ([]Package, error) {
 	var packages []Package
 
 	for i, name := range names {
-		prefix, wild := strings.CutSuffix(name, "*")
-		if !wild {
+		if !strings.Contains(name, "*") {
 			continue
 		}
 
@@ -83,7 +100,7 @@ func Resolve(ctx context.Context, names []string) ([]Package, error) {
 			return nil, err
 		}
 
-		full, err := dependency(meta[0].Depends, prefix)
+		full, err := dependency(meta[0].Depends, name)
 		if err != nil {
 			return nil, fmt.Errorf("debian: package %s: %w", names[i-1], err)
 		}
@@ -115,18 +132,18 @@ func Resolve(ctx context.Context, names []string) ([]Package, error) {
 	return packages, nil
 }
 
-// dependency returns the one name in a Depends field that begins with prefix.
-func dependency(depends, prefix string) (string, error) {
+// dependency returns the one name in a Depends field that a pattern stands for.
+func dependency(depends, pattern string) (string, error) {
 	var found []string
 
 	for term := range strings.SplitSeq(depends, ",") {
-		if fields := strings.Fields(term); len(fields) > 0 && strings.HasPrefix(fields[0], prefix) {
+		if fields := strings.Fields(term); len(fields) > 0 && matches(pattern, fields[0]) {
 			found = append(found, fields[0])
 		}
 	}
 
 	if len(found) != 1 {
-		return "", fmt.Errorf("want one dependency %s*, got %d in %q", prefix, len(found), depends)
+		return "", fmt.Errorf("want one dependency %s, got %d in %q", pattern, len(found), depends)
 	}
 
 	return found[0], nil

@@ -57,16 +57,19 @@ func FuzzParseStanzas(f *testing.F) {
 }
 
 func TestDependency(t *testing.T) {
-	for name, test := range map[string]struct{ depends, prefix, want, err string }{
-		"with version":    {"linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2)", "linux-image-6", "linux-image-6.1.0-56-cloud-amd64", ""},
-		"among others":    {"kmod, linux-image-6.12 , initramfs", "linux-image-6", "linux-image-6.12", ""},
-		"none":            {"kmod", "linux-image-6", "", "want one"},
-		"empty":           {"", "linux-image-6", "", "want one"},
-		"two that match":  {"linux-image-6.1, linux-image-6.2", "linux-image-6", "", "got 2"},
-		"prefix in a gap": {"xlinux-image-6", "linux-image-6", "", "want one"},
+	for name, test := range map[string]struct{ depends, pattern, want, err string }{
+		"with version":    {"linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2)", "linux-image-6*", "linux-image-6.1.0-56-cloud-amd64", ""},
+		"among others":    {"kmod, linux-image-6.12 , initramfs", "linux-image-6*", "linux-image-6.12", ""},
+		"none":            {"kmod", "linux-image-6*", "", "want one"},
+		"empty":           {"", "linux-image-6*", "", "want one"},
+		"another flavour": {"linux-image-6.1.0-5-amd64, linux-image-6.1.0-5-cloud-amd64", "linux-image-6*-amd64", "linux-image-6.1.0-5-amd64", ""},
+		"a flavour":       {"linux-image-6.1.0-5-amd64, linux-image-6.1.0-5-cloud-amd64", "linux-image-6*-cloud-amd64", "linux-image-6.1.0-5-cloud-amd64", ""},
+		"a short name":    {"linux-image-6-amd64, linux-image-6", "linux-image-6*-amd64", "linux-image-6-amd64", ""},
+		"two that match":  {"linux-image-6.1, linux-image-6.2", "linux-image-6*", "", "got 2"},
+		"prefix in a gap": {"xlinux-image-6", "linux-image-6*", "", "want one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := dependency(test.depends, test.prefix)
+			got, err := dependency(test.depends, test.pattern)
 
 			if got != test.want || (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %q, %v; want %q, error with %q", got, err, test.want, test.err)

@@ -74,7 +74,7 @@ func (l Lock) Encode() []byte {
 	return out.Bytes()
 }
 
-// Select returns the named packages in the order of the names. A name that ends in * means the one package that begins so; see
+// Select returns the named packages in the order of the names. A name with a * means the one package that it stands for; see
 // Resolve.
 func (l Lock) Select(names []string) ([]Package, error) {
 	var packages []Package
@@ -94,10 +94,8 @@ func (l Lock) Select(names []string) ([]Package, error) {
 func (l Lock) find(name string) (Package, error) {
 	var found []Package
 
-	prefix, wild := strings.CutSuffix(name, "*")
-
 	for _, p := range l {
-		if p.Name == name || wild && strings.HasPrefix(p.Name, prefix) {
+		if matches(name, p.Name) {
 			found = append(found, p.Package)
 		}
 	}

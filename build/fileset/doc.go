@@ -7,22 +7,23 @@ package fileset
 import (
 	"slices"
 
+	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
 // all returns all sets.
 func all() []set { return slices.Concat(sets, testSets, biosSets) }
 
-// Steps returns the steps of all sets. p provides the packages.
+// Steps returns the steps of all sets. p provides the packages, for its flavour.
 func Steps(p *Packages) []graph.Step {
 	var steps []graph.Step
 
-	for _, s := range slices.Concat(sets, testSets) {
-		steps = append(steps, s.step(p))
-	}
-
-	for _, s := range biosSets {
-		steps = append(steps, grubStep(s, p))
+	for _, s := range p.sets() {
+		if s.name == artifact.TargetGRUB {
+			steps = append(steps, grubStep(s, p))
+		} else {
+			steps = append(steps, s.step(p))
+		}
 	}
 
 	return steps

@@ -3,6 +3,7 @@
 package fileset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -60,11 +62,42 @@ type Packages struct {
 	Apt string
 	// Strict rejects packages that are not locked.
 	Strict bool
+	// Flavour is that of the kernel, Cloud by default.
+	Flavour Flavour
 
 	mu       sync.Mutex
 	resolved map[string][]debian.Package
 	// unlocked describes the packages that replace locked ones, by set.
 	unlocked map[string]string
+}
+
+// sets returns the sets of the flavour.
+func (p *Packages) sets() []set {
+	return slices.DeleteFunc(all(), func(s set) bool {
+		return s.flavour != "" && s.flavour != cmp.Or(p.Flavour, Cloud)
+	})
+}
+
+// Of returns the packages of named sets, sorted by name.
+func (p *Packages) Of(ctx context.Context, names ...string) ([]debian.Package, error) {
+	var all []debian.Package
+
+	for _, s := range p.sets() {
+		if !slices.Contains(names, s.name) {
+			continue
+		}
+
+		found, err := p.of(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+
+		all = append(all, found...)
+	}
+
+	slices.SortFunc(all, func(a, b debian.Package) int { return cmp.Compare(a.Name, b.Name) })
+
+	return slices.CompactFunc(all, func(a, b debian.Package) bool { return a.Name == b.Name }), nil
 }
 
 // of returns the packages of a set: those of the lock, or, if Debian no longer has one of them, the newest of the whole set, so
@@ -169,7 +202,7 @@ func (p *Packages) Report(out string, log io.Writer) error {
 
 	var text strings.Builder
 
-	for _, s := range all() {
+	for _, s := range p.sets() {
 		if line, ok := p.unlocked[s.name]; ok {
 			fmt.Fprintln(&text, line)
 		}

@@ -22,6 +22,8 @@ import (
 // set is a folder of files from Debian packages.
 type set struct {
 	name, about string
+	// flavour is that of the builds that have the set, or empty for all.
+	flavour Flavour
 	// packages are the Debian packages, including those of libraries. The lock has their versions.
 	packages []string
 	// files are patterns of files to extract, with the shared libraries that they need.
@@ -58,11 +60,23 @@ var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xf
 // setSources are the sources that build a set.
 var setSources = []string{"fileset/sets.go", "debian/debian.go", "debian/selection.go"}
 
+// Flavour is a build of the kernel.
+type Flavour string
+
+// The flavours. Cloud has the drivers of virtual machines, Full those of servers too.
+const (
+	Cloud Flavour = "cloud"
+	Full  Flavour = "full"
+)
+
+// Flavours are all flavours.
+var Flavours = []Flavour{Cloud, Full}
+
 // sets are all files from Debian, except those for Kubernetes' tests.
 var sets = []set{
 	{
-		name: artifact.TargetKernel, about: "Linux for virtual machines, and its modules",
-		packages: []string{"linux-image-cloud-amd64", "linux-image-6*"},
+		name: artifact.TargetKernel, about: "Linux for virtual machines, and its modules", flavour: Cloud,
+		packages: []string{"linux-image-cloud-amd64", "linux-image-6*-cloud-amd64"},
 		finish:   kernelFiles, publish: artifact.Published.KernelDir(),
 	},
 	{
@@ -127,6 +141,11 @@ var sets = []set{
 		name: "busybox", about: "small tools for images that users debug",
 		packages: []string{"busybox", "libc6"},
 		files:    []string{"usr/bin/busybox"},
+	},
+	{
+		name: artifact.TargetKernel, about: "Linux for servers and virtual machines, and its modules", flavour: Full,
+		packages: []string{"linux-image-amd64", "linux-image-6*-amd64"},
+		finish:   kernelFiles, publish: artifact.Published.KernelDir(),
 	},
 }
 

@@ -53,6 +53,7 @@ var Tools = []Tool{
 	{"mke2fs", "e2fsprogs", Build, "the image cache's partition"},
 	{"debugfs", "e2fsprogs", Build, "the image cache's partition"},
 	{"mkfs.erofs", "erofs-utils", Build, "the image cache's layers"},
+	{"xorriso", "xorriso", Build, "CD images"},
 
 	{"qemu-system-x86_64", "qemu-system-x86", Lab, "the machines"},
 	{"mcopy", "mtools", Lab, "the machines' boot entries"},

@@ -43,22 +43,22 @@ func smallDisk(t *testing.T) string {
 	write(t, filepath.Join(layout, "blobs", "sha256", "abc"), strings.Repeat("layer", 100_000))
 	write(t, filepath.Join(layout, "index.json"), "{}")
 
-	parts := diskParts{
-		loader:    write(t, filepath.Join(dir, "loader.efi"), "loader"),
-		uki:       write(t, filepath.Join(dir, "Talos-v9.9.9.efi"), strings.Repeat("kernel", 10_000)),
-		kernel:    write(t, filepath.Join(dir, "vmlinuz"), strings.Repeat("kernel", 9_000)),
-		initramfs: write(t, filepath.Join(dir, "initramfs.img"), "initramfs"),
-		grubBoot:  write(t, filepath.Join(dir, "boot.img"), strings.Repeat("b", 510)+"\x55\xaa"),
-		grubCore:  write(t, filepath.Join(dir, "core.img"), strings.Repeat("\x00", 510)+"\x20\x08"+strings.Repeat("core", 1000)),
-		cache:     filepath.Join(dir, "cache.ext4"),
-		version:   "v9.9.9",
-		cmdline:   "slab_nomerge console=ttyS0",
-		seed:      "seed",
-		espSize:   64 << 20,
-		bootSize:  64 << 20,
+	parts := Disk{
+		Loader: write(t, filepath.Join(dir, "loader.efi"), "loader"),
+		UKI:    write(t, filepath.Join(dir, "Talos-v9.9.9.efi"), strings.Repeat("kernel", 10_000)),
+		Cache:  filepath.Join(dir, "cache.ext4"),
+		BIOS: &BIOS{
+			Boot:      write(t, filepath.Join(dir, "boot.img"), strings.Repeat("b", 510)+"\x55\xaa"),
+			Core:      write(t, filepath.Join(dir, "core.img"), strings.Repeat("\x00", 510)+"\x20\x08"+strings.Repeat("core", 1000)),
+			Kernel:    write(t, filepath.Join(dir, "vmlinuz"), strings.Repeat("kernel", 9_000)),
+			Initramfs: write(t, filepath.Join(dir, "initramfs.img"), "initramfs"),
+			Version:   "v9.9.9", Cmdline: "slab_nomerge console=ttyS0",
+		},
+		EFISize:  64 << 20,
+		BootSize: 64 << 20,
 	}
 
-	if err := makeExt4(t.Context(), layout, parts.cache, identity("test").String()); err != nil {
+	if err := makeExt4(t.Context(), layout, parts.Cache, identity("test").String()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -67,7 +67,7 @@ func smallDisk(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	if err := makeDisk(t.Context(), path, parts); err != nil {
+	if err := MakeDisk(t.Context(), path, parts); err != nil {
 		t.Fatal(err)
 	}
 

@@ -9,6 +9,7 @@
 //	Talos-VERSION.efi       the unified kernel image of these with the command line
 //	metal-amd64.raw         a disk for UEFI and BIOS: EFI (systemd-boot and the image above), BIOS (GRUB), BOOT
 //	                        (kernel and initramfs, for GRUB), META, IMAGECACHE
+//	imagecache.ext4         the file system of the partition IMAGECACHE: the container images of a node
 //	installer-amd64         a release: an OCI layout with what a machine installs (package release); only on demand
 //	metal-amd64-conformance.raw
 //	                        the same with the images of Kubernetes' end-to-end tests; only on demand

@@ -44,10 +44,13 @@ func cacheStep(o Options, name, about, images, layers string) graph.Step {
 
 			id := identity("imagecache", layout.Digest, w.Needs[layers].Digest).String()
 
-			return makeExt4(ctx, tree, filepath.Join(w.Dir, "imagecache.ext4"), id)
+			return makeExt4(ctx, tree, filepath.Join(w.Dir, cacheName), id)
 		},
 	}
 }
+
+// cacheName is the file of the file system.
+const cacheName = "imagecache.ext4"
 
 // blockSize is the block size of the file system.
 const blockSize = 4096

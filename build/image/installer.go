@@ -27,7 +27,7 @@ func installerStep(o Options) graph.Step {
 		Run: func(_ context.Context, w *graph.Work) error {
 			boot, grub := w.Needs[artifact.TargetInitramfs].Dir, w.Needs[artifact.TargetGRUB].Dir
 
-			return makeInstaller(w.Dir, name, o, map[string]string{
+			return MakeInstaller(w.Dir, name, release.Manifest{Version: o.Version, Cmdline: o.Cmdline()}, map[string]string{
 				release.UKI:       filepath.Join(w.Needs[artifact.TargetUKI].Dir, o.ukiName()),
 				release.Loader:    filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.SystemdBoot),
 				release.Kernel:    filepath.Join(boot, "vmlinuz"),
@@ -40,15 +40,18 @@ func installerStep(o Options) graph.Step {
 	}
 }
 
-// makeInstaller writes the image as the layout dir/name, and that as the archive dir/name.tar, for talosctl image import.
-func makeInstaller(dir, name string, o Options, files map[string]string) error {
+// MakeInstaller writes the image of a release as the layout dir/name, and that as the archive dir/name.tar, for talosctl image import. The
+// files, by their names in the release, are on the file system of dir.
+func MakeInstaller(dir, name string, m release.Manifest, files map[string]string) error {
 	tmp, remove, err := scratch(dir)
 	if err != nil {
 		return err
 	}
 	defer remove()
 
-	layers, err := release.Trees(tmp, release.Manifest{Version: o.Version, Arch: "amd64", Cmdline: o.Cmdline()}, files)
+	m.Arch = "amd64"
+
+	layers, err := release.Trees(tmp, m, files)
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func makeInstaller(dir, name string, o Options, files map[string]string) error {
 	layout := filepath.Join(dir, name)
 
 	if err := ociimage.Write(layout, ociimage.Image{
-		Reference: generate.InstallerRepository + ":" + o.Version,
+		Reference: generate.InstallerRepository + ":" + m.Version,
 		Layers:    []ociimage.Tree{ociimage.Tree(layers[0]), ociimage.Tree(layers[1])},
 	}); err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestInstaller(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := makeInstaller(work, "installer", Options{Version: "v1.2.3"}, files); err != nil {
+	if err := MakeInstaller(work, "installer", release.Manifest{Version: "v1.2.3"}, files); err != nil {
 		t.Fatal(err)
 	}
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/sys/module"
@@ -68,6 +70,48 @@ var rootModules = []string{
 	"act_mirred", "act_police", "act_gact", "tcp_bbr", "inet_diag", "tcp_diag", "udp_diag", "sctp",
 	// Ciphers of disks and tunnels.
 	"aesni_intel", "xts", "crc32c_intel", "ghash_clmulni_intel",
+}
+
+// ServerDrivers are the files of the modules that servers need beside those of virtual machines: disks and their controllers, network cards,
+// USB, watchdogs, sensors of the machine's state, memory errors.
+var ServerDrivers = []string{
+	"kernel/drivers/ata/*", "kernel/drivers/nvme/host/*", "kernel/drivers/message/fusion/*",
+	"kernel/drivers/scsi/aacraid/*", "kernel/drivers/scsi/be2iscsi/*", "kernel/drivers/scsi/hpsa*", "kernel/drivers/scsi/isci/*",
+	"kernel/drivers/scsi/lpfc/*", "kernel/drivers/scsi/megaraid/*", "kernel/drivers/scsi/mpi3mr/*", "kernel/drivers/scsi/mpt3sas/*",
+	"kernel/drivers/scsi/qla2xxx/*", "kernel/drivers/scsi/smartpqi/*", "kernel/drivers/scsi/ses*", "kernel/drivers/md/*",
+	"kernel/drivers/net/ethernet/amazon/*/*", "kernel/drivers/net/ethernet/amd/xgbe/*", "kernel/drivers/net/ethernet/aquantia/*/*",
+	"kernel/drivers/net/ethernet/broadcom/*", "kernel/drivers/net/ethernet/broadcom/bn*/*", "kernel/drivers/net/ethernet/chelsio/cxgb4/*",
+	"kernel/drivers/net/ethernet/cisco/enic/*", "kernel/drivers/net/ethernet/emulex/*/*", "kernel/drivers/net/ethernet/intel/*",
+	"kernel/drivers/net/ethernet/intel/*/*", "kernel/drivers/net/ethernet/marvell/*", "kernel/drivers/net/ethernet/mellanox/*/*",
+	"kernel/drivers/net/ethernet/myricom/*/*", "kernel/drivers/net/ethernet/pensando/*/*", "kernel/drivers/net/ethernet/qlogic/*/*",
+	"kernel/drivers/net/ethernet/realtek/*", "kernel/drivers/net/ethernet/sfc/*",
+	"kernel/drivers/net/usb/cdc_*", "kernel/drivers/net/usb/r8152*", "kernel/drivers/net/usb/ax88179_178a*",
+	"kernel/drivers/usb/host/*", "kernel/drivers/usb/storage/*", "kernel/drivers/hid/hid-generic*", "kernel/drivers/hid/usbhid/*",
+	"kernel/drivers/watchdog/*", "kernel/drivers/char/ipmi/*", "kernel/drivers/hwmon/coretemp*", "kernel/drivers/hwmon/k10temp*",
+	"kernel/drivers/edac/*", "kernel/drivers/mmc/core/*", "kernel/drivers/mmc/host/sdhci*", "kernel/drivers/i2c/busses/i2c-i801*",
+	"kernel/drivers/i2c/busses/i2c-piix4*",
+}
+
+// modulesLike returns the names of the modules whose files are like one of the patterns.
+func modulesLike(dir string, patterns []string) ([]string, error) {
+	var names []string
+
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return nil, fmt.Errorf("kernel modules like %s: %w", pattern, err)
+		}
+
+		for _, f := range files {
+			if name, _, module := strings.Cut(filepath.Base(f), ".ko"); module {
+				names = append(names, name)
+			}
+		}
+	}
+
+	slices.Sort(names)
+
+	return slices.Compact(names), nil
 }
 
 // moduleSet is a selection of the kernel's modules.

@@ -7,11 +7,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/debian"
 	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/build/sbom"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/sandbox"
+	"github.com/seed-59268b81/talos/sys/spdx"
 )
 
 // rootStep creates the root image.
@@ -19,11 +25,29 @@ func rootStep(o Options) graph.Step {
 	needs := []string{artifact.TargetRootfs, artifact.TargetKernel, artifact.TargetTalos, artifact.TargetModprobe, artifact.TargetSandbox}
 
 	return graph.Step{
-		Name:   artifact.TargetRoot,
-		About:  "the root image",
-		Needs:  needs,
-		Heavy:  true,
-		Inputs: o.inputs(o.Version),
+		Name:  artifact.TargetRoot,
+		About: "the root image",
+		Needs: needs,
+		Heavy: true,
+		Inputs: func(ctx context.Context, r graph.Results) ([]string, error) {
+			software, err := o.software(ctx)
+			if err != nil {
+				return nil, err
+			}
+
+			values := []string{o.Version, fmt.Sprint(software), strings.Join(o.Drivers, " ")}
+
+			for _, folder := range []string{"build/sbom", "sys/spdx"} {
+				hash, err := o.hashFolder(folder)
+				if err != nil {
+					return nil, err
+				}
+
+				values = append(values, hash)
+			}
+
+			return o.inputs(values...)(ctx, r)
+		},
 		Run: func(ctx context.Context, w *graph.Work) error {
 			tree, remove, err := scratch(w.Dir)
 			if err != nil {
@@ -36,10 +60,15 @@ func rootStep(o Options) graph.Step {
 				return err
 			}
 
+			software, err := o.software(ctx)
+			if err != nil {
+				return err
+			}
+
 			w.Progress("laying out")
 
 			if err := layOutRoot(tree, rootParts{
-				rootfs: w.Needs[artifact.TargetRootfs].Dir, modules: kernel, version: o.Version,
+				rootfs: w.Needs[artifact.TargetRootfs].Dir, modules: kernel, version: o.Version, drivers: o.Drivers, software: software,
 				programs: map[string]string{
 					osProgram:           filepath.Join(w.Needs[artifact.TargetTalos].Dir, "talos"),
 					"usr/sbin/modprobe": filepath.Join(w.Needs[artifact.TargetModprobe].Dir, "modprobe"),
@@ -61,6 +90,8 @@ func rootStep(o Options) graph.Step {
 type rootParts struct {
 	rootfs, modules, version string
 	programs                 map[string]string
+	drivers                  []string
+	software                 []debian.Package
 }
 
 // layOutRoot creates the tree of the root image.
@@ -84,12 +115,41 @@ func layOutRoot(tree string, parts rootParts) error {
 		}
 	}
 
-	set, err := chooseModules(parts.modules, rootModules)
+	drivers, err := modulesLike(parts.modules, parts.drivers)
 	if err != nil {
 		return err
 	}
 
-	return installModules(parts.modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(parts.modules)), set)
+	set, err := chooseModules(parts.modules, slices.Concat(rootModules, drivers))
+	if err != nil {
+		return err
+	}
+
+	if err := installModules(parts.modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(parts.modules)), set); err != nil {
+		return err
+	}
+
+	return writeSBOM(tree, parts)
+}
+
+// writeSBOM writes the list of the software in the root image into it.
+func writeSBOM(tree string, parts rootParts) error {
+	all, err := sbom.Of(tree, parts.version, parts.software)
+	if err != nil {
+		return err
+	}
+
+	text, err := spdx.Encode("talos-"+parts.version, epoch, all)
+	if err != nil {
+		return err
+	}
+
+	file := filepath.Join(tree, layout.SBOMDir, "talos.spdx.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+
+	return os.WriteFile(file, text, 0o644)
 }
 
 // squash creates a squashfs image of a tree. Larger blocks compress better, but the kernel reads a whole block for

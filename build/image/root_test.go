@@ -210,3 +210,20 @@ func packZstd(t *testing.T, text string) string {
 
 	return string(w.EncodeAll([]byte(text), nil))
 }
+
+// TestDrivers chooses modules by the patterns of their files.
+func TestDrivers(t *testing.T) {
+	dir := t.TempDir()
+	for _, f := range []string{"kernel/drivers/ata/ahci.ko", "kernel/drivers/ata/libata.ko.xz", "kernel/drivers/ata/README", "kernel/drivers/net/ethernet/intel/igb/igb.ko", "kernel/drivers/gpu/a.ko"} {
+		write(t, filepath.Join(dir, f), "")
+	}
+
+	got, err := modulesLike(dir, ServerDrivers)
+	if d := cmp.Diff([]string{"ahci", "igb", "libata"}, got); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+
+	if _, err := modulesLike(dir, []string{"["}); err == nil {
+		t.Error("a bad pattern: got no error")
+	}
+}

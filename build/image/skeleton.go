@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func newSkeleton(tag string) skeleton {
 	return skeleton{
 		folders: []string{
 			"dev", "proc", "sys", "run", "system", "tmp", "var", "mnt", "opt/cni/bin",
-			"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec",
+			"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec", path.Dir(layout.EmbeddedConfig),
 			"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs", "etc/udev/rules.d",
 		},
 		links: map[string]string{

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
-	"github.com/seed-59268b81/talos/build/pe"
 )
 
 // defaultArgs are the kernel's arguments. The system checks the first two at boot (package boot).
@@ -47,36 +46,22 @@ func ukiStep(o Options) graph.Step {
 				return err
 			}
 
-			image, err := unify(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub), w.Needs[artifact.TargetInitramfs].Dir, []pe.Section{
-				{Name: ".osrel", Data: []byte(osRelease(o.Version))},
-				{Name: ".cmdline", Data: []byte(o.Cmdline())},
-				{Name: ".uname", Data: []byte(filepath.Base(release))},
-			})
+			boot := w.Needs[artifact.TargetInitramfs].Dir
+			image := UKI{OSRelease: osRelease(o.Version), Cmdline: o.Cmdline(), Release: filepath.Base(release)}
+
+			for file, data := range map[string]*[]byte{"vmlinuz": &image.Kernel, "initramfs.img": &image.Initramfs} {
+				if *data, err = os.ReadFile(filepath.Join(boot, file)); err != nil {
+					return fmt.Errorf("unified kernel image: %w", err)
+				}
+			}
+
+			joined, err := image.Join(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub))
 			if err != nil {
 				return err
 			}
 
-			return os.WriteFile(filepath.Join(w.Dir, o.ukiName()), image, 0o644)
+			return os.WriteFile(filepath.Join(w.Dir, o.ukiName()), joined, 0o644)
 		},
 		Publish: map[string]string{o.ukiName(): artifact.Published.UKIOf(o.Version)},
 	}
-}
-
-// unify adds sections to a stub, and after them the kernel and the initramfs from the folder boot.
-func unify(stub, boot string, sections []pe.Section) ([]byte, error) {
-	program, err := os.ReadFile(stub)
-	if err != nil {
-		return nil, fmt.Errorf("unified kernel image: %w", err)
-	}
-
-	for _, s := range []struct{ name, file string }{{".linux", "vmlinuz"}, {".initrd", "initramfs.img"}} {
-		data, err := os.ReadFile(filepath.Join(boot, s.file))
-		if err != nil {
-			return nil, fmt.Errorf("unified kernel image: %w", err)
-		}
-
-		sections = append(sections, pe.Section{Name: s.name, Data: data})
-	}
-
-	return pe.Append(program, sections)
 }

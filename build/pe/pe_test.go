@@ -5,46 +5,14 @@ package pe_test
 import (
 	"bytes"
 	debugpe "debug/pe"
-	"encoding/binary"
 	"strings"
 	"testing"
 
 	"github.com/seed-59268b81/talos/build/pe"
+	"github.com/seed-59268b81/talos/build/pe/petest"
 )
 
-// stub returns the smallest 64-bit program: headers of 1024 bytes, one section of 512 bytes, and a trailer
-// after the section.
-func stub(machine uint16) []byte {
-	b := make([]byte, 1024+512, 2048)
-	le := binary.LittleEndian
-
-	copy(b, "MZ")
-	le.PutUint32(b[0x3c:], 0x80)
-	copy(b[0x80:], "PE\x00\x00")
-	le.PutUint16(b[0x84:], machine)
-	le.PutUint16(b[0x86:], 1)        // sections
-	le.PutUint32(b[0x8c:], 1024+512) // an empty symbol table, with its string table
-	le.PutUint16(b[0x94:], 240)      // optional header
-
-	opt := b[0x98:]
-	le.PutUint16(opt, 0x20b)
-	le.PutUint32(opt[32:], 4096)
-	le.PutUint32(opt[36:], 512)
-	le.PutUint32(opt[56:], 0x2000)
-	le.PutUint32(opt[60:], 1024)
-	le.PutUint32(opt[108:], 16)
-
-	section := b[0x98+240:]
-	copy(section, ".text")
-	le.PutUint32(section[8:], 100)
-	le.PutUint32(section[12:], 0x1000)
-	le.PutUint32(section[16:], 512)
-	le.PutUint32(section[20:], 1024)
-
-	return append(b, "\x04\x00\x00\x00signature"...)
-}
-
-const amd64 = 0x8664
+const amd64 = petest.AMD64
 
 // section returns the content of a section, without its padding.
 func section(t *testing.T, program []byte, name string) string {
@@ -66,7 +34,7 @@ func section(t *testing.T, program []byte, name string) string {
 func TestAppend(t *testing.T) {
 	kernel := bytes.Repeat([]byte("k"), 10_000)
 
-	out, err := pe.Append(stub(amd64), []pe.Section{
+	out, err := pe.Append(petest.Stub(amd64), []pe.Section{
 		{Name: ".cmdline", Data: []byte("console=ttyS0")}, {Name: ".linux", Data: kernel}, {Name: ".initrd", Data: []byte("cpio")},
 	})
 	if err != nil {
@@ -115,9 +83,9 @@ func TestRefusals(t *testing.T) {
 		want     string
 	}{
 		{"text", []byte("no program"), nil, "EFI stub"},
-		{"no room", stub(amd64), many, "room for"},
-		{"used", stub(amd64), []pe.Section{{Name: ".text"}}, "already used"},
-		{"long", stub(amd64), []pe.Section{{Name: ".toolongname"}}, "too long"},
+		{"no room", petest.Stub(amd64), many, "room for"},
+		{"used", petest.Stub(amd64), []pe.Section{{Name: ".text"}}, "already used"},
+		{"long", petest.Stub(amd64), []pe.Section{{Name: ".toolongname"}}, "too long"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := pe.Append(tt.stub, tt.sections); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -128,7 +96,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func FuzzAppend(f *testing.F) {
-	f.Add(stub(amd64))
+	f.Add(petest.Stub(amd64))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, err := pe.Append(b, []pe.Section{{Name: ".linux", Data: []byte("kernel")}})
 		if err != nil {

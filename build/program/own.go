@@ -30,6 +30,7 @@ var ownPrograms = []ownProgram{
 	own(artifact.TargetModprobe, "loads modules for the kernel"),
 	own(artifact.TargetSandbox, "sandboxes services"),
 	own(artifact.TargetTalosctl, "the client"),
+	own(artifact.TargetImager, "makes images of the system for a purpose"),
 	{
 		target: artifact.TargetDebug, name: "talos", about: "the operating system's program with symbols",
 		symbols: true, published: artifact.Published.Debug(),

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/seed-59268b81/talos/build"
+	"github.com/seed-59268b81/talos/build/fileset"
 	"github.com/seed-59268b81/talos/build/hosttools"
 	"github.com/seed-59268b81/talos/build/image"
 )
@@ -30,6 +31,7 @@ Without a target it builds everything. Some targets are:
   initramfs        the initramfs and the kernel
   root-image       the root image
   talosctl         the client
+  imager           makes images for a purpose
 
 `
 
@@ -64,6 +66,13 @@ func run(ctx context.Context, args []string, out, diagnostics io.Writer) error {
 		}
 
 		o.Uses = append(o.Uses, hosttools.Use(use))
+
+		return nil
+	})
+	flags.Func("flavour", "`kernel` of the images: cloud (virtual machines, the default) or full (servers too); use another -out", func(f string) error {
+		if o.Flavour = fileset.Flavour(f); !slices.Contains(fileset.Flavours, o.Flavour) {
+			return fmt.Errorf("want one of %v", fileset.Flavours)
+		}
 
 		return nil
 	})

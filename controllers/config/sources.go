@@ -18,18 +18,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// embedded is the path of a configuration in the image.
-const embedded = "usr/local/etc/talos/config.yaml"
-
 // Hide covers the configuration of the image, which may have secrets: from here on no program can read it. An image without one has nothing
 // to cover. root is the folder of the root file system.
 func Hide(root string) error {
-	file := filepath.Join(root, embedded)
+	file := filepath.Join(root, layout.EmbeddedConfig)
 
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -56,13 +54,13 @@ type sources struct{ before, after []source }
 
 // fixedSources returns the sources that are read at once. The file of the image is read now: it is hidden later.
 func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) sources {
-	inImage, errInImage := fs.ReadFile(root, embedded)
+	inImage, errInImage := fs.ReadFile(root, layout.EmbeddedConfig)
 	if errors.Is(errInImage, fs.ErrNotExist) {
 		errInImage = nil
 	}
 
 	return sources{[]source{
-		{"the image (/" + embedded + ")", func() ([]byte, error) { return inImage, errInImage }, false},
+		{"the image (/" + layout.EmbeddedConfig + ")", func() ([]byte, error) { return inImage, errInImage }, false},
 		{"kernel argument " + cmdline.ConfigEarly, func() ([]byte, error) { return fromArgs(args.All(cmdline.ConfigEarly)) }, true},
 		{"the variable USERDATA of the container", func() ([]byte, error) { return fromUserData(p.UserData) }, false},
 	}, []source{

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -26,7 +27,7 @@ func TestHide(t *testing.T) {
 		t.Errorf("an image without a configuration: %v", err)
 	}
 
-	file := filepath.Join(root, embedded)
+	file := filepath.Join(root, layout.EmbeddedConfig)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -70,7 +71,7 @@ func TestSourcesInOrder(t *testing.T) {
 	}
 
 	want := []string{
-		"the image (/" + embedded + ")", "kernel argument " + cmdline.ConfigEarly, "the variable USERDATA of the container", "platform",
+		"the image (/" + layout.EmbeddedConfig + ")", "kernel argument " + cmdline.ConfigEarly, "the variable USERDATA of the container", "platform",
 		"kernel argument " + cmdline.ConfigInline,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -42,6 +42,7 @@ const (
 	ukiPrefix = "Talos-"
 	ukiSuffix = ".efi"
 
+	loaderConfPath = "/loader/loader.conf"
 	// loaderConf has no menu unless a key is held, and no editor for arguments.
 	loaderConf = "timeout 0\neditor no\n"
 )
@@ -52,7 +53,7 @@ func EFIFiles(program, uki install.Source, id string) []install.File {
 	return []install.File{
 		{Path: "/EFI/BOOT/BOOTX64.EFI", Source: program},
 		{Path: "/EFI/systemd/systemd-bootx64.efi", Source: program},
-		{Path: "/loader/loader.conf", Source: install.Bytes([]byte(loaderConf))},
+		{Path: loaderConfPath, Source: install.Bytes([]byte(loaderConf))},
 		{Path: path.Join(ukiDir, id), Source: uki},
 	}
 }

@@ -62,6 +62,10 @@ func enterRoot(log *kmsg) error {
 		return err
 	}
 
+	if err := embedConfig("/", newRoot); err != nil {
+		log.errorf("initramfs: %v", err)
+	}
+
 	for _, p := range initramfsMounts {
 		if err := mount.Move(p.Target, newRoot+p.Target); err != nil {
 			return err

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/seed-59268b81/talos/install"
+	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/fat"
+	"github.com/seed-59268b81/talos/sys/gpt"
+)
+
+// ISO is what a CD image is made of. Its identifiers are derived from the contents of these files.
+type ISO struct {
+	Version string
+	// Loader and UKI are the boot loader and what it starts.
+	Loader, UKI string
+}
+
+// efiImage is the file of a CD with the file system that UEFI firmware starts from (El Torito). A partition table names it too, for disks
+// and USB sticks to which the CD image is written.
+const efiImage = "boot/efi.img"
+
+// stamp is epoch as xorriso takes it: YYYYMMDDhhmmsscc.
+var stamp = epoch.Format("20060102150405") + "00"
+
+// MakeISO writes a CD image to a new file.
+func MakeISO(ctx context.Context, path string, i ISO) error {
+	if err := i.make(ctx, path); err != nil {
+		return fmt.Errorf("CD image: %w", err)
+	}
+
+	return nil
+}
+
+func (i ISO) make(ctx context.Context, path string) error {
+	dir, remove, err := scratch(path)
+	if err != nil {
+		return err
+	}
+	defer remove()
+
+	seed := ""
+	sources := map[string]install.Source{}
+
+	for _, file := range []string{i.Loader, i.UKI} {
+		s, err := install.Named(file)
+		if err == nil {
+			s.SHA256, err = digestOf(file)
+		}
+
+		if err != nil {
+			return err
+		}
+
+		sources[file] = s
+		seed += s.SHA256
+	}
+
+	efi := filepath.Join(dir, "efi.img")
+	if err := makeEFI(ctx, efi, seed, loader.EFIFiles(sources[i.Loader], sources[i.UKI], filepath.Base(i.UKI))); err != nil {
+		return err
+	}
+
+	disk := identity("cd", seed)
+
+	return run(ctx, []string{"SOURCE_DATE_EPOCH=" + fmt.Sprint(epoch.Unix())}, "xorriso", "-as", "mkisofs", "-quiet",
+		"-r", "-V", volumeID(i.Version), "-o", path,
+		"-e", efiImage, "-no-emul-boot", "-efi-boot-part", "--efi-boot-image",
+		"--modification-date="+stamp, "--set_all_file_dates", stamp, "--gpt_disk_guid", strings.ReplaceAll(disk.String(), "-", ""),
+		"-graft-points", efiImage+"="+efi)
+}
+
+// makeEFI makes the file system that the firmware starts from, as small as possible.
+func makeEFI(ctx context.Context, path, seed string, files []install.File) error {
+	// Each cluster has one sector and two entries of four bytes in the tables. The folders need less than 1 MiB.
+	size := uint64(1 << 20)
+	for _, f := range files {
+		size += uint64(f.Size) + sectorSize
+	}
+
+	size += size / sectorSize * 8
+	size = (max(size, minFAT) + gpt.Alignment - 1) / gpt.Alignment * gpt.Alignment
+
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+
+	if err := f.Truncate(int64(size)); err != nil {
+		return err
+	}
+
+	serial := identity("serial", seed)
+
+	system, err := fat.Format(f, fat.Options{
+		Size: size, SectorSize: sectorSize, Label: layout.PartitionEFI, Serial: binary.BigEndian.Uint32(serial[:]), Time: epoch,
+	})
+	if err != nil {
+		return err
+	}
+
+	for _, file := range files {
+		if err := install.Put(ctx, system, file); err != nil {
+			return err
+		}
+	}
+
+	return f.Close()
+}
+
+// minFAT is the size of the smallest FAT32 with clusters of one sector.
+const minFAT = 36 << 20
+
+var notInVolumeID = regexp.MustCompile(`[^A-Z0-9_]+`)
+
+// volumeID returns the label of a CD, which has up to 32 capital letters, digits and underscores.
+func volumeID(version string) string {
+	id := "TALOS_" + notInVolumeID.ReplaceAllString(strings.ToUpper(version), "_")
+
+	return id[:min(len(id), 32)]
+}
