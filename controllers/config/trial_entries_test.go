@@ -377,52 +377,40 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestWhyTheTrialBootEnded: the boot after a crash of the version that was tried says why, also when the driver that has the reason is late.
-func TestWhyTheTrialBootEnded(t *testing.T) {
-	for _, tt := range []struct {
-		name, end string
-		known     time.Duration // since the boot
-		want      string
-	}{
-		{"a power cut", "", 0, "the machine restarted before the trial was decided"},
-		{"a panic", "kernel panic: no init", 0, "the machine restarted before the trial was decided: kernel panic: no init"},
-		{"a late driver", "kernel panic: no init", 5 * time.Second, "the machine restarted before the trial was decided: kernel panic: no init"},
-		{"no driver", "kernel panic: no init", time.Hour, "the machine restarted before the trial was decided"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func(ctx context.Context, t *testing.T) {
-				r := trial.Record{ID: "x", Entry: trial.Change{From: "A", To: "B"}, AtBoot: true, Deadline: trial.DefaultDeadline, State: trial.Running, ArmedIn: "1", Boot: "2"}
+// TestWithdrawEntry: the trial of an entry ends before its boot.
+func TestWithdrawEntry(t *testing.T) {
+	for keep, entries := range map[bool]string{false: "A,C", true: "A,B,C"} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			boot := &bootFake{entries: []string{"A", "B", "C"}, booted: "A", byDefault: "A"}
+			b := startEntries(ctx, t, boot, newCutDisk(map[string]string{fileName: string(configtest.ControlPlane(t))}, -1), map[meta.Tag]string{})
+			b.mount(t)
+			b.healthy(t)
 
-				text, err := r.Encode()
-				if err != nil {
-					t.Fatal(err)
-				}
+			r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+			if err != nil || boot.next() != "B" {
+				t.Fatalf("got %+v, %v; the next boot starts %q", r, err, boot.next())
+			}
 
-				booted := time.Now()
-				values := map[meta.Tag]string{meta.Trial: string(text), meta.Upgrade: "A"}
+			if err := b.WithdrawEntry(ctx, "another", "why", keep); !errors.Is(err, ErrTrial) {
+				t.Errorf("another trial: got %v, want %v", err, ErrTrial)
+			}
 
-				boot := &bootFake{entries: []string{"A", "B"}, booted: "A", byDefault: "A", err: errors.New("EIO")}
-				b := startEntries(ctx, t, boot, newCutDisk(nil, -1), values)
-				b.LastEnd = func() (string, bool) {
-					if time.Since(booted) < tt.known {
-						return "", false
-					}
+			if err := b.WithdrawEntry(ctx, r.ID, "the machine stays", keep); err != nil {
+				t.Error(err)
+			}
 
-					return tt.end, true
-				}
+			last, err := b.Trial(ctx)
+			if err != nil || last.State != trial.Reverted || last.Pending || last.Why != "the machine stays" {
+				t.Errorf("got %+v, %v", last, err)
+			}
 
-				boot.fail(nil)
-				b.loaded(t)
-				time.Sleep(time.Minute)
+			if got := strings.Join(boot.entries, ","); got != entries || boot.next() != "" || boot.byDefault != "A" || len(b.restarts) > 0 {
+				t.Errorf("keep %t: entries %s, the next boot starts %q, the default is %s, restarts %v; want entries %s", keep, got, boot.next(), boot.byDefault, b.restarts, entries)
+			}
 
-				if last, err := b.Trial(ctx); err != nil || last.State != trial.Reverted || last.Why != tt.want {
-					t.Errorf("got %+v, %v; want reverted: %s", last, err, tt.want)
-				}
-
-				if left, ok := values[meta.Upgrade]; ok {
-					t.Errorf("META still says that a version is tried, instead of %q", left)
-				}
-			})
+			if err := b.WithdrawEntry(ctx, r.ID, "again", keep); !errors.Is(err, ErrTrial) {
+				t.Errorf("a second time: got %v, want %v", err, ErrTrial)
+			}
 		})
 	}
 }
