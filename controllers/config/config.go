@@ -54,15 +54,18 @@ type Controller struct {
 	// Entries are set before the controller runs; nil if the machine has none.
 	Entries       Entries
 	entryRequests chan entryRequest
+	// Installer is set before the controller runs; nil for a machine that has no disks of its own.
+	Installer Installer
 	// seen has the conditions that a trial waits for.
 	seen chan []trial.Condition
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
-	store   *store
-	state   acquisition
-	asking  asking
-	partial []byte
-	trials  trials
+	store      *store
+	state      acquisition
+	asking     asking
+	installing installing
+	partial    []byte
+	trials     trials
 	// following is set while the network is an input.
 	following bool
 }
@@ -88,6 +91,8 @@ func (*Controller) Inputs() []controller.Input { return inputs() }
 func inputs() []controller.Input {
 	return append(volume.Inputs(),
 		controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState),
+		controller.In[block.SystemDiskSpec](controller.Weak, "", block.SystemDiskID),
+		controller.In[runtime.DevicesStatusSpec](controller.Weak, "", runtime.DevicesStatusID),
 		controller.In[runtime.MetaLoadedSpec](controller.Weak, "", runtime.MetaLoadedID),
 		controller.In[network.HardwareAddrSpec](controller.Weak, "", network.FirstHardwareAddr),
 		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
@@ -100,6 +105,7 @@ func (*Controller) Outputs() []controller.Output {
 		controller.Out[configres.MachineConfigSpec](controller.Exclusive),
 		controller.Out[runtime.MaintenanceServiceRequestSpec](controller.Exclusive),
 		controller.Out[runtime.TrialSpec](controller.Exclusive),
+		controller.Out[runtime.UnattendedInstallStatusSpec](controller.Exclusive),
 		volume.Output(),
 	}
 }
@@ -107,10 +113,17 @@ func (*Controller) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	defer c.asking.stop()
+	defer c.installing.halt()
 
 	// After an error the controller is started again.
 	if c.state.sources == asked {
 		c.asking.start(ctx, c.remote, c.failed, log)
+	}
+
+	if c.state.installation.running {
+		if err := c.beginInstall(ctx, rt, c.state.unkept, log); err != nil {
+			return err
+		}
 	}
 
 	for {
@@ -161,6 +174,10 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 
 			if err != nil {
 				return fmt.Errorf("ask the platform: %w", err)
+			}
+		case err := <-c.installing.ended:
+			if err := c.endInstall(ctx, rt, err, log); err != nil {
+				return err
 			}
 		case d := <-c.decisions:
 			d.answer <- c.decide(ctx, rt, d, log)
@@ -253,6 +270,8 @@ func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState
 		return blank, nil
 	case status.Phase == block.VolumePhaseReady:
 		return ready, nil
+	case f.OK && status.Phase == block.VolumePhaseWaiting:
+		return c.withoutSystem(ctx, rt)
 	default:
 		return absent, nil
 	}
@@ -323,6 +342,12 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 		return nil, destroy(ctx, rt, resource.PointerOf[configres.MachineConfigSpec]("", configres.ActiveID))
 	case admitAll:
 		return nil, typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+	case admitNone:
+		return nil, destroy(ctx, rt, resource.PointerOf[runtime.MaintenanceServiceRequestSpec]("", runtime.MaintenanceServiceRequestID))
+	case install:
+		return nil, c.beginInstall(ctx, rt, a.cfg, log)
+	case restart:
+		c.Reboot(ctx, "the system was installed")
 	case fail:
 		c.failed(a.err)
 	case wake:
