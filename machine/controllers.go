@@ -71,6 +71,13 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	if m.Platform.Owns(platform.Disks) {
 		entries := bootLoader(m.State, efivar.Mounted)
 		m.server.Config.Entries, m.server.Loader, m.server.Trials = entries, entries, m.server.Config
+
+		installer, err := m.installer()
+		if err != nil {
+			return nil, err
+		}
+
+		m.server.Config.Installer = installer
 	}
 
 	if err := config.Hide("/"); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/install/release"
+	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
 // source is a release and its boot loader.
@@ -100,10 +101,10 @@ func arguments(own, running, ofMedium string, extra []string) []string {
 	return args
 }
 
-// loaders are the arguments that boot loaders add.
-var loaders = []string{"BOOT_IMAGE", "initrd"}
+// once are the arguments of one boot only: those that boot loaders add, and configurations, which are stored.
+var once = []string{"BOOT_IMAGE", "initrd", cmdline.ConfigInline, cmdline.ConfigEarly}
 
-// without returns the arguments that are not in others, each of which counts once, and are not a boot loader's.
+// without returns the arguments that are not in others, each of which counts once, and are not for one boot.
 func without(args, others []string) (out []string) {
 	others = slices.Clone(others)
 
@@ -112,7 +113,7 @@ func without(args, others []string) (out []string) {
 
 		if n := slices.Index(others, a); n >= 0 {
 			others = slices.Delete(others, n, n+1)
-		} else if !slices.Contains(loaders, key) {
+		} else if !slices.Contains(once, key) {
 			out = append(out, a)
 		}
 	}

@@ -138,7 +138,13 @@ func start(t *testing.T, options lab.Options, config generate.Options) *Cluster 
 		t.Fatal(err)
 	}
 
+	medium := options.Image.Medium
 	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
+
+	if medium != "" {
+		options.Image.Disk, options.Image.Medium = "", medium
+	}
+
 	options.ControlPlanes, options.ControlPlane = max(1, options.ControlPlanes), size
 
 	machines, err := lab.Create(t.Context(), options)
