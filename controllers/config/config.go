@@ -48,14 +48,14 @@ type Controller struct {
 	meta     Meta
 	// failed is called when a configuration was found that cannot be used.
 	failed func(error)
+	// Installer is set before the controller runs; nil for a machine that has no disks of its own.
+	Installer Installer
 	// Reboot restarts the machine. It is set before the controller runs.
 	Reboot    func(ctx context.Context, why string)
 	decisions chan Decision
 	// Entries are set before the controller runs; nil if the machine has none.
 	Entries       Entries
 	entryRequests chan entryRequest
-	// Installer is set before the controller runs; nil for a machine that has no disks of its own.
-	Installer Installer
 	// seen has the conditions that a trial waits for.
 	seen chan []trial.Condition
 
@@ -235,46 +235,6 @@ func (c *Controller) observe(ctx context.Context, rt controller.Runtime, log *sl
 	}
 
 	return c.handle(ctx, rt, networkSeen{now}, log)
-}
-
-// mount requests STATE, and releases it when the machine goes down.
-func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
-	target, err := volume.Request(ctx, rt, controllerName, requester, block.VolumeState, func(context.Context) error {
-		c.store = nil
-
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-
-	if target != "" {
-		c.store = &store{fs: c.fs, dir: target}
-	}
-
-	return nil
-}
-
-// disk returns the state of STATE.
-func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState, error) {
-	var status block.VolumeStatusSpec
-
-	f := typed.Read(ctx, rt, block.VolumeState, &status)
-
-	switch {
-	case f.Err != nil:
-		return absent, f.Err
-	case c.store != nil:
-		return mounted, nil
-	case status.Phase == block.VolumePhaseProvisioned:
-		return blank, nil
-	case status.Phase == block.VolumePhaseReady:
-		return ready, nil
-	case f.OK && status.Phase == block.VolumePhaseWaiting:
-		return c.withoutSystem(ctx, rt)
-	default:
-		return absent, nil
-	}
 }
 
 // handle carries out the actions of an event, and those of the events that follow from them.

@@ -88,7 +88,7 @@ func TestCandidates(t *testing.T) {
 	}
 	found := []block.DiscoveredVolumeSpec{
 		part("/dev/sda1", "/dev/sda", "aa"), part("/dev/sdb1", "/dev/sdb", "bb"),
-		{Type: block.DeviceTypeDisk, Name: blkid.ISO9660, DevPath: "/dev/sr0"},
+		{Type: block.DeviceTypeDisk, Name: blkid.GPT, DevPath: "/dev/sr0"},
 		{Type: block.DeviceTypePartition, Name: blkid.XFS, DevPath: "/dev/sda2", ParentDevPath: "/dev/sda"},
 	}
 	all := []block.DiskSpec{{DevPath: "/dev/sda"}, {DevPath: "/dev/sdb"}, {DevPath: "/dev/sr0", CDROM: true}}

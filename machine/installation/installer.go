@@ -97,24 +97,9 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 		return prepared{}, fmt.Errorf("%w: %s", ErrInstalled, system.TypedSpec().DevPath)
 	}
 
-	all, err1 := typed.List[block.DiskSpec](ctx, i.State, "")
-	volumes, err2 := typed.List[block.DiscoveredVolumeSpec](ctx, i.State, "")
-
-	if err := errors.Join(err1, err2); err != nil {
+	disks, found, err := i.look(ctx)
+	if err != nil {
 		return prepared{}, err
-	}
-
-	var (
-		disks []block.DiskSpec
-		found []block.DiscoveredVolumeSpec
-	)
-
-	for _, r := range all {
-		disks = append(disks, *r.TypedSpec())
-	}
-
-	for _, r := range volumes {
-		found = append(found, *r.TypedSpec())
 	}
 
 	m, err := i.findMedium(disks, found)
@@ -137,6 +122,26 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 	}
 
 	return p, nil
+}
+
+// look returns the disks, and what is on them.
+func (i *Installer) look(ctx context.Context) (disks []block.DiskSpec, found []block.DiscoveredVolumeSpec, err error) {
+	all, err1 := typed.List[block.DiskSpec](ctx, i.State, "")
+	volumes, err2 := typed.List[block.DiscoveredVolumeSpec](ctx, i.State, "")
+
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, nil, err
+	}
+
+	for _, r := range all {
+		disks = append(disks, *r.TypedSpec())
+	}
+
+	for _, r := range volumes {
+		found = append(found, *r.TypedSpec())
+	}
+
+	return disks, found, nil
 }
 
 // choose returns the disk that is meant.

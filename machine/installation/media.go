@@ -43,6 +43,10 @@ type candidate struct {
 // candidates are the devices that may have the EFI partition, the likely ones first. partition identifies the one that the firmware started
 // from, if it says so.
 func candidates(disks []block.DiskSpec, found []block.DiscoveredVolumeSpec, partition string) (out []candidate) {
+	isCD := func(path string) bool {
+		return slices.ContainsFunc(disks, func(d block.DiskSpec) bool { return d.DevPath == path && d.CDROM })
+	}
+
 	for _, v := range found {
 		c := candidate{disk: v.ParentDevPath, path: v.DevPath, rank: 2}
 
@@ -51,13 +55,13 @@ func candidates(disks []block.DiskSpec, found []block.DiscoveredVolumeSpec, part
 			if partition != "" && strings.EqualFold(v.PartitionUUID, partition) {
 				c.rank = 0
 			}
-		case v.Type != block.DeviceTypePartition && slices.Contains([]string{blkid.VFAT, blkid.ISO9660, blkid.UDF}, v.Name):
+		case v.Type != block.DeviceTypePartition && (v.Name == blkid.VFAT || isCD(v.DevPath)): // whatever table a CD has, the kernel does not read it
 			c.disk = v.DevPath
 		default:
 			continue
 		}
 
-		if slices.ContainsFunc(disks, func(d block.DiskSpec) bool { return d.DevPath == c.disk && (d.CDROM || d.Readonly) }) {
+		if slices.ContainsFunc(disks, func(d block.DiskSpec) bool { return d.DevPath == c.disk && d.Readonly }) || isCD(c.disk) {
 			c.rank = min(c.rank, 1)
 		}
 

@@ -73,7 +73,7 @@ func TestInstall(t *testing.T) {
 	c.Maintenance()
 
 	insecure := func(ctx context.Context, args ...string) (string, error) {
-		out, err := c.TalosctlCommand(ctx, append(args, "--insecure")...).CombinedOutput()
+		out, err := c.TalosctlCommand(ctx, append(args, "--insecure", "--endpoints", c.Node.APIEndpoint())...).CombinedOutput()
 
 		return string(out), err
 	}
