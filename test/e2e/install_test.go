@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/gpt"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
@@ -105,15 +105,17 @@ func TestInstall(t *testing.T) {
 	}
 
 	c.Until("the machine answers its administrator", installTime, func(ctx context.Context) error {
-		out, err := c.TalosctlCommand(ctx, "get", "systemdisk").CombinedOutput()
-		if err == nil && !strings.Contains(string(out), "vda") {
-			err = errors.New("it is not on its disk")
+		var system block.SystemDiskSpec
+
+		_, err := c.Resource(ctx, block.NamespaceName, "SystemDisks.block.talos.dev", block.SystemDiskID, &system)
+		if err == nil && system.DevPath != "/dev/vda" {
+			err = fmt.Errorf("its system is on %q", system.DevPath)
 		}
 
 		if err != nil {
 			progress, _ := insecure(ctx, "get", "unattendedinstallstatus")
 
-			return fmt.Errorf("%w: %s; %s", err, out, progress)
+			return fmt.Errorf("%w; %s", err, progress)
 		}
 
 		return nil
