@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/fat"
 )
 
@@ -25,7 +26,7 @@ func ESP(t testing.TB, version, cmdline string) []byte {
 
 	d := make(memory, size)
 
-	f, err := fat.Format(d, fat.Options{Size: size, SectorSize: 512, Label: "EFI"})
+	f, err := fat.Format(d, fat.Options{Size: size, SectorSize: 512, Label: layout.PartitionEFI})
 	if err != nil {
 		t.Fatal(err)
 	}
