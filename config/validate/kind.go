@@ -37,7 +37,7 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 
 	for _, key := range kind.ReplacedBy(d) {
 		if isSet(reflect.ValueOf(main).Elem(), key) {
-			c.wrong(key, "the %s document sets this too: remove one of the two", kind.Name)
+			c.wrong(key, "the %s document sets this too: remove one of the two%s", kind.Name, removal(reflect.TypeFor[v1alpha1.Config](), key))
 		}
 	}
 }
@@ -61,6 +61,31 @@ func refused(kind document.Kind, d config.Document) (paths []string) {
 	}
 
 	return paths
+}
+
+// removal returns how a patch removes a key of the v1alpha1 document, in the words of an error. A key in the elements of a list is removed by hand.
+func removal(t reflect.Type, key string) string {
+	begin, end := "", ""
+
+	for name := range strings.SplitSeq(key, ".") {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+
+		if t.Kind() != reflect.Struct {
+			return ""
+		}
+
+		field, known := strict.Fields(t)[name]
+		if !known {
+			return ""
+		}
+
+		t = t.FieldByIndex(field.Index).Type
+		begin, end = begin+name+": {", end+"}"
+	}
+
+	return "; to keep the document, patch the configuration with " + begin + "$patch: delete" + end + " in the same call"
 }
 
 // isSet reports whether a key has a value, in any element of a list or map on the way.

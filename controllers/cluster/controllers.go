@@ -16,6 +16,7 @@ type Session interface {
 	SetWatch(bool)
 	Run(context.Context) error
 	View() *client.View
+	List(context.Context) (map[string]client.Affiliate, error)
 	Changed() <-chan struct{}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/discovery/client"
 	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -44,8 +45,10 @@ const (
 type discovery struct {
 	deps Deps
 	// roots are the authorities of the machines of the cluster.
-	roots   atomic.Pointer[x509.CertPool]
-	changed chan struct{}
+	roots atomic.Pointer[x509.CertPool]
+	// addresses are those of control planes, by the endpoints of their sources.
+	addresses atomic.Pointer[map[string][]string]
+	changed   chan struct{}
 
 	sessions map[string]*session
 	choice   choice
@@ -53,6 +56,9 @@ type discovery struct {
 	// view is what the roster has heard last, and rejected how many announcements of it are not valid.
 	view     *client.View
 	rejected int
+	// question is asked now, if any, and turn counts them.
+	question *question
+	turn     int
 	// written is when the raw affiliates were written last, and outdated is set when they are not those of the roster.
 	written  time.Time
 	outdated bool
@@ -69,7 +75,7 @@ type discovery struct {
 }
 
 func discoveryServiceController(d Deps) controller.Controller {
-	return &discovery{deps: d, changed: make(chan struct{}, 1), sessions: map[string]*session{}}
+	return &discovery{deps: d, changed: make(chan struct{}, 1), sessions: map[string]*session{}, roster: newRoster()}
 }
 
 // Name implements controller.Controller.
@@ -94,6 +100,7 @@ func (*discovery) Outputs() []controller.Output {
 		volume.Output(),
 		controller.Out[cluster.AffiliateSpec](controller.Shared, cluster.RawNamespace),
 		controller.Out[cluster.DiscoverySourceSpec](controller.Exclusive),
+		controller.Out[network.AddressStatusSpec](controller.Shared, cluster.NamespaceName),
 	}
 }
 
@@ -105,7 +112,7 @@ func (c *discovery) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 	// After a failure the sessions begin again. An announcement stays at the sources: a machine that restarts comes back.
 	defer c.closeAll(0)
 
-	c.outdated, c.view = true, nil
+	c.outdated, c.view, c.question = true, nil, nil
 
 	for {
 		select {
@@ -146,7 +153,7 @@ type facts struct {
 }
 
 // readFacts reports whether discovery is on. It is off while the machine is reset. While an input is missing it returns controller.ErrSkip.
-func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.CertPool]) (f facts, on bool, err error) {
+func (c *discovery) readFacts(ctx context.Context, r state.Reader) (f facts, on bool, err error) {
 	var (
 		identity cluster.IdentitySpec
 		root     secrets.OSRootSpec
@@ -172,7 +179,7 @@ func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.C
 	// Without a valid authority no carrier is trusted, which their sources show.
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(secrets.JoinCerts(root.AcceptedCAs))
-	roots.Store(pool)
+	c.roots.Store(pool)
 
 	local, err := typed.Find[cluster.AffiliateSpec](ctx, r, "", f.own)
 	if err != nil {
@@ -208,6 +215,9 @@ func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.C
 		}
 	}
 
+	addresses := otherAddresses(planes)
+	c.addresses.Store(&addresses)
+
 	f.sources = sourcesOf(f.own, f.settings.ServiceEndpoints, others, planes)
 
 	return f, true, nil
@@ -215,7 +225,7 @@ func readFacts(ctx context.Context, r state.Reader, roots *atomic.Pointer[x509.C
 
 // round returns when to run again; zero means after the next change. Sessions end with the context running.
 func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, log *slog.Logger) (again time.Time, err error) {
-	f, on, err := readFacts(ctx, rt, &c.roots)
+	f, on, err := c.readFacts(ctx, rt)
 
 	switch {
 	case errors.Is(err, controller.ErrSkip):
@@ -256,7 +266,12 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 	}
 
 	if before := len(c.roster.kept); on {
-		earlier(c.roster.settle(now))
+		c.ask(running, f, log, now)
+
+		// The answer wakes the controller.
+		if end := c.roster.settle(now); c.question == nil || end.After(now) {
+			earlier(end)
+		}
 
 		c.outdated = c.outdated || before != len(c.roster.kept)
 	}
@@ -268,7 +283,7 @@ func (c *discovery) round(ctx, running context.Context, rt controller.Runtime, l
 
 	earlier(end)
 
-	if err := c.writeSources(ctx, rt, f.sources); err != nil {
+	if err := errors.Join(c.writeSources(ctx, rt, f.sources), c.writeAddress(ctx, rt, f.sources)); err != nil {
 		return again, err
 	}
 
@@ -283,7 +298,7 @@ func (c *discovery) leave() {
 	if len(c.sessions) > 0 || len(c.roster.present)+len(c.roster.kept) > 0 {
 		c.closeAll(farewell)
 
-		c.roster, c.choice, c.view, c.outdated = roster{}, choice{}, nil, true
+		c.roster, c.choice, c.view, c.question, c.outdated = newRoster(), choice{}, nil, nil, true
 	}
 }
 

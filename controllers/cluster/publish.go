@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // write writes the raw affiliates. When there are many, it makes pauses.
@@ -81,6 +84,39 @@ func (c *discovery) writeSources(ctx context.Context, rt controller.Runtime, sou
 	}
 
 	return rt.CleanupOutputs(ctx, resource.KindOf[cluster.DiscoverySourceSpec](""))
+}
+
+// writeAddress publishes the address at which a source sees this machine, which may be that of a NAT: the first source that says one.
+func (c *discovery) writeAddress(ctx context.Context, rt controller.Runtime, sources []source) error {
+	rt.StartTrackingOutputs()
+
+	for _, s := range sources {
+		r := c.sessions[s.name]
+		if r == nil {
+			continue
+		}
+
+		seen := r.View().PublicIP.Unmap()
+		if !seen.IsValid() {
+			continue
+		}
+
+		family := nethelpers.FamilyInet4
+		if seen.Is6() {
+			family = nethelpers.FamilyInet6
+		}
+
+		err := typed.Set(ctx, rt, cluster.NamespaceName, cluster.ObservedAddressID, network.AddressStatusSpec{
+			Address: netip.PrefixFrom(seen, seen.BitLen()), Local: seen, Family: family,
+		})
+		if err != nil && !state.IsPhaseConflict(err) {
+			return err
+		}
+
+		break
+	}
+
+	return rt.CleanupOutputs(ctx, resource.KindOf[network.AddressStatusSpec](cluster.NamespaceName))
 }
 
 // localPort matches the port of this machine in an error of a connection, which differs each time.

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/seed-59268b81/talos/resources/cluster"
@@ -12,7 +13,8 @@ import (
 // roster is what is known about the other machines from discovery services: what the watched source says now, and what was said before. It has
 // no clock and no network.
 //
-// Something that was said before stays until the watched source, which has told all that it knows, has lacked it for a while. So a machine that
+// Something that was said before stays until the watched source, which has told all that it knows, has lacked it for a while, and another
+// source lacks it, too (see doubt). So a machine that
 // changes from one source to another, or whose source has just started, does not lose members that are only late. While no source answers,
 // nothing is lost at all.
 type roster struct {
@@ -25,10 +27,17 @@ type roster struct {
 	young bool
 	// kept is what was said before, if it is newer than what the watched source says, or missing there.
 	kept map[string]cluster.AffiliateSpec
+	// doubts are about machines that are kept and that the watched source lacks. share is this machine's part of the time over which the
+	// questions of all machines are spread.
+	doubts map[string]doubt
+	share  float64
 }
 
 // late is how long a machine may be missing at a source that knows the whole cluster, beside machines that it has forgotten itself.
 const late = 2 * time.Minute
+
+// newRoster returns an empty one.
+func newRoster() roster { return roster{share: rand.Float64()} }
 
 // heard is what a source says at one time.
 type heard struct {
@@ -69,11 +78,11 @@ func (r *roster) hear(h heard, now time.Time) {
 			continue
 		}
 
+		r.keep(was)
+
 		// A source that goes on and forgets a machine was told so, or has not heard from it for long.
-		if have, ok := r.kept[id]; steady && ok && have.Revision <= was.Revision {
-			delete(r.kept, id)
-		} else if !steady {
-			r.keep(was)
+		if steady {
+			r.suspect(id, now, farewells)
 		}
 	}
 
@@ -83,14 +92,16 @@ func (r *roster) hear(h heard, now time.Time) {
 	case !h.complete:
 		r.since = time.Time{}
 	case !steady:
+		// Another source may be late itself.
 		r.since = now
+		clear(r.doubts)
 	}
 }
 
 // interrupt says that the connection to the watched source has ended, or that it has not told all that it knows.
 func (r *roster) interrupt() { r.since = time.Time{} }
 
-// settle forgets what was said before and is outdated. It returns when it is to be called again; the zero time means after the next change.
+// settle forgets what was said before and is outdated, and begins to doubt what is missing for long. It returns when it is to be called again; the zero time means after the next change.
 // Nothing tells that a source is no longer young, so that it is asked from time to time.
 func (r *roster) settle(now time.Time) (again time.Time) {
 	maps.DeleteFunc(r.kept, func(id string, was cluster.AffiliateSpec) bool {
@@ -99,24 +110,37 @@ func (r *roster) settle(now time.Time) (again time.Time) {
 		return ok && is.Revision >= was.Revision
 	})
 
-	switch {
-	case r.since.IsZero() || len(r.kept) == 0:
-		return time.Time{}
-	case r.young:
-		return now.Add(late)
-	}
+	maps.DeleteFunc(r.doubts, func(id string, _ doubt) bool {
+		_, present := r.present[id]
+		_, kept := r.kept[id]
 
-	if end := r.since.Add(late); now.Before(end) {
-		return end
-	}
-
-	maps.DeleteFunc(r.kept, func(id string, _ cluster.AffiliateSpec) bool {
-		_, ok := r.present[id]
-
-		return !ok
+		return present || !kept
 	})
 
-	return time.Time{}
+	again = r.nextDoubt()
+
+	var end time.Time
+
+	switch end = r.since.Add(late); {
+	case r.since.IsZero() || len(r.kept) == len(r.doubts):
+		return again
+	case r.young:
+		end = now.Add(late)
+	case !now.Before(end):
+		for id := range r.kept {
+			if _, present := r.present[id]; !present {
+				r.suspect(id, now, 0)
+			}
+		}
+
+		return r.nextDoubt()
+	}
+
+	if again.IsZero() || end.Before(again) {
+		again = end
+	}
+
+	return again
 }
 
 // raw returns the raw affiliates by their ids.

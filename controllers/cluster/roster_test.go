@@ -43,6 +43,22 @@ func known(r *roster) string {
 	return strings.Join(out, " ")
 }
 
+// pass lets time go by. Another source, if it is asked, has these machines.
+func pass(r *roster, now time.Time, wait time.Duration, others map[string]cluster.AffiliateSpec) time.Time {
+	for end := now.Add(wait); ; {
+		again := r.settle(now)
+
+		switch {
+		case r.asks(now):
+			r.answer(others, now)
+		case again.IsZero() || again.After(end):
+			return end
+		default:
+			now = again
+		}
+	}
+}
+
 // TestRoster: each step is what a source says, and what is known after it. A step without a source is time that goes by.
 func TestRoster(t *testing.T) {
 	type step struct {
@@ -60,9 +76,9 @@ func TestRoster(t *testing.T) {
 		steps []step
 	}{
 		"a join and a change":        {nil, []step{{whole("a", "x:1"), 0, "x:1"}, {whole("a", "x:1", "y:1"), 0, "x:1 y:1"}, {whole("a", "x:2", "y:1"), 0, "x:2 y:1"}}},
-		"a source forgets a machine": {nil, []step{{whole("a", "x:1", "y:1"), 0, "x:1 y:1"}, {whole("a", "x:1"), 0, "x:1"}}},
+		"a source forgets a machine": {nil, []step{{whole("a", "x:1", "y:1"), 0, "x:1 y:1"}, {whole("a", "x:1"), farewells, "x:1"}}},
 		"a source forgets a machine that was kept": {[]string{"x:1"}, []step{
-			{whole("a", "x:1"), 0, "x:1"}, {whole("a"), 0, ""},
+			{whole("a", "x:1"), 0, "x:1"}, {whole("a"), farewells, ""},
 		}},
 		"no source answers":           {[]string{"x:1"}, []step{{wait: 24 * time.Hour, want: "x:1"}}},
 		"a kept machine that is gone": {[]string{"x:1"}, []step{{whole("a", "y:1"), 0, "x:1 y:1"}, {wait: late, want: "y:1"}}},
@@ -79,7 +95,7 @@ func TestRoster(t *testing.T) {
 		"another source has old data":   {nil, []step{{whole("a", "x:5"), 0, "x:5"}, {whole("b", "x:3"), time.Hour, "x:5"}}},
 		"another source has newer data": {nil, []step{{whole("a", "x:5"), 0, "x:5"}, {whole("b", "x:7"), 0, "x:7"}, {whole("a", "x:5"), 0, "x:7"}}},
 		"another source is empty":       {nil, []step{{whole("a", "x:5"), 0, "x:5"}, {whole("b"), time.Minute, "x:5"}, {whole("a", "x:5"), time.Hour, "x:5"}}},
-		"machines that do not count":    {nil, []step{{whole("a", "x:0"), 0, "x:0"}, {whole("b", "x:0"), 0, "x:0"}, {whole("b"), 0, ""}}},
+		"machines that do not count":    {nil, []step{{whole("a", "x:0"), 0, "x:0"}, {whole("b", "x:0"), 0, "x:0"}, {whole("b"), farewells, ""}}},
 		"an old machine that was forgotten does not come back": {nil, []step{
 			{whole("a", "x:5"), 0, "x:5"}, {whole("b", "x:3"), 0, "x:5"}, {whole("b"), late, ""},
 		}},
@@ -95,17 +111,79 @@ func TestRoster(t *testing.T) {
 					r.hear(s.heard, now)
 				}
 
-				again := r.settle(now)
-
-				if now = now.Add(s.wait); !again.IsZero() && !now.Before(again) {
-					r.settle(again)
-				}
+				now = pass(&r, now, s.wait, nil)
 
 				if got := known(&r); got != s.want {
 					t.Errorf("step %d: got %q, want %q", i, got, s.want)
 				}
 			}
 		})
+	}
+}
+
+// TestDoubt: what the watched source a lacks is forgotten if another source lacks it, too.
+func TestDoubt(t *testing.T) {
+	type step struct {
+		a      string // what it has; "-" if it does not answer
+		others string
+		wait   time.Duration
+		want   string
+	}
+
+	for name, test := range map[string]struct {
+		share float64
+		steps []step
+	}{
+		"both sources forget it, one a little later": {0, []step{{"x:1 y:1", "", 0, "x:1 y:1"}, {"y:1", "x:1 y:1", farewells - 1, "x:1 y:1"}, {"y:1", "y:1", 1, "y:1"}}},
+		"the other has it":                           {0, []step{{"x:1", "", 0, "x:1"}, {"", "x:1", 24 * time.Hour, "x:1"}}},
+		"the other has it for a while":               {0, []step{{"x:1", "", 0, "x:1"}, {"", "x:1", time.Minute, "x:1"}, {"", "", time.Minute, ""}}},
+		"the other has something newer":              {0, []step{{"x:1", "", 0, "x:1"}, {"", "x:2", time.Minute, "x:2"}, {"x:1", "", time.Minute, "x:2"}}},
+		"the other has something old":                {0, []step{{"x:3", "", 0, "x:3"}, {"", "x:2", time.Minute, ""}}},
+		"the other has a machine that is not known":  {0, []step{{"x:1", "", 0, "x:1"}, {"", "x:1 z:1", time.Minute, "x:1"}}},
+		"it comes back":                              {0, []step{{"x:1", "", 0, "x:1"}, {"", "", time.Second, "x:1"}, {"x:1", "", time.Hour, "x:1"}}},
+		"the source is lost meanwhile":               {0, []step{{"x:1", "", 0, "x:1"}, {"", "", time.Second, "x:1"}, {"-", "", time.Hour, "x:1"}, {"", "x:1", time.Hour, "x:1"}, {"", "", time.Hour, ""}}},
+		"a large cluster asks slowly": {0.5, []step{{"v:1 w:1 x:1 y:1", "", 0, "v:1 w:1 x:1 y:1"}, {"w:1 x:1 y:1", "", farewells, "v:1 w:1 x:1 y:1"},
+			{"w:1 x:1 y:1", "", 3 * perMachine, "w:1 x:1 y:1"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := roster{share: test.share}
+			now := time.Unix(1e9, 0)
+
+			for i, s := range test.steps {
+				if s.a == "-" {
+					r.interrupt()
+				} else {
+					r.hear(heard{"a", true, false, said(strings.Fields(s.a)...)}, now)
+				}
+
+				now = pass(&r, now, s.wait, said(strings.Fields(s.others)...))
+
+				if got := known(&r); got != s.want {
+					t.Errorf("step %d: got %q, want %q", i, got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// TestUnanswered: while no other source answers, nothing is forgotten, and the question is asked again.
+func TestUnanswered(t *testing.T) {
+	var r roster
+
+	now := time.Unix(1e9, 0)
+	r.hear(heard{"a", true, false, said("x:1")}, now)
+	r.hear(heard{"a", true, false, said()}, now)
+
+	for range 3 {
+		if now = r.settle(now); !r.asks(now) {
+			t.Fatal("nothing is asked")
+		}
+
+		r.unanswered(now)
+
+		if got := known(&r); got != "x:1" || r.asks(now) {
+			t.Errorf("got %q, want x:1", got)
+		}
 	}
 }
 

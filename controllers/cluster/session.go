@@ -118,6 +118,7 @@ func (c *discovery) open(ctx context.Context, who identity, log *slog.Logger) *s
 	}
 
 	if who.carried {
+		options.Dialer = c.dialCarrier
 		options.TLS = func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: c.roots.Load()} }
 	} else {
 		options.Dialer = outbound.Connect

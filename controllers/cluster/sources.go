@@ -26,6 +26,29 @@ type source struct {
 	carried bool
 }
 
+// otherAddresses returns the addresses of each control plane, by the endpoint of its source. The first one is the endpoint's own.
+func otherAddresses(members []cluster.MemberSpec) map[string][]string {
+	out := map[string][]string{}
+
+	for _, m := range members {
+		if !m.MachineType.IsControlPlane() || len(m.Addresses) < 2 {
+			continue
+		}
+
+		var all []string
+		for _, a := range m.Addresses[:min(len(m.Addresses), maxTried)] {
+			all = append(all, net.JoinHostPort(a.String(), strconv.Itoa(contract.DiscoveryPort)))
+		}
+
+		out[all[0]] = all
+	}
+
+	return out
+}
+
+// maxTried bounds the addresses of a control plane that are tried, so that all are within the time that a session gives a connection.
+const maxTried = 4
+
 // maxSources bounds the sources, and so the connections.
 const maxSources = 16
 

@@ -35,7 +35,11 @@ type world struct {
 	carriers bool                                // whether control planes carry a service
 	said     map[string]map[string]*client.Local // by endpoint and affiliate
 	lies     map[string]map[string]client.Affiliate
-	refuses  bool // whether sources take no announcement
+	// hides are machines that a source leaves out.
+	hides   map[string]string
+	refuses bool // whether sources take no announcement
+	// asked are the endpoints that were asked for a list.
+	asked []string
 	// farewells are the endpoints that were told to forget a machine.
 	farewells []string
 	// opened counts sessions, and announced is told about each announcement.
@@ -46,7 +50,7 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		down: map[string]bool{}, said: map[string]map[string]*client.Local{}, lies: map[string]map[string]client.Affiliate{}, sessions: map[*fakeSession]bool{},
+		down: map[string]bool{}, hides: map[string]string{}, said: map[string]map[string]*client.Local{}, lies: map[string]map[string]client.Affiliate{}, sessions: map[*fakeSession]bool{},
 	}
 }
 
@@ -89,6 +93,19 @@ func (s *fakeSession) Publish(l *client.Local) {
 
 func (s *fakeSession) SetWatch(on bool)         { s.world.do(func() { s.watch = on }) }
 func (s *fakeSession) Changed() <-chan struct{} { return s.changed }
+
+func (s *fakeSession) List(context.Context) (map[string]client.Affiliate, error) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+
+	s.world.asked = append(s.world.asked, s.options.Endpoint)
+
+	if s.world.isDown(s.options.Endpoint) {
+		return nil, client.ErrNotConnected
+	}
+
+	return s.world.has(s), nil
+}
 
 func (s *fakeSession) View() *client.View {
 	s.world.mu.Lock()
@@ -160,21 +177,28 @@ func (w *world) seenBy(s *fakeSession) *client.View {
 		return &client.View{State: client.StatePublishing}
 	}
 
-	view := &client.View{State: client.StateWatching, Complete: true, Affiliates: map[string]client.Affiliate{}}
+	view := &client.View{State: client.StateWatching, Complete: true, Affiliates: w.has(s)}
 
 	if w.refuses {
 		view.Err = errors.New("too many affiliates in the cluster")
 	}
 
+	return view
+}
+
+// has returns what a source tells a session.
+func (w *world) has(s *fakeSession) map[string]client.Affiliate {
+	all := map[string]client.Affiliate{}
+
 	for id, l := range w.said[s.key()] {
-		if id != s.options.AffiliateID {
-			view.Affiliates[id] = client.Affiliate{ID: id, Affiliate: l.Affiliate, Endpoints: l.Endpoints, Revision: l.Revision}
+		if id != s.options.AffiliateID && !slices.Contains(strings.Fields(w.hides[s.options.Endpoint]), id) {
+			all[id] = client.Affiliate{ID: id, Affiliate: l.Affiliate, Endpoints: l.Endpoints, Revision: l.Revision}
 		}
 	}
 
-	maps.Copy(view.Affiliates, w.lies[at])
+	maps.Copy(all, w.lies[s.options.Endpoint])
 
-	return view
+	return all
 }
 
 // knows returns the identities that a source has.

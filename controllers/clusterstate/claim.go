@@ -49,6 +49,14 @@ func Claim(ctx context.Context, client *clientv3.Client, name, holder string) (*
 	return &Held{lock, name}, nil
 }
 
+// ClaimWithin is Claim with a limit: it gives up its place in the queue after patience, so that its caller can say what it waits for.
+func ClaimWithin(ctx context.Context, client *clientv3.Client, name, holder string, patience time.Duration) (*Held, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	return Claim(ctx, client, name, holder)
+}
+
 // Lost is closed when this node does not hold the lock any more: it could not renew it for ten seconds, or released it. Other nodes
 // get the lock some seconds later, at the earliest.
 func (h *Held) Lost() <-chan struct{} { return h.lock.Lost() }

@@ -45,10 +45,7 @@ func TestClaim(t *testing.T) {
 		return strings.Join(got, ", "), err
 	}, "etcd-members cp-1")
 
-	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-
-	_, err = clusterstate.Claim(short, client, "etcd-members", "cp-2")
+	_, err = clusterstate.ClaimWithin(t.Context(), client, "etcd-members", "cp-2", 100*time.Millisecond)
 
 	var locked *etcd.LockedError
 	if !errors.As(err, &locked) || locked.Holder != "cp-1" || !strings.Contains(err.Error(), "etcd-members for cp-2") {

@@ -100,11 +100,12 @@ func (c *Controller) collectEntries(r trial.Record) error {
 	return c.useEntries(func(l loader.Loader) error { return upgrade.Collect(l, r) })
 }
 
-// entryRequest asks for the trial of an entry, or, without one, for the last trial.
+// entryRequest asks for the trial of an entry, for the end of one, or, without both, for the last trial.
 type entryRequest struct {
-	change trial.Change
-	by     string
-	answer chan entryAnswer
+	change   trial.Change
+	by       string
+	withdraw trial.Withdraw
+	answer   chan entryAnswer
 }
 
 type entryAnswer struct {
@@ -120,6 +121,13 @@ func (c *Controller) Trial(ctx context.Context) (trial.Record, error) {
 // TryEntry has the next boot try a boot entry. One that was to be tried at the next boot before is not.
 func (c *Controller) TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error) {
 	return c.askTrial(ctx, entryRequest{change: change, by: by})
+}
+
+// WithdrawEntry has the next boot not try the boot entry of a trial. With keep that entry stays on the machine.
+func (c *Controller) WithdrawEntry(ctx context.Context, id, why string, keep bool) error {
+	_, err := c.askTrial(ctx, entryRequest{withdraw: trial.Withdraw{ID: id, Why: why, Keep: keep}})
+
+	return err
 }
 
 func (c *Controller) askTrial(ctx context.Context, r entryRequest) (trial.Record, error) {
@@ -146,6 +154,8 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	switch {
 	case !t.judged:
 		return trial.Record{}, fmt.Errorf("%w: the last trial is not known before META is loaded (see talosctl get volumestatus)", ErrNotReady)
+	case req.withdraw.ID != "":
+		return t.record, c.withdrawEntry(ctx, rt, req.withdraw, log)
 	case req.change.To == "":
 		return t.record, nil
 	}
@@ -171,4 +181,19 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	}
 
 	return t.record, nil
+}
+
+// withdrawEntry ends a trial before its boot.
+func (c *Controller) withdrawEntry(ctx context.Context, rt controller.Runtime, event trial.Withdraw, log *slog.Logger) error {
+	event.Now = c.trials.now()
+
+	if denied := c.judge(ctx, rt, event, log); denied != "" {
+		return fmt.Errorf("%w: %s", ErrTrial, denied)
+	}
+
+	if r := c.trials.record; r.Pending {
+		return fmt.Errorf("%w yet: trial %s is reverted, and that is not undone: %s; it is tried again", ErrTrial, r.ID, r.Trouble())
+	}
+
+	return nil
 }

@@ -372,3 +372,41 @@ func TestConditions(t *testing.T) {
 		}
 	}
 }
+
+// TestWithdrawEntry: the trial of an entry ends before its boot.
+func TestWithdrawEntry(t *testing.T) {
+	for keep, entries := range map[bool]string{false: "A,C", true: "A,B,C"} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			boot := &bootFake{entries: []string{"A", "B", "C"}, booted: "A", byDefault: "A"}
+			b := startEntries(ctx, t, boot, newCutDisk(map[string]string{fileName: string(configtest.ControlPlane(t))}, -1), map[meta.Tag]string{})
+			b.mount(t)
+			b.healthy(t)
+
+			r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+			if err != nil || boot.next() != "B" {
+				t.Fatalf("got %+v, %v; the next boot starts %q", r, err, boot.next())
+			}
+
+			if err := b.WithdrawEntry(ctx, "another", "why", keep); !errors.Is(err, ErrTrial) {
+				t.Errorf("another trial: got %v, want %v", err, ErrTrial)
+			}
+
+			if err := b.WithdrawEntry(ctx, r.ID, "the machine stays", keep); err != nil {
+				t.Error(err)
+			}
+
+			last, err := b.Trial(ctx)
+			if err != nil || last.State != trial.Reverted || last.Pending || last.Why != "the machine stays" {
+				t.Errorf("got %+v, %v", last, err)
+			}
+
+			if got := strings.Join(boot.entries, ","); got != entries || boot.next() != "" || boot.byDefault != "A" || len(b.restarts) > 0 {
+				t.Errorf("keep %t: entries %s, the next boot starts %q, the default is %s, restarts %v; want entries %s", keep, got, boot.next(), boot.byDefault, b.restarts, entries)
+			}
+
+			if err := b.WithdrawEntry(ctx, r.ID, "again", keep); !errors.Is(err, ErrTrial) {
+				t.Errorf("a second time: got %v, want %v", err, ErrTrial)
+			}
+		})
+	}
+}

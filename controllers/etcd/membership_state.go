@@ -31,6 +31,8 @@ type membership struct {
 	// stranger is another machine's learner that prevents this one from joining, and since when.
 	stranger      uint64
 	strangerSince time.Time
+	// catchup is that of the learner, this machine's or another's, for which others wait.
+	catchup catchup
 	// added is this machine's member that has not started, and since when.
 	added      uint64
 	addedSince time.Time
@@ -38,8 +40,9 @@ type membership struct {
 	withdrawing time.Time
 	// ended is since when it has ended.
 	ended time.Time
-	// rest is when the next attempt to join may begin.
-	rest time.Time
+	// rest is when the next attempt to join may begin, and gaveUp why the last one ended.
+	rest   time.Time
+	gaveUp error
 	// asking is the state of a request to start a cluster.
 	asking asking
 }
@@ -118,7 +121,9 @@ func (m membership) next(s sight, now time.Time) (membership, plan) {
 	case s.leave:
 		return m.leaving(s, now)
 	case s.hasData:
-		return membership{}, s.belonging()
+		m = membership{catchup: m.catchup, rest: m.rest, gaveUp: m.gaveUp}
+
+		return m, m.belonging(s, now)
 	case s.asked:
 		m = membership{asking: m.asking}
 
@@ -132,7 +137,7 @@ func (m membership) next(s sight, now time.Time) (membership, plan) {
 }
 
 // belonging is the plan of a machine with data.
-func (s sight) belonging() plan {
+func (m *membership) belonging(s sight, now time.Time) plan {
 	switch {
 	case s.unreadable != nil:
 		return plan{intent: etcd.IntentNone, step: etcd.StepChecking, waits: "an operator", err: s.unreadable}
@@ -154,6 +159,8 @@ func (s sight) belonging() plan {
 	case !listed:
 		return plan{intent: etcd.IntentNone, step: etcd.StepMember, waits: "a quorum of etcd to say whether its member was removed"}
 	case !self.Learner:
+		*m = membership{}
+
 		return plan{intent: etcd.IntentNone, step: etcd.StepMember}
 	}
 
@@ -162,17 +169,34 @@ func (s sight) belonging() plan {
 	switch {
 	case !s.cluster.Confirmed:
 		p.waits = "etcd to have a quorum"
+		m.catchup = catchup{}
+	case m.slow(s, self, now):
+		p = plan{intent: etcd.IntentJoin, step: etcd.StepRemoving, lock: true, action: removeMember{self.ID}, err: m.gaveUp}
 	case !self.Healthy:
 		p.lock, p.waits = s.locked, "etcd to be healthy"
 	default:
 		if p.err = quorum.CheckPromotion(s.cluster.Members); p.err != nil {
-			p.waits = "the other members to be healthy"
+			m.catchup, p.waits = catchup{}, "the other members to be healthy"
 		} else {
 			p.lock, p.action = true, promoteMember{self.ID}
 		}
 	}
 
 	return s.underLock(p)
+}
+
+// slow reports whether this machine's learner is given up: it is removed, its data is set aside, and the machine joins again after a pause.
+func (m *membership) slow(s sight, self quorum.Member, now time.Time) bool {
+	m.catchup = m.catchup.next(*s.cluster, self, now)
+
+	err := m.catchup.stuck(now)
+	if err == nil {
+		return false
+	}
+
+	m.rest, m.gaveUp = now.Add(restTime), err
+
+	return true
 }
 
 // underLock returns the plan if it needs no lock or this machine has the lock, and otherwise one to take it.
@@ -208,7 +232,7 @@ func (m *membership) joining(s sight, now time.Time) plan {
 
 		return p
 	case now.Before(m.rest):
-		p.waits = "the next attempt: etcd did not start"
+		p.waits, p.err = "the next attempt", m.gaveUp
 
 		return p
 	}
@@ -221,10 +245,10 @@ func (m *membership) joining(s sight, now time.Time) plan {
 	case own != nil:
 		return s.underLock(m.starting(s, *own, now))
 	case len(strangers) > 0:
-		return s.underLock(m.yielding(strangers[0], now))
+		return s.underLock(m.yielding(*s.cluster, strangers[0], now))
 	}
 
-	m.stranger = 0
+	m.stranger, m.catchup = 0, catchup{}
 
 	if p.err = quorum.CheckPromotion(s.cluster.Members); p.err != nil {
 		p.step, p.waits = etcd.StepChecking, "the other members to be healthy"
@@ -284,12 +308,9 @@ func (m *membership) starting(s sight, own quorum.Member, now time.Time) plan {
 	}
 
 	if s.locked && now.Sub(m.addedSince) >= startPatience && quorum.Check(s.cluster.Members, quorum.Remove, own.ID) == nil {
-		*m = membership{rest: now.Add(restTime)}
+		*m = membership{rest: now.Add(restTime), gaveUp: fmt.Errorf("etcd did not start within %s; see: talosctl logs etcd", startPatience)}
 
-		return plan{
-			intent: etcd.IntentJoin, step: etcd.StepRemoving, lock: true, action: removeMember{own.ID},
-			err: fmt.Errorf("etcd did not start within %s; see: talosctl logs etcd", startPatience),
-		}
+		return plan{intent: etcd.IntentJoin, step: etcd.StepRemoving, lock: true, action: removeMember{own.ID}, err: m.gaveUp}
 	}
 
 	return plan{
@@ -323,13 +344,15 @@ func initialCluster(members []quorum.Member, own uint64, name string) string {
 func hexID(id uint64) string { return fmt.Sprintf("%016x", id) }
 
 // yielding waits for another machine that joins, or removes what is left of its attempt.
-func (m *membership) yielding(other quorum.Member, now time.Time) plan {
+func (m *membership) yielding(cluster quorum.Cluster, other quorum.Member, now time.Time) plan {
 	if m.stranger != other.ID || other.Healthy {
 		m.stranger, m.strangerSince = other.ID, now
 	}
 
-	if other.Learner && now.Sub(m.strangerSince) >= strangerPatience {
-		return plan{intent: etcd.IntentJoin, step: etcd.StepRemoving, lock: true, action: removeMember{other.ID}}
+	m.catchup = m.catchup.next(cluster, other, now)
+
+	if err := m.catchup.stuck(now); other.Learner && (err != nil || now.Sub(m.strangerSince) >= strangerPatience) {
+		return plan{intent: etcd.IntentJoin, step: etcd.StepRemoving, lock: true, action: removeMember{other.ID}, err: err}
 	}
 
 	// The other machine needs the lock to go on, so this one does not ask for it.

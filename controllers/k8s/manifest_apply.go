@@ -3,7 +3,9 @@
 package k8s
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/etcd"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -26,6 +29,8 @@ const (
 	applyTimeout = 5 * time.Minute
 	// applyRetry is short, since the first Node of a cluster becomes Ready only after this.
 	applyRetry = time.Second
+	// lockPatience is how long one attempt waits for the lock, which another control plane may hold for applyTimeout.
+	lockPatience = 30 * time.Second
 )
 
 // manifestApplyController updates the objects of the cluster from the manifests.
@@ -33,7 +38,7 @@ func manifestApplyController() controller.Controller {
 	var (
 		access   secrets.KubernetesCertsSpec
 		etcdRoot secrets.EtcdRootSpec
-		etcd     secrets.EtcdCertsSpec
+		certs    secrets.EtcdCertsSpec
 		node     k8s.NodenameSpec
 		api      localAPI
 	)
@@ -43,7 +48,7 @@ func manifestApplyController() controller.Controller {
 	return frominputs.Reconciler("k8s.ManifestApplyController", outputs, nil, frominputs.List{
 		frominputs.Of(secrets.KubernetesID, &access),
 		frominputs.Of(secrets.EtcdRootID, &etcdRoot),
-		frominputs.Of(secrets.EtcdID, &etcd),
+		frominputs.Of(secrets.EtcdID, &certs),
 		frominputs.Of(k8s.NodenameID, &node),
 		healthy(etcdService),
 		frominputs.Also(controller.In[k8s.ManifestSpec](controller.Weak, "")),
@@ -67,12 +72,12 @@ func manifestApplyController() controller.Controller {
 		if err := client.Ready(ctx); err != nil {
 			log.DebugContext(ctx, "the bootstrap manifests wait for the API server", "error", err)
 
-			return controller.Requeue(applyRetry)
+			return waiting(ctx, rt, "the API server of this machine")
 		}
 
 		var applied []string
 
-		err = underLock(ctx, etcdRoot, etcd, node.Nodename, func(ctx context.Context) error {
+		err = underLock(ctx, etcdRoot, certs, node.Nodename, func(ctx context.Context) error {
 			var err error
 
 			cluster := manifestsync.Cluster{Client: client, Node: node.Nodename, Key: etcdRoot.EtcdCA.Key, Log: log}
@@ -83,6 +88,14 @@ func manifestApplyController() controller.Controller {
 			return nil
 		})
 
+		if locked, ok := errors.AsType[*etcd.LockedError](err); ok {
+			return waiting(ctx, rt, fmt.Sprintf("the lock of the manifests, which %s holds", cmp.Or(locked.Holder, "another control plane")))
+		}
+
+		if err != nil {
+			err = errors.Join(err, waitsFor(ctx, rt, ""))
+		}
+
 		if len(applied) > 0 {
 			if err := typed.Set(ctx, rt, "", k8s.ManifestStatusID, k8s.ManifestStatusSpec{ManifestsApplied: applied}); err != nil {
 				return err
@@ -90,6 +103,23 @@ func manifestApplyController() controller.Controller {
 		}
 
 		return err
+	})
+}
+
+// waiting says what is waited for, and has the controller run again.
+func waiting(ctx context.Context, rt controller.Runtime, what string) error {
+	if err := waitsFor(ctx, rt, what); err != nil {
+		return err
+	}
+
+	return controller.Requeue(applyRetry)
+}
+
+func waitsFor(ctx context.Context, rt controller.Runtime, what string) error {
+	return typed.Modify(ctx, rt, "", k8s.ManifestStatusID, func(s *k8s.ManifestStatusSpec) error {
+		s.WaitsFor = what
+
+		return nil
 	})
 }
 
@@ -138,7 +168,7 @@ func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.Etc
 	}
 	defer client.Close()
 
-	held, err := clusterstate.Claim(ctx, client, clusterstate.Manifests, node)
+	held, err := clusterstate.ClaimWithin(ctx, client, clusterstate.Manifests, node, lockPatience)
 	if err != nil {
 		return fmt.Errorf("bootstrap manifests: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/remote"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -44,7 +45,8 @@ func (raw) Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// BenchmarkFanout100 is an update of a resource until it arrives at 100 clients that watch its kind over gRPC.
+// BenchmarkFanout100 is an update of a resource until it arrives at 100 clients that watch its kind over gRPC. The
+// connections are those of remote.Dial.
 func BenchmarkFanout100(b *testing.B) {
 	const clients = 100
 
@@ -99,7 +101,7 @@ func watchAll(b *testing.B, address string, clients int, namespace, typ string, 
 	b.Cleanup(cancel)
 
 	for range clients {
-		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+		conn, err := remote.Dial(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
 		ok(b, err)
 		b.Cleanup(func() { conn.Close() })
 

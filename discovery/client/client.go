@@ -13,6 +13,7 @@ import (
 	"time"
 
 	clientapi "github.com/seed-59268b81/talos/api/discovery/client"
+	serverapi "github.com/seed-59268b81/talos/api/discovery/server"
 	"github.com/seed-59268b81/talos/discovery/extension"
 	"github.com/seed-59268b81/talos/discovery/seal"
 )
@@ -118,6 +119,8 @@ type Session struct {
 	table       table
 	// fresh reports whether the table was complete since SetWatch.
 	fresh bool
+	// api has the calls of the present connection; nil without one.
+	api serverapi.ClusterClient
 	// ours reports whether the source of the present connection is a service of ours.
 	ours   bool
 	expiry *time.Timer

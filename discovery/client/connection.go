@@ -103,6 +103,9 @@ func (s *Session) connection(ctx context.Context, endpoint string) (published bo
 		return false, err
 	}
 
+	s.use(api)
+	defer s.use(nil)
+
 	p := publisher{session: s, api: api}
 	if err := p.publish(ctx); err != nil {
 		return false, err
@@ -175,6 +178,14 @@ func (s *Session) connection(ctx context.Context, endpoint string) (published bo
 			return true, err
 		}
 	}
+}
+
+// use notes the calls of a connection.
+func (s *Session) use(api serverapi.ClusterClient) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.api = api
 }
 
 // lost returns when the connection was lost. A call would find that out only at the next refresh.

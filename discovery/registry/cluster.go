@@ -38,6 +38,8 @@ type entry struct {
 	removed      bool
 	// expires is when the member expires, or when it was removed.
 	expires time.Time
+	// ttl is what its machine asked for last.
+	ttl time.Duration
 	// encoded is the member as it is sent. data is a part of it.
 	encoded, data []byte
 	endpoints     []endpoint
@@ -79,7 +81,7 @@ func (c *Cluster) Update(now time.Time, id string, data []byte, endpoints [][]by
 	case len(data) == 0:
 		e.expires = later(e.expires, expires)
 	default:
-		e.expires = expires
+		e.expires, e.ttl = expires, ttl
 
 		if !bytes.Equal(e.data, data) {
 			e.data, dirty = data, true
@@ -334,10 +336,11 @@ func (c *Cluster) Sum() uint64 { return c.sum }
 
 // Member is a member as it is listed and kept in a snapshot.
 type Member struct {
-	ID        string
-	Data      []byte
-	TTL       time.Duration
-	Endpoints []Endpoint
+	ID   string
+	Data []byte
+	// TTL is what is left, and Asked what its machine has asked for; 0 if that is not known.
+	TTL, Asked time.Duration
+	Endpoints  []Endpoint
 }
 
 // Endpoint is an endpoint of a Member.
@@ -357,7 +360,7 @@ func (c *Cluster) All(now time.Time) []Member {
 			continue
 		}
 
-		m := Member{ID: e.id, Data: e.data, TTL: e.expires.Sub(now), Endpoints: make([]Endpoint, len(e.endpoints))}
+		m := Member{ID: e.id, Data: e.data, TTL: e.expires.Sub(now), Asked: e.ttl, Endpoints: make([]Endpoint, len(e.endpoints))}
 		for i, p := range e.endpoints {
 			m.Endpoints[i] = Endpoint{Data: p.data, TTL: p.expires.Sub(now)}
 		}
@@ -385,6 +388,7 @@ func (c *Cluster) Restore(now time.Time, m Member) error {
 	}
 
 	e := c.entries[m.ID]
+	e.ttl = m.Asked
 
 	for _, p := range m.Endpoints {
 		if p.TTL <= 0 {

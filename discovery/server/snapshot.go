@@ -4,6 +4,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,11 +23,21 @@ import (
 //
 //	StateSnapshot     { 1 clusters }
 //	ClusterSnapshot   { 1 id, 2 affiliates }
-//	AffiliateSnapshot { 1 id, 2 expiration, 3 data, 4 endpoints, 5 ttl }
+//	AffiliateSnapshot { 1 id, 2 expiration, 3 data, 4 endpoints, 5 ttl, 1000 asked }
 //	EndpointSnapshot  { 1 expiration, 2 data, 3 ttl }
 //
 // A ttl is a google.protobuf.Duration, what was left when the file was written. An expiration is a google.protobuf.Timestamp, which old
-// versions wrote. It is read when there is no ttl.
+// versions wrote. It is read when there is no ttl. Asked is the TTL that the machine has asked for, and other services ignore it.
+//
+// The time of the file says how long ago that was. What had no more left than that has expired. The others may have refreshed themselves after
+// the file was written, and need a while to connect again: until then they do not expire.
+
+// returnTime is how long a machine may take to connect to a service that has started: the longest delay of its attempts, and its turn among
+// the calls of a large site.
+const returnTime = 5 * time.Minute
+
+// fieldAsked is the number of the field asked.
+const fieldAsked = 1000
 
 // maxCluster is the largest cluster in a file: 5,000 members of the largest size.
 const maxCluster = 32 << 20
@@ -104,7 +115,12 @@ func encodeMember(m registry.Member) []byte {
 		b = protowire.AppendBytes(protowire.AppendTag(b, 4, protowire.BytesType), one)
 	}
 
-	return protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), encodeTTL(m.TTL))
+	b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), encodeTTL(m.TTL))
+	if m.Asked > 0 {
+		b = protowire.AppendBytes(protowire.AppendTag(b, fieldAsked, protowire.BytesType), encodeTTL(m.Asked))
+	}
+
+	return b
 }
 
 // encodeTTL returns whole seconds, rounded up: rounded down, a short TTL would be none.
@@ -126,7 +142,15 @@ func (s *Server) Load(path string) (n SnapshotCounts, err error) {
 	}
 	defer f.Close()
 
-	if n, err = s.read(bufio.NewReaderSize(f, 64<<10)); err != nil {
+	info, err := f.Stat()
+	if err != nil {
+		return n, fmt.Errorf("load snapshot: %w", err)
+	}
+
+	// A file of the future is of a clock that was wrong.
+	age := max(time.Since(info.ModTime()), 0)
+
+	if n, err = s.read(bufio.NewReaderSize(f, 64<<10), age); err != nil {
 		return n, fmt.Errorf("load snapshot %s: %w", path, err)
 	}
 
@@ -135,8 +159,8 @@ func (s *Server) Load(path string) (n SnapshotCounts, err error) {
 
 var errSnapshot = errors.New("the file is not a snapshot, or is damaged")
 
-// read reads a snapshot cluster by cluster. Those before an error stay.
-func (s *Server) read(r *bufio.Reader) (n SnapshotCounts, err error) {
+// read reads a snapshot of an age cluster by cluster. Those before an error stay.
+func (s *Server) read(r *bufio.Reader, age time.Duration) (n SnapshotCounts, err error) {
 	for {
 		if _, err := r.Peek(1); errors.Is(err, io.EOF) {
 			return n, nil
@@ -167,7 +191,7 @@ func (s *Server) read(r *bufio.Reader) (n SnapshotCounts, err error) {
 			return n, errSnapshot
 		}
 
-		if err := s.restore(body, &n); err != nil {
+		if err := s.restore(body, age, &n); err != nil {
 			return n, err
 		}
 
@@ -197,10 +221,11 @@ func readVarint(r *bufio.Reader) (uint64, error) {
 	return v, nil
 }
 
-func (s *Server) restore(body []byte, n *SnapshotCounts) error {
+func (s *Server) restore(body []byte, age time.Duration, n *SnapshotCounts) error {
 	now := time.Now()
 
-	id, members, err := decodeCluster(body, now)
+	// An expiration is of a time of day, which does not depend on the file's age.
+	id, members, err := decodeCluster(body, now.Add(-age))
 	if err != nil {
 		return err
 	}
@@ -224,7 +249,7 @@ func (s *Server) restore(body []byte, n *SnapshotCounts) error {
 			return errSnapshot
 		}
 
-		m.TTL = min(m.TTL, maxTTL)
+		m = outlived(m, age)
 
 		// A limit that has become smaller cuts off.
 		if err := c.log.Restore(now, m); err != nil {
@@ -240,6 +265,28 @@ func (s *Server) restore(body []byte, n *SnapshotCounts) error {
 	n.Endpoints += endpoints
 
 	return nil
+}
+
+// outlived returns what a member has left when the file has an age.
+func outlived(m registry.Member, age time.Duration) registry.Member {
+	m.TTL, m.Asked = min(m.TTL, maxTTL), min(m.Asked, maxTTL)
+
+	grace := min(cmp.Or(m.Asked, maxTTL), returnTime)
+
+	left := func(ttl time.Duration) time.Duration {
+		if ttl -= age; ttl > 0 {
+			return max(ttl, grace)
+		}
+
+		return 0
+	}
+
+	m.TTL = left(m.TTL)
+	for i, e := range m.Endpoints {
+		m.Endpoints[i].TTL = left(e.TTL)
+	}
+
+	return m
 }
 
 // fields calls f with each field of a message that has bytes or a number.
@@ -304,7 +351,7 @@ func decodeCluster(body []byte, now time.Time) (id string, members []registry.Me
 }
 
 func decodeAffiliate(body []byte, now time.Time) (m registry.Member, err error) {
-	left := lifetime{now: now}
+	left, asked := lifetime{now: now}, lifetime{}
 
 	err = fields(body, func(number protowire.Number, bytes []byte, _ uint64) error {
 		switch number {
@@ -323,11 +370,13 @@ func decodeAffiliate(body []byte, now time.Time) (m registry.Member, err error) 
 			m.Endpoints = append(m.Endpoints, e)
 		case 5:
 			return left.ttl(bytes)
+		case fieldAsked:
+			return asked.ttl(bytes)
 		}
 
 		return nil
 	})
-	m.TTL = left.left()
+	m.TTL, m.Asked = left.left(), max(asked.duration, 0)
 
 	return m, err
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,7 +121,7 @@ func TestSnapshotWhole(t *testing.T) {
 // TestForeignSnapshot reads a file as existing services write it: one with expirations only, one with both.
 func TestForeignSnapshot(t *testing.T) {
 	for name, raw := range map[string]string{
-		// cluster c, affiliate a, data x, ttl 60 s, expiration 1 s after 1970, endpoint 0102 with ttl 60 s.
+		// cluster c, affiliate a, data x, ttl 60 s, which becomes the time that a machine has to come back, expiration 1 s after 1970, endpoint 0102 with ttl 60 s.
 		"relative": "0a1d" + "0a0163" + "1218" + "0a0161" + "12020801" + "1a0178" + "2208" + "12020102" + "1a02083c" + "2a02083c",
 	} {
 		b, err := hex.DecodeString(raw)
@@ -130,14 +131,14 @@ func TestForeignSnapshot(t *testing.T) {
 
 		s := silent()
 
-		if _, err := s.read(bufio.NewReader(bytes.NewReader(b))); err != nil {
+		if _, err := s.read(bufio.NewReader(bytes.NewReader(b)), 0); err != nil {
 			t.Errorf("%s: %v", name, err)
 
 			continue
 		}
 
 		all := s.Members("c")
-		if len(all) != 1 || string(all[0].Data) != "x" || all[0].TTL.Round(time.Second) != time.Minute || len(all[0].Endpoints) != 1 {
+		if len(all) != 1 || string(all[0].Data) != "x" || all[0].TTL.Round(time.Second) != returnTime || len(all[0].Endpoints) != 1 {
 			t.Errorf("%s: %+v", name, all)
 		}
 	}
@@ -147,8 +148,68 @@ func TestForeignSnapshot(t *testing.T) {
 
 	s := silent()
 
-	if _, err := s.read(bufio.NewReader(bytes.NewReader(b))); err != nil || len(s.Members("c")) != 0 {
+	if _, err := s.read(bufio.NewReader(bytes.NewReader(b)), 0); err != nil || len(s.Members("c")) != 0 {
 		t.Errorf("expired: %v, %v", s.Members("c"), err)
+	}
+}
+
+// TestOldSnapshot: what has expired while the service was away does not come back, and a machine that may have refreshed itself after the file
+// was written is not forgotten before it can say so.
+func TestOldSnapshot(t *testing.T) {
+	for name, tt := range map[string]struct {
+		// The machine announces itself with ttl, the file is written saved later, and read away later.
+		ttl, saved, away time.Duration
+		// The member stays for as long after that.
+		stays time.Duration
+	}{
+		"soon":                      {30 * time.Minute, time.Minute, time.Second, 29*time.Minute - time.Second},
+		"after a while":             {30 * time.Minute, time.Minute, 20 * time.Minute, 9 * time.Minute},
+		"nearly expired":            {30 * time.Minute, 29*time.Minute + 50*time.Second, time.Second, returnTime},
+		"it expired":                {30 * time.Minute, time.Minute, 29 * time.Minute, 0},
+		"it expired long ago":       {30 * time.Minute, time.Minute, 24 * time.Hour, 0},
+		"the clock was set back":    {30 * time.Minute, time.Minute, -time.Hour, 29 * time.Minute},
+		"a machine that comes soon": {time.Minute, 50 * time.Second, time.Second, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state.binpb")
+
+			synctest.Test(t, func(t *testing.T) {
+				before := silent()
+
+				if _, err := before.AffiliateUpdate(t.Context(), &serverapi.AffiliateUpdateRequest{
+					ClusterId: "c", AffiliateId: "a", AffiliateData: []byte("x"), AffiliateEndpoints: [][]byte{{1}}, Ttl: durationpb.New(tt.ttl),
+				}); err != nil {
+					t.Fatal(err)
+				}
+
+				time.Sleep(tt.saved)
+
+				if _, err := before.Save(path); err != nil {
+					t.Fatal(err)
+				}
+
+				if err := os.Chtimes(path, time.Time{}, time.Now().Add(-tt.away)); err != nil {
+					t.Fatal(err)
+				}
+
+				s := silent()
+
+				if _, err := s.Load(path); err != nil {
+					t.Fatal(err)
+				}
+
+				var got time.Duration
+				if all := s.Members("c"); len(all) > 0 {
+					if got = all[0].TTL; len(all[0].Endpoints) != 1 {
+						t.Errorf("endpoints: got %+v", all[0].Endpoints)
+					}
+				}
+
+				if got != tt.stays {
+					t.Errorf("got a member that stays for %s, want %s", got, tt.stays)
+				}
+			})
+		})
 	}
 }
 
@@ -170,7 +231,7 @@ func FuzzSnapshot(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		one := silent()
-		if _, err := one.read(bufio.NewReader(bytes.NewReader(raw))); err != nil {
+		if _, err := one.read(bufio.NewReader(bytes.NewReader(raw)), 0); err != nil {
 			return
 		}
 
@@ -181,7 +242,7 @@ func FuzzSnapshot(f *testing.F) {
 			t.Fatal(err)
 		}
 
-		after, err := silent().read(bufio.NewReader(&b))
+		after, err := silent().read(bufio.NewReader(&b), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,6 +63,13 @@ type (
 		Now    time.Duration
 		ID, By string
 	}
+	// Withdraw reverts the trial with the id before its boot, because that boot does not come. With Keep the boot entry stays on the machine: it
+	// was there before.
+	Withdraw struct {
+		Now     time.Duration
+		ID, Why string
+		Keep    bool
+	}
 	// Stored is another way by which a configuration was stored and activated. It ends a running trial of a configuration.
 	Stored struct {
 		Now    time.Duration
@@ -83,16 +90,17 @@ type (
 	Done struct{ Now time.Duration }
 )
 
-func (e Arm) at() time.Duration     { return e.Now }
-func (e Boot) at() time.Duration    { return e.Now }
-func (e Observe) at() time.Duration { return e.Now }
-func (e Tick) at() time.Duration    { return e.Now }
-func (e Confirm) at() time.Duration { return e.Now }
-func (e Refuse) at() time.Duration  { return e.Now }
-func (e Stored) at() time.Duration  { return e.Now }
-func (e Fatal) at() time.Duration   { return e.Now }
-func (e Failed) at() time.Duration  { return e.Now }
-func (e Done) at() time.Duration    { return e.Now }
+func (e Arm) at() time.Duration      { return e.Now }
+func (e Boot) at() time.Duration     { return e.Now }
+func (e Observe) at() time.Duration  { return e.Now }
+func (e Tick) at() time.Duration     { return e.Now }
+func (e Confirm) at() time.Duration  { return e.Now }
+func (e Refuse) at() time.Duration   { return e.Now }
+func (e Withdraw) at() time.Duration { return e.Now }
+func (e Stored) at() time.Duration   { return e.Now }
+func (e Fatal) at() time.Duration    { return e.Now }
+func (e Failed) at() time.Duration   { return e.Now }
+func (e Done) at() time.Duration     { return e.Now }
 
 // Action is something to do. The actions of a list are done in order, and an action that fails ends the list. All can be done again.
 type Action any

@@ -30,6 +30,8 @@ func Judge(r Record, event Event) (Record, []Action) {
 		}
 
 		return r.end(cmp.Or(e.By, "a person") + " refused it")
+	case Withdraw:
+		return r.withdraw(e)
 	case Stored:
 		return r.stored(e)
 	case Fatal:
@@ -78,7 +80,7 @@ func (r Record) arm(e Arm) (Record, []Action) {
 		}
 	}
 
-	t.State, t.Why, t.Pending, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, e.Boot, "", 0, watch{}
+	t.State, t.Why, t.Pending, t.Kept, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, false, 0, e.Boot, "", 0, watch{}
 	t.Deadline = DeadlineFor(t.Deadline, 0)
 
 	_, err := t.Encode()
@@ -103,6 +105,17 @@ func (r Record) replaceable() bool {
 
 // waits reports whether the trial is that of a boot entry alone, which begins with the next boot: it may be another entry's.
 func (r Record) waits() bool { return r.State == Armed && r.Config.To == "" }
+
+// withdraw reverts a trial that is armed. The boot loader starts the default entry, also after a cut: the next boot settles the rest.
+func (r Record) withdraw(e Withdraw) (Record, []Action) {
+	if r.ID != e.ID || r.State != Armed {
+		return r, []Action{Deny{fmt.Sprintf("trial %s is not the one that begins with the next boot", e.ID)}}
+	}
+
+	r.Kept = e.Keep
+
+	return r.revert(e.Why)
+}
 
 // stored ends a running trial of a configuration alone, since another configuration, or this one, is stored and in use.
 func (r Record) stored(e Stored) (Record, []Action) {

@@ -23,6 +23,7 @@ import (
 //	                              a boot, of entry A with the default A and the stored configuration 1; or the same boot again
 //	see [unmet=(x,y)] [own-before=x] [cluster=z] [lost] [at=5s]
 //	                              the conditions: those that are not met, the others hold
+//	withdraw [id=x] [keep]        a boot that does not come
 //	stored [config=2]             another way by which a configuration was stored
 //	confirm, refuse [id=x] [by=y], fatal why=(x), done, tick: as their names say, [at=5s]
 //	failed N error                action N of the last list, from 0, failed
@@ -140,6 +141,8 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) trial.Event {
 		return trial.Confirm{Now: s.now, ID: a["id"], By: a["by"]}
 	case "refuse":
 		return trial.Refuse{Now: s.now, ID: a["id"], By: a["by"]}
+	case "withdraw":
+		return trial.Withdraw{Now: s.now, ID: or("id", "t1"), Why: "the machine could not be restarted", Keep: has("keep")}
 	case "stored":
 		return trial.Stored{Now: s.now, Config: or("config", "2"), Why: "it was applied for good"}
 	case "fatal":

@@ -56,6 +56,8 @@ type Record struct {
 	Why string `json:"why,omitempty"`
 	// Pending is set while a reverted change is not yet undone.
 	Pending bool `json:"pending,omitempty"`
+	// Kept is set when the trial was withdrawn, and its boot entry stays on the machine.
+	Kept bool `json:"kept,omitempty"`
 	// Returns counts the boots of the new entry after the change was to be undone.
 	Returns int `json:"returns,omitempty"`
 	// ArmedIn is the boot in which the trial was armed, Boot the boot in which the trial runs, and Began the time since that boot when it began.

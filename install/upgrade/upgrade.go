@@ -135,7 +135,7 @@ func Previous(l loader.Loader, last trial.Record) (Change, error) {
 
 	for _, e := range entries {
 		// One that never ran, or was not healthy, is none to go back to.
-		never := e.ID == last.Entry.To && (last.State == trial.Armed || last.State == trial.Reverted)
+		never := e.ID == last.Entry.To && (last.State == trial.Armed || last.State == trial.Reverted && !last.Kept)
 		if e.ID != change.From && !never {
 			others = append(others, e.ID)
 		}
@@ -160,8 +160,12 @@ func Previous(l loader.Loader, last trial.Record) (Change, error) {
 }
 
 // Collect removes the entries that no one goes back to. After a commit it keeps the one that was replaced; after a revert only that goes which
-// was tried.
+// was tried, unless the trial was withdrawn and says that it stays.
 func Collect(l loader.Loader, last trial.Record) error {
+	if last.Kept {
+		return nil
+	}
+
 	if last.State != trial.Reverted {
 		_, err := loader.Collect(l, last.Entry.From, last.Entry.To)
 

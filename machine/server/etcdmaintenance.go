@@ -5,13 +5,17 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
@@ -86,17 +90,64 @@ func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine
 
 // EtcdSnapshot implements machine.MachineService. It sends the database with etcd's checksum at the end.
 func (s *Server) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	_, err := etcdCall(stream.Context(), s, "snapshot of etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
+	const what = "snapshot of etcd"
+
+	var late error
+
+	_, err := etcdCall(stream.Context(), s, what, etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
 		snapshot, err := c.Snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer snapshot.Close()
 
-		return nil, sendReader(snapshot, func(b []byte) error { return stream.Send(&common.Data{Bytes: b}) })
+		var p pace
+
+		err = sendReader(snapshot, p.of(func(b []byte) error { return stream.Send(&common.Data{Bytes: b}) }))
+		if ctx.Err() != nil && stream.Context().Err() == nil {
+			late = p.late(what, etcdMaintenanceTimeout)
+		}
+
+		return nil, err
 	})
 
-	return err
+	return cmp.Or(late, err)
+}
+
+// pace measures a transfer.
+type pace struct {
+	sent int
+	// waited is how long the sender has waited for the receiver.
+	waited time.Duration
+}
+
+// of returns send, measured.
+func (p *pace) of(send func([]byte) error) func([]byte) error {
+	return func(b []byte) error {
+		began := time.Now()
+		err := send(b)
+		p.waited += time.Since(began)
+
+		if err == nil {
+			p.sent += len(b)
+		}
+
+		return err
+	}
+}
+
+// late returns the error of a transfer that has reached its limit, or nil if nothing was sent.
+func (p *pace) late(what string, limit time.Duration) error {
+	switch {
+	case p.sent == 0:
+		return nil
+	case p.waited < limit/2:
+		return status.Errorf(codes.DeadlineExceeded, "%s: etcd has sent %d bytes within %s; see: talosctl logs etcd", what, p.sent, limit)
+	default:
+		return status.Errorf(codes.DeadlineExceeded,
+			"%s: of %s it waited %s for the receiver, which has taken %d bytes; meanwhile etcd frees no space: receive it nearer to the node, on a faster disk",
+			what, limit, p.waited.Round(time.Second), p.sent)
+	}
 }
 
 // sendReader sends what it reads in chunks. It holds one chunk in memory, so a slow receiver slows the reader.

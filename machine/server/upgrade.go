@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -39,6 +40,8 @@ type Trials interface {
 	Trial(ctx context.Context) (trial.Record, error)
 	// TryEntry has the next boot try a boot entry. An entry that was to be tried at the next boot before is not.
 	TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error)
+	// WithdrawEntry has the next boot not try the entry of a trial. With keep that entry stays on the machine.
+	WithdrawEntry(ctx context.Context, id, why string, keep bool) error
 }
 
 // noEntries is the answer in a container.
@@ -74,10 +77,34 @@ func (s *Server) idle(ctx context.Context) (trial.Record, error) {
 	return last, err
 }
 
-// installRelease adds a release that containerd has to the machine, and has the next boot try it.
-func (s *Server) installRelease(ctx context.Context, namespace common.ContainerdNamespace, image, by string, say func(string)) error {
+// restart restarts the machine into what a trial tries. If it does not restart, nothing is tried at a later boot, which would surprise.
+func (s *Server) restart(ctx context.Context, trial string, keep bool, spec runtimeres.PowerRequestSpec) (actor string, err error) {
+	spec.Action = runtimeres.PowerReboot
+
+	actor, err = s.requestPower(ctx, quorum.Upgrade, spec)
+	if err == nil {
+		return actor, nil
+	}
+
+	// The caller may be gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
+	defer cancel()
+
+	why := "the machine could not be restarted: " + status.Convert(err).Message()
+	if undone := s.Trials.WithdrawEntry(ctx, trial, why, keep); undone != nil {
+		return "", status.Errorf(status.Code(err), "%s; the next boot may try it nevertheless: %v", status.Convert(err).Message(), undone)
+	}
+
+	return "", err
+}
+
+// withdrawTimeout bounds the end of a trial whose boot does not come.
+const withdrawTimeout = 30 * time.Second
+
+// installRelease adds a release that containerd has to the machine, and has the next boot try it. It returns the trial.
+func (s *Server) installRelease(ctx context.Context, namespace common.ContainerdNamespace, image, by string, say func(string)) (string, error) {
 	if _, err := s.idle(ctx); err != nil {
-		return err
+		return "", err
 	}
 
 	var change upgrade.Change
@@ -104,18 +131,18 @@ func (s *Server) installRelease(ctx context.Context, namespace common.Containerd
 		})
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 
 	record, err := s.Trials.TryEntry(ctx, change.Change, by)
 	if err != nil {
-		return err
+		return "", err
 	}
 
 	say(fmt.Sprintf("the next boot tries %s (trial %s). It stays if the machine is healthy within %s; otherwise the machine goes back to %s",
 		change.ToVersion, record.ID, record.Deadline, change.FromVersion))
 
-	return nil
+	return record.ID, nil
 }
 
 // blobsOf are the blobs in containerd's content store.
@@ -150,15 +177,13 @@ func (s *Server) Upgrade(ctx context.Context, req *machine.UpgradeRequest) (*mac
 		}
 
 		say := func(text string) { s.Log.Info("upgrade: " + text) }
-		if err := s.installRelease(ctx, common.ContainerdNamespace_NS_SYSTEM, req.GetImage(), reason, say); err != nil || req.GetStage() {
+
+		trial, err := s.installRelease(ctx, common.ContainerdNamespace_NS_SYSTEM, req.GetImage(), reason, say)
+		if err != nil || req.GetStage() {
 			return err
 		}
 
-		var err error
-
-		actor, err = s.requestPower(ctx, quorum.Upgrade, runtimeres.PowerRequestSpec{
-			Action: runtimeres.PowerReboot, Force: req.GetForce(), Reason: reason,
-		})
+		actor, err = s.restart(ctx, trial, false, runtimeres.PowerRequestSpec{Force: req.GetForce(), Reason: reason})
 
 		return err
 	})
@@ -204,11 +229,13 @@ func (s *Server) Rollback(ctx context.Context, _ *machine.RollbackRequest) (*mac
 		}
 
 		reason := fmt.Sprintf("rollback from %s to %s%s", change.FromVersion, change.ToVersion, caller(ctx))
-		if _, err := s.Trials.TryEntry(ctx, change.Change, reason); err != nil {
+
+		record, err := s.Trials.TryEntry(ctx, change.Change, reason)
+		if err != nil {
 			return err
 		}
 
-		_, err = s.requestPower(ctx, quorum.Upgrade, runtimeres.PowerRequestSpec{Action: runtimeres.PowerReboot, Reason: reason})
+		_, err = s.restart(ctx, record.ID, true, runtimeres.PowerRequestSpec{Reason: reason})
 
 		return err
 	})
@@ -241,11 +268,13 @@ func (l lifecycleService) Upgrade(req *machine.LifecycleServiceUpgradeRequest, s
 			return err
 		}
 
-		return s.installRelease(ctx, req.GetContainerd().GetNamespace(), image, "upgrade to "+image+caller(ctx), func(text string) {
+		_, err := s.installRelease(ctx, req.GetContainerd().GetNamespace(), image, "upgrade to "+image+caller(ctx), func(text string) {
 			s.Log.Info("upgrade: " + text)
 			// If the caller has disconnected, the context ends the upgrade.
 			send(&machine.LifecycleServiceInstallProgress{Response: &machine.LifecycleServiceInstallProgress_Message{Message: text}})
 		})
+
+		return err
 	})
 	if err != nil {
 		return err

@@ -96,6 +96,19 @@ func (m *memoryTrials) TryEntry(_ context.Context, change trial.Change, by strin
 	return m.last, nil
 }
 
+func (m *memoryTrials) WithdrawEntry(_ context.Context, id, why string, keep bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if m.last.ID != id || m.last.State != trial.Armed {
+		return errors.New("it is not armed")
+	}
+
+	m.last.State, m.last.Why, m.last.Kept = trial.Reverted, why, keep
+
+	return nil
+}
+
 type bootPartition struct{ *powercut.Disk }
 
 func (bootPartition) Close() error { return nil }
@@ -286,6 +299,45 @@ func TestLegacyUpgrade(t *testing.T) {
 
 		if power := b.powerRequest(t); (power != nil) == stage || power != nil && power.ActorID != answer.GetMessages()[0].GetActorId() {
 			t.Errorf("staged %t: got %+v", stage, power)
+		}
+	}
+}
+
+// TestNoRestart: a machine that does not restart for an upgrade or a rollback does not try it at a later boot.
+func TestNoRestart(t *testing.T) {
+	b := newBench(t)
+	b.Containerd = realContainerd(t)
+	trials, disk := &memoryTrials{}, bootDisk(t)
+	b.Loader, b.Trials = disk, trials
+	ctx := as(t.Context(), contract.RoleAdmin)
+
+	importArchive(ctx, t, b, archive(t, "v1.1.0", "amd64"))
+
+	// The machine is about to be shut down.
+	if _, err := b.createPower(ctx, runtime.PowerRequestSpec{Action: runtime.PowerShutdown}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err := b.machine.Upgrade(ctx, &machine.UpgradeRequest{Image: "registry.test/installer:v1.1.0"})
+	if status.Code(err) != codes.FailedPrecondition || trials.last.State != trial.Reverted || trials.last.Kept {
+		t.Errorf("upgrade: got %v and %+v, want a trial that is reverted", err, trials.last)
+	}
+
+	if want := "the machine could not be restarted: reboot: the machine is already going down"; trials.last.Why != want {
+		t.Errorf("the trial: got %q, want %q", trials.last.Why, want)
+	}
+
+	_, err = b.machine.Rollback(ctx, &machine.RollbackRequest{})
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("rollback without an earlier version: got %v", err)
+	}
+
+	trials.last = trial.Record{ID: "before", State: trial.Committed, Entry: trial.Change{From: "Talos-v1.1.0.efi", To: "Talos-v1.0.0.efi"}}
+
+	for range 2 { // the entry stays, so that the next attempt finds it
+		_, err = b.machine.Rollback(ctx, &machine.RollbackRequest{})
+		if status.Code(err) != codes.FailedPrecondition || trials.last.State != trial.Reverted || !trials.last.Kept {
+			t.Errorf("rollback: got %v and %+v, want a trial that is reverted", err, trials.last)
 		}
 	}
 }

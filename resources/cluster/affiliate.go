@@ -22,6 +22,9 @@ const (
 	RawKept = "kept/"
 )
 
+// ObservedAddressID is the id, in the namespace of this package, of the AddressStatus of the address at which a discovery service sees this machine.
+const ObservedAddressID = "service"
+
 var affiliateDefinition = domain.Alias("affiliate", "affiliates").Type("Affiliates",
 	"Hostname={.hostname}", "Machine Type={.machineType}", "Addresses={.addresses}")
 

@@ -87,6 +87,9 @@ var manifestStatusDefinition = controlPlane.Type("ManifestStatuses")
 // ManifestStatusSpec names the applied manifests.
 type ManifestStatusSpec struct {
 	ManifestsApplied []string `yaml:"manifestsApplied" protobuf:"1"`
+	// WaitsFor is what must happen before this machine applies them; empty when nothing is waited for. The contract of clients has no field for
+	// it.
+	WaitsFor string `yaml:"waitsFor,omitempty"`
 }
 
 // Definition implements resource.Spec.

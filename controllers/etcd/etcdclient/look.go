@@ -186,7 +186,7 @@ func (p *Pool) health(ctx context.Context, cluster *quorum.Cluster) {
 
 				st, err := etcdserverpb.NewMaintenanceClient(conn).Status(ctx, &etcdserverpb.StatusRequest{})
 				if err == nil && st.GetHeader().GetMemberId() == m.ID && st.GetHeader().GetClusterId() == cluster.ID {
-					m.Healthy, m.Leader = st.GetLeader() != 0, st.GetLeader() == m.ID
+					m.Healthy, m.Leader, m.Applied = st.GetLeader() != 0, st.GetLeader() == m.ID, st.GetRaftAppliedIndex()
 
 					break
 				}

@@ -59,6 +59,8 @@ type Member struct {
 	// Healthy: it answers, and knows a leader.
 	Healthy bool
 	Leader  bool
+	// Applied is how much of the log it has applied, in entries.
+	Applied uint64
 }
 
 // String returns the member's name, or what is known instead.
