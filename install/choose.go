@@ -9,10 +9,14 @@ import (
 	"strings"
 )
 
-// Choose returns the disk that a selector matches. Of several it is the first by name, of those to which the system can be installed. The
-// error has the reason for each disk.
+// Choose returns the disk that a selector matches, and to which the system can be installed. Several are an error, because what is on a disk is
+// lost. The error has the reason for each disk.
 func Choose(disks []Disk, r Request, matches func(Disk) (bool, error)) (Disk, *Plan, error) {
-	var reasons []string
+	var (
+		reasons []string
+		chosen  []Disk
+		plan    *Plan
+	)
 
 	sorted := slices.SortedFunc(slices.Values(disks), func(a, b Disk) int { return cmp.Compare(a.Name, b.Name) })
 
@@ -30,12 +34,27 @@ func Choose(disks []Disk, r Request, matches func(Disk) (bool, error)) (Disk, *P
 			continue
 		}
 
-		plan, err := For(d, r)
+		planned, err := For(d, r)
 		if err == nil {
-			return d, plan, nil
+			chosen, plan = append(chosen, d), planned
+
+			continue
 		}
 
 		reasons = append(reasons, strings.TrimPrefix(err.Error(), "install to "))
+	}
+
+	switch len(chosen) {
+	case 0:
+	case 1:
+		return chosen[0], plan, nil
+	default:
+		var names []string
+		for _, d := range chosen {
+			names = append(names, d.Name)
+		}
+
+		return Disk{}, nil, fmt.Errorf("choose a disk: the selector matches %s: it must match one", strings.Join(names, " and "))
 	}
 
 	if len(disks) == 0 {

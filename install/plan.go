@@ -171,7 +171,7 @@ func (d Disk) usable(r Request) error {
 		return fmt.Errorf("the disk is in use by %s: choose another disk", strings.Join(d.Users, ", "))
 	case d.Size < r.Size():
 		return fmt.Errorf("%w: it has %d MiB, and the system needs %d MiB", ErrTooSmall, d.Size>>20, (r.Size()+1<<20-1)>>20)
-	case !r.Wipe && d.Content != "" && !d.unfinished():
+	case !r.Wipe && d.Content != "" && !d.Unfinished():
 		return fmt.Errorf("%w: it holds %s: permit to wipe it, or choose another disk", ErrNotEmpty, d.content())
 	default:
 		return nil
@@ -198,8 +198,8 @@ func (d Disk) content() string {
 	return "the partitions " + strings.Join(labels, ", ")
 }
 
-// unfinished reports whether the disk has what an interrupted installation leaves: its partitions without META.
-func (d Disk) unfinished() bool {
+// Unfinished reports whether the disk has what an interrupted installation leaves: its partitions without META.
+func (d Disk) Unfinished() bool {
 	if d.Table == nil {
 		return false
 	}

@@ -142,9 +142,14 @@ func TestChoose(t *testing.T) {
 	}
 	uefi := install.Request{Firmware: install.UEFI}
 
-	d, plan, err := install.Choose(disks, uefi, func(d install.Disk) (bool, error) { return d.Size >= 20*gib, nil })
-	if err != nil || d.Name != "/dev/sdb" || plan == nil || plan.Disk != "/dev/sdb" {
+	d, plan, err := install.Choose(disks, uefi, func(d install.Disk) (bool, error) { return d.Size >= 30*gib, nil })
+	if err != nil || d.Name != "/dev/sdc" || plan == nil || plan.Disk != "/dev/sdc" {
 		t.Errorf("got %v, %v", d.Name, err)
+	}
+
+	_, _, err = install.Choose(disks, uefi, func(install.Disk) (bool, error) { return true, nil })
+	if err == nil || err.Error() != "choose a disk: the selector matches /dev/sdb and /dev/sdc: it must match one" {
+		t.Errorf("two disks: got %v", err)
 	}
 
 	_, _, err = install.Choose(disks, uefi, func(d install.Disk) (bool, error) {

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 
 	l := newLab(s, o.Supervisor)
 
-	err = errors.Join(makeDisks(ctx, s, o.Image.Disk, o.diskArgs()), unpackRoot(ctx, s))
+	err = errors.Join(makeDisks(ctx, s, cmp.Or(o.Image.Medium, o.Image.Disk), o.diskArgs()), unpackRoot(ctx, s))
 	if err == nil {
 		err = writeUserData(ctx, s, o.UserData)
 	}

@@ -36,7 +36,7 @@ func makeDisks(ctx context.Context, s *state.Lab, image string, args []string) e
 		}
 
 		if image != "" {
-			if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.BasePath(), n.DiskGiB); err != nil {
+			if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.DiskBase(), n.DiskGiB); err != nil {
 				return err
 			}
 		}

@@ -76,6 +76,13 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		}
 
 		m.server.Config.Entries, m.server.Loader, m.server.Trials = entries, entries, m.server.Config
+
+		installer, err := m.installer()
+		if err != nil {
+			return nil, err
+		}
+
+		m.server.Config.Installer = installer
 	}
 
 	if err := config.Hide("/"); err != nil {

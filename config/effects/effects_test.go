@@ -153,7 +153,7 @@ func TestInVainOfExamples(t *testing.T) {
 
 	got := InVain(cfg)
 
-	want := []string{"machine.features.diskQuotaSupport", "machine.install"}
+	want := []string{"machine.features.diskQuotaSupport"}
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in vain (-want +got):\n%s", diff)

@@ -11,6 +11,8 @@ var settled = []exception{
 	{"persist", "a configuration is always stored; validation warns about false"},
 	{"cluster.apiServer.disablePodSecurityPolicy", "Kubernetes removed pod security policies; validation warns about the key"},
 	{"machine.features.rbac", "roles are always checked; validation warns about false"},
+	{"machine.install.bootloader", "an installed disk always has a boot loader; validation warns about false"},
+	{"machine.install.grubUseUKICmdline", "the arguments of the release always have effect; validation warns about false"},
 	{"machine.features.apidCheckExtKeyUsage", "the key usage of certificates is always checked"},
 }
 

@@ -152,6 +152,14 @@ func (c *check) install(in *v1alpha1.InstallConfig) {
 		c.warn("machine.install.diskSelector", "overrides machine.install.disk (%s): keep one", in.Disk)
 	}
 
+	if !v1alpha1.Or(in.Bootloader, true) {
+		c.warn("machine.install.bootloader", "false has no effect: a disk without a boot loader would not start")
+	}
+
+	if !v1alpha1.Or(in.GrubUseUKICmdline, true) {
+		c.warn("machine.install.grubUseUKICmdline", "false has no effect: the kernel gets the arguments of the release, and those of extraKernelArgs besides")
+	}
+
 	c.image("machine.install.image", in.Image)
 
 	if len(in.Extensions) > 0 {

@@ -57,6 +57,7 @@ type acquisition struct {
 	unremembered *config.Config
 	retry        time.Time
 	trial        *onTrial
+	installation installation
 }
 
 // phase of an acquisition.
@@ -84,17 +85,11 @@ type diskState uint8
 
 const (
 	absent diskState = iota
+	none             // no disk has the system
 	blank            // it has no file system yet, so it is empty
 	ready            // it is about to be mounted
 	mounted
 )
-
-// onTrial is a configuration that has effect until its trial is decided (trials.go). If it is reverted, the one that had effect before
-// returns. That need not be the stored one, which may be staged for the next boot.
-type onTrial struct {
-	// before is nil for a machine that had none.
-	before *config.Config
-}
 
 const (
 	// latePatience is how long STATE may take to be mounted after META was read. Then the administrators that META knows are let in.
@@ -134,7 +129,17 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 	case kept:
 		cfg := s.unkept
 		s.phase, s.unkept, s.trial = settled, nil, nil
-		actions = s.stored(cfg)
+
+		if s.installation.restart {
+			actions = s.keptOnDisk(cfg)
+		} else {
+			s.installation = installation{}
+			actions = s.stored(cfg)
+		}
+	case installRequested:
+		actions = s.installRequested(e.cfg)
+	case installOver:
+		actions = s.installOver(e, now)
 	case applied:
 		s.trial = nil
 		actions = s.stored(e.cfg)
@@ -158,6 +163,10 @@ func (s acquisition) coming() bool { return s.disk == blank || s.disk == ready &
 // look finds the first configuration, once the disk can be read, or STATE is known to be blank. Formatting STATE takes a while; a new
 // machine is open before that.
 func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
+	if s.disk == none && disk != none {
+		actions = s.appeared()
+	}
+
 	s.disk = disk
 
 	if s.unremembered != nil && !now.Before(s.retry) {
@@ -165,13 +174,15 @@ func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
 	}
 
 	switch {
-	case s.phase == keeping && disk == mounted:
+	case s.phase == keeping && disk == none:
+		return append(actions, s.withoutDisk(now)...)
+	case s.phase == keeping && disk == mounted && !s.installation.running:
 		return append(actions, save{s.unkept}, then{kept{}})
 	case s.phase != searching:
 		return actions
 	case disk == mounted:
 		return append(actions, readStore{})
-	case disk == blank:
+	case disk == blank || disk == none:
 		return append(actions, s.beside()...)
 	default:
 		return append(actions, readMeta{})
@@ -181,7 +192,7 @@ func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
 // read handles the content of STATE.
 func (s *acquisition) read(e storeRead) (actions []any) {
 	if e.cfg != nil {
-		s.phase = settled
+		s.phase, s.unkept = settled, nil
 
 		actions = []any{report{slog.LevelInfo, "the configuration was found", []any{"in", layout.PartitionState}}, saveAccess{e.cfg}}
 
@@ -209,6 +220,10 @@ func (s *acquisition) beside() []any {
 		s.phase = keeping
 
 		return []any{save{s.unkept}, then{kept{}}}
+	case s.unkept != nil && s.disk == none:
+		s.phase = keeping
+
+		return []any{then{seen{none}}}
 	case s.unkept != nil:
 		s.phase = keeping
 
@@ -231,7 +246,7 @@ func (s *acquisition) beside() []any {
 		s.sources = exhausted
 
 		return []any{readLate{}}
-	case s.access == nil:
+	case s.access == nil && s.disk != none:
 		return []any{readMeta{}}
 	default:
 		return s.settle()
@@ -411,35 +426,4 @@ func (s *acquisition) noteRemembered(err error, now time.Time) []any {
 	}
 
 	return actions
-}
-
-// try puts a configuration in effect until its trial is decided. A trial during a trial ends with what had effect before the first. The
-// trial begins before the first change, so that a failed change is reverted, too.
-func (s *acquisition) try(e tried) []any {
-	before := e.before
-	if s.trial != nil {
-		before = s.trial.before
-	}
-
-	s.trial = &onTrial{before}
-
-	return []any{activate{e.cfg}}
-}
-
-// revert ends a trial. After an error it is tried again.
-func (s *acquisition) revert() []any {
-	switch {
-	case s.trial == nil: // a configuration was stored meanwhile
-		return nil
-	case s.trial.before != nil:
-		return []any{report{slog.LevelWarn, "going back to the configuration before the trial", nil}, activate{s.trial.before}, then{reverted{}}}
-	}
-
-	actions := append([]any{report{slog.LevelWarn, "there was no configuration before the trial", nil}}, s.open()...)
-
-	if s.partial != nil {
-		return append(actions, show{configres.ActiveID, s.partial}, then{reverted{}})
-	}
-
-	return append(actions, deactivate{}, then{reverted{}})
 }

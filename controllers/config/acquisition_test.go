@@ -21,7 +21,7 @@ import (
 // the new ones; commit only what you understand. A configuration is a word. The commands are
 //
 //	start [remote]                   a new boot, on a platform that has a source of its own
-//	seen absent|blank|ready|mounted  the state of STATE
+//	seen absent|none|blank|ready|mounted  the state of STATE; none is a machine that is on no disk
 //	store [CONFIG] [instead=CONFIG] | [broken] [access=CONFIG]
 //	sources [CONFIG|partial=CONFIG]  what sources that are read at once have
 //	platform [CONFIG|partial=CONFIG] what the platform answers
@@ -29,6 +29,8 @@ import (
 //	meta [unloaded|empty|damaged|access=CONFIG]
 //	remembered [unloaded|broken]
 //	kept | applied CONFIG | staged CONFIG | tried CONFIG [before=CONFIG] | over | reverted
+//	install CONFIG                   it is applied over the API, to a machine without a disk
+//	installed [restart] | [broken]   the end of an installation
 //	later 20s                        time passes
 func TestAcquisitionScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/acquisition", func(t *testing.T, path string) {
@@ -110,7 +112,7 @@ func (n names) event(t *testing.T, command, word, value string) any {
 
 	switch command {
 	case "seen":
-		return seen{map[string]diskState{"absent": absent, "blank": blank, "ready": ready, "mounted": mounted}[word]}
+		return seen{map[string]diskState{"absent": absent, "blank": blank, "ready": ready, "mounted": mounted, "none": none}[word]}
 	case "store":
 		if problem != nil {
 			return storeRead{access: n.config(value), err: problem}
@@ -143,6 +145,10 @@ func (n names) event(t *testing.T, command, word, value string) any {
 		return trialOver{}
 	case "reverted":
 		return reverted{}
+	case "install":
+		return installRequested{n.config(word)}
+	case "installed":
+		return installOver{word == "restart", problem}
 	default:
 		t.Fatalf("unknown command %s", command)
 
@@ -152,6 +158,8 @@ func (n names) event(t *testing.T, command, word, value string) any {
 
 func (n names) action(action any) string {
 	switch a := action.(type) {
+	case install:
+		return "install " + n.name(a.cfg)
 	case save:
 		return "save " + n.name(a.cfg)
 	case saveAccess:
@@ -188,6 +196,10 @@ func (n names) phase(s acquisition) string {
 
 	if s.closed {
 		out += ", closed"
+	}
+
+	if s.installation.running {
+		out += ", installing"
 	}
 
 	if s.coming() {

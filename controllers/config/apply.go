@@ -147,6 +147,23 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 	if req.DryRun {
 		a.Details = "Dry run summary:\n" + describe(current, cfg, req.Mode)
 
+		if c.store == nil && c.state.disk == none {
+			text, err := c.checkInstall(ctx, cfg)
+			if err != nil {
+				return answer{err: err}
+			}
+
+			a.Details += "The machine " + text + "\n"
+		}
+
+		return a
+	}
+
+	if c.store == nil && c.state.disk == none {
+		if a.Details, err = c.install(ctx, rt, cfg, req.Change, log); err != nil {
+			return answer{err: err}
+		}
+
 		return a
 	}
 

@@ -48,6 +48,8 @@ type Controller struct {
 	meta     Meta
 	// failed is called when a configuration was found that cannot be used.
 	failed func(error)
+	// Installer is set before the controller runs; nil for a machine that has no disks of its own.
+	Installer Installer
 	// Reboot restarts the machine. It is set before the controller runs.
 	Reboot    func(ctx context.Context, why string)
 	decisions chan Decision
@@ -61,11 +63,12 @@ type Controller struct {
 	seen chan []trial.Condition
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
-	store   *store
-	state   acquisition
-	asking  asking
-	partial []byte
-	trials  trials
+	store      *store
+	state      acquisition
+	asking     asking
+	installing installing
+	partial    []byte
+	trials     trials
 	// following is set while the network is an input.
 	following bool
 }
@@ -91,6 +94,8 @@ func (*Controller) Inputs() []controller.Input { return inputs() }
 func inputs() []controller.Input {
 	return append(volume.Inputs(),
 		controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState),
+		controller.In[block.SystemDiskSpec](controller.Weak, "", block.SystemDiskID),
+		controller.In[runtime.DevicesStatusSpec](controller.Weak, "", runtime.DevicesStatusID),
 		controller.In[runtime.MetaLoadedSpec](controller.Weak, "", runtime.MetaLoadedID),
 		controller.In[network.HardwareAddrSpec](controller.Weak, "", network.FirstHardwareAddr),
 		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
@@ -103,6 +108,7 @@ func (*Controller) Outputs() []controller.Output {
 		controller.Out[configres.MachineConfigSpec](controller.Exclusive),
 		controller.Out[runtime.MaintenanceServiceRequestSpec](controller.Exclusive),
 		controller.Out[runtime.TrialSpec](controller.Exclusive),
+		controller.Out[runtime.UnattendedInstallStatusSpec](controller.Exclusive),
 		volume.Output(),
 	}
 }
@@ -110,10 +116,17 @@ func (*Controller) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	defer c.asking.stop()
+	defer c.installing.halt()
 
 	// After an error the controller is started again.
 	if c.state.sources == asked {
 		c.asking.start(ctx, c.remote, c.failed, log)
+	}
+
+	if c.state.installation.running {
+		if err := c.beginInstall(ctx, rt, c.state.unkept, log); err != nil {
+			return err
+		}
 	}
 
 	for {
@@ -164,6 +177,10 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 
 			if err != nil {
 				return fmt.Errorf("ask the platform: %w", err)
+			}
+		case err := <-c.installing.ended:
+			if err := c.endInstall(ctx, rt, err, log); err != nil {
+				return err
 			}
 		case d := <-c.decisions:
 			d.answer <- c.decide(ctx, rt, d, log)
@@ -221,44 +238,6 @@ func (c *Controller) observe(ctx context.Context, rt controller.Runtime, log *sl
 	}
 
 	return c.handle(ctx, rt, networkSeen{now}, log)
-}
-
-// mount requests STATE, and releases it when the machine goes down.
-func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
-	target, err := volume.Request(ctx, rt, controllerName, requester, block.VolumeState, func(context.Context) error {
-		c.store = nil
-
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-
-	if target != "" {
-		c.store = &store{fs: c.fs, dir: target}
-	}
-
-	return nil
-}
-
-// disk returns the state of STATE.
-func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState, error) {
-	var status block.VolumeStatusSpec
-
-	f := typed.Read(ctx, rt, block.VolumeState, &status)
-
-	switch {
-	case f.Err != nil:
-		return absent, f.Err
-	case c.store != nil:
-		return mounted, nil
-	case status.Phase == block.VolumePhaseProvisioned:
-		return blank, nil
-	case status.Phase == block.VolumePhaseReady:
-		return ready, nil
-	default:
-		return absent, nil
-	}
 }
 
 // handle carries out the actions of an event, and those of the events that follow from them.
@@ -326,6 +305,12 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 		return nil, destroy(ctx, rt, resource.PointerOf[configres.MachineConfigSpec]("", configres.ActiveID))
 	case admitAll:
 		return nil, typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+	case admitNone:
+		return nil, destroy(ctx, rt, resource.PointerOf[runtime.MaintenanceServiceRequestSpec]("", runtime.MaintenanceServiceRequestID))
+	case install:
+		return nil, c.beginInstall(ctx, rt, a.cfg, log)
+	case restart:
+		c.Reboot(ctx, "the system was installed")
 	case fail:
 		c.failed(a.err)
 	case wake:

@@ -51,6 +51,8 @@ type Machine struct {
 	// QEMU is the program of the virtual machines.
 	QEMU     string         `yaml:"qemu,omitempty"`
 	Firmware *qemu.Firmware `yaml:"firmware,omitempty"`
+	// Medium is set when BasePath is a medium beside empty disks, and not the content of the disks.
+	Medium bool `yaml:"medium,omitempty"`
 	// Kernel, if set, is started without a boot loader.
 	Kernel  string `yaml:"kernel,omitempty"`
 	Initrd  string `yaml:"initrd,omitempty"`
@@ -154,6 +156,15 @@ func (l *Lab) SocketPath() string { return filepath.Join(l.Dir, socketFile) }
 
 // BasePath returns the lab's copy of the disk image.
 func (l *Lab) BasePath() string { return filepath.Join(l.Dir, baseFile) }
+
+// DiskBase returns what the machines' own disks begin with, or "" if they begin empty.
+func (l *Lab) DiskBase() string {
+	if l.Machine.Medium {
+		return ""
+	}
+
+	return l.BasePath()
+}
 
 // TalosconfigPath returns the lab's client configuration.
 func (l *Lab) TalosconfigPath() string { return filepath.Join(l.Dir, talosconfig) }

@@ -80,11 +80,15 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 	}
 
 	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
-		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2", Base: s.lab.BasePath(), GiB: node.DiskGiB}}
+		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2", Base: s.lab.DiskBase(), GiB: node.DiskGiB}}
 	}
 
 	for i, size := range node.ExtraDisksGiB {
 		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2", GiB: size})
+	}
+
+	if common.Medium {
+		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.BasePath(), Format: "raw", ReadOnly: true})
 	}
 
 	return qemu.New(cfg, s.plug(ctx, node), s.record(node), s.log)

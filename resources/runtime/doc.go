@@ -47,6 +47,7 @@ func Register() error {
 		resource.Register[SecurityStateSpec](),
 		resource.Register[SettingConditionSpec](),
 		resource.Register[TrialSpec](),
+		resource.Register[UnattendedInstallStatusSpec](),
 		resource.Register[VersionSpec](),
 		resource.Register[WatchdogTimerConfigSpec](),
 		resource.Register[WatchdogTimerStatusSpec](),

@@ -138,9 +138,14 @@ func start(t *testing.T, options lab.Options, config generate.Options) *Cluster 
 		t.Fatal(err)
 	}
 
-	bios := options.Image.BIOS
+	bios, medium := options.Image.BIOS, options.Image.Medium
 	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
 	options.Image.BIOS = bios
+
+	if medium != "" {
+		options.Image.Disk, options.Image.Medium = "", medium
+	}
+
 	options.ControlPlanes, options.ControlPlane = max(1, options.ControlPlanes), size
 
 	machines, err := lab.Create(t.Context(), options)

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package medium
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/seed-59268b81/talos/install"
+	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/sys/fat"
+)
+
+// Medium is a medium with a release. Its sources read it until it is closed.
+type Medium struct {
+	// ID is the name of the unified kernel image, and Cmdline the command line in it.
+	ID, Cmdline string
+	// UKI is the unified kernel image, and Loader the boot loader, systemd-boot.
+	UKI, Loader install.Source
+}
+
+// ErrNone is the error for a device without the release.
+var ErrNone = errors.New("there is no such release")
+
+// Open looks for the release of a version on a device: an EFI partition, or a CD.
+func Open(device io.ReaderAt, size int64, version string) (*Medium, error) {
+	offset, cd, err := efiImage(device, size)
+	if err != nil {
+		return nil, err
+	}
+
+	if cd {
+		device, size = io.NewSectionReader(device, offset, size-offset), size-offset
+	}
+
+	esp, err := fat.Open(readOnly{device}, size, time.Time{})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+
+	m := &Medium{ID: loader.NewID(version)}
+
+	if m.UKI, err = source(esp, loader.UKIPath(m.ID)); err != nil {
+		return nil, err
+	}
+
+	if m.Loader, err = source(esp, loader.ProgramPath); err != nil {
+		return nil, err
+	}
+
+	m.Cmdline, err = loader.Cmdline(m.UKI)
+
+	return m, err
+}
+
+// source returns a file of the EFI partition.
+func source(esp *fat.FS, path string) (install.Source, error) {
+	_, size, err := esp.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.Join(ErrNone, err)
+	}
+
+	return install.Source{Size: size, Open: func() (io.ReadCloser, error) {
+		r, _, err := esp.Open(path)
+
+		return io.NopCloser(r), err
+	}}, err
+}
+
+// readOnly is a device that is not written.
+type readOnly struct{ io.ReaderAt }
+
+// errReadOnly is the error of a write, which a reader does not make.
+var errReadOnly = errors.New("the medium is only read")
+
+// WriteAt implements fat.Device.
+func (readOnly) WriteAt([]byte, int64) (int, error) { return 0, errReadOnly }
+
+// Sync implements fat.Device.
+func (readOnly) Sync() error { return nil }
