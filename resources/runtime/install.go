@@ -26,8 +26,10 @@ const (
 
 var unattendedInstallPhases = enum.Of[UnattendedInstallPhase]("pending", "installing", "installed", "waiting-for-reboot", "failed")
 
-func (p UnattendedInstallPhase) String() string               { return unattendedInstallPhases.Text(p) }
-func (p UnattendedInstallPhase) MarshalText() ([]byte, error) { return unattendedInstallPhases.Marshal(p) }
+func (p UnattendedInstallPhase) String() string { return unattendedInstallPhases.Text(p) }
+func (p UnattendedInstallPhase) MarshalText() ([]byte, error) {
+	return unattendedInstallPhases.Marshal(p)
+}
 func (p *UnattendedInstallPhase) UnmarshalText(text []byte) error {
 	return unattendedInstallPhases.Parse("phase of an installation", text, p)
 }
