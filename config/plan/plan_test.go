@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 		{"a value back", base + "    token: t\n", base, []string{"machine.token"}, nil, false},
 		{"a list", base, base + "    sysctls: {a.b: '1'}\n", []string{`machine.sysctls["a.b"]`}, nil, false},
 		{"an empty label", base, base + "        y: \"\"\n", []string{"machine.nodeLabels.y"}, nil, false},
-		{"a switch", base, base + "    install: {wipe: false}\n", []string{"machine.install.wipe"}, []string{"machine.install.wipe"}, false},
+		{"a switch", base, base + "    install: {legacyBIOSSupport: false}\n", []string{"machine.install.legacyBIOSSupport"}, []string{"machine.install.legacyBIOSSupport"}, false},
 		{"free-form", base, base + "    kubelet: {extraConfig: {a: {b: [1]}}}\n", []string{"machine.kubelet.extraConfig.a.b[0]"}, nil, false},
 		{"another document", base, base + "---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: n\n",
 			[]string{"HostnameConfig.apiVersion", "HostnameConfig.hostname", "HostnameConfig.kind"}, nil, false},

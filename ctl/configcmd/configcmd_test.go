@@ -282,7 +282,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("got %q, want %q", stdout, want)
 	}
 
-	if !strings.Contains(stderr, "machine.install: accepted, but has no effect") {
+	if !strings.Contains(stderr, "machine.features.diskQuotaSupport: accepted, but has no effect") {
 		t.Errorf("warnings: got %q", stderr)
 	}
 
