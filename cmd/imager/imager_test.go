@@ -112,7 +112,7 @@ func TestPage(t *testing.T) {
 
 	t.Chdir(t.TempDir())
 
-	_, profile, there := strings.Cut(string(text), "```yaml\n")
+	_, profile, there := strings.Cut(string(text), "```yaml profile\n")
 	if profile, _, _ = strings.Cut(profile, "```"); !there {
 		t.Fatal("the page has no profile")
 	}

@@ -28,15 +28,17 @@ import (
 
 // writer writes keys until it is stopped, and remembers those that were acknowledged.
 type writer struct {
-	stop         context.CancelFunc
-	done         chan struct{}
+	stop context.CancelFunc
+	done chan struct{}
+	// enough is closed when some writes were acknowledged: the members may leave within half a second.
+	enough       chan struct{}
 	acknowledged []int
 	failed       atomic.Int64
 }
 
 func startWriter(client *clientv3.Client) *writer {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &writer{stop: cancel, done: make(chan struct{})}
+	w := &writer{stop: cancel, done: make(chan struct{}), enough: make(chan struct{})}
 
 	go func() {
 		defer close(w.done)
@@ -53,7 +55,9 @@ func startWriter(client *clientv3.Client) *writer {
 			done()
 
 			if err == nil {
-				w.acknowledged = append(w.acknowledged, i)
+				if w.acknowledged = append(w.acknowledged, i); len(w.acknowledged) == 10 {
+					close(w.enough)
+				}
 			} else if ctx.Err() == nil {
 				w.failed.Add(1)
 			}
@@ -66,6 +70,13 @@ func startWriter(client *clientv3.Client) *writer {
 // check stops the writer, and checks that each acknowledged write is there.
 func (w *writer) check(t *testing.T, client *clientv3.Client) {
 	t.Helper()
+
+	select {
+	case <-w.enough:
+	case <-time.After(fleetPatience):
+		t.Error("writes are not acknowledged any more")
+	}
+
 	w.stop()
 	<-w.done
 
@@ -86,10 +97,6 @@ func (w *writer) check(t *testing.T, client *clientv3.Client) {
 	}
 
 	t.Logf("%d writes were acknowledged, %d failed", len(w.acknowledged), w.failed.Load())
-
-	if len(w.acknowledged) < 10 { // the members may leave within half a second
-		t.Errorf("only %d writes were acknowledged", len(w.acknowledged))
-	}
 }
 
 // leave has a machine leave its cluster.
