@@ -91,11 +91,13 @@ func following[S resource.Spec](
 	name string, kind controller.OutputKind, input controller.Input,
 	read func(context.Context, state.Reader) (*view.Config, error), build func(*view.Config) (map[string]S, error),
 ) controller.Controller {
+	written := resource.KindOf[S]("")
+
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads:          []controller.Input{input},
-		Writes:         []controller.Output{controller.Out[S](kind)},
-		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
+		Writes:         []controller.Output{controller.Out[S](kind, written.Namespace)},
+		Cleanup:        []resource.Kind{written},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			cfg, err := read(ctx, rt)
 			if err != nil || cfg == nil {

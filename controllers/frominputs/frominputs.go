@@ -117,7 +117,9 @@ func Config(into **view.Config) Input {
 func Controller[Out resource.Spec](
 	name string, kind controller.OutputKind, inputs List, run func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error,
 ) controller.Controller {
-	return Reconciler(name, []controller.Output{controller.Out[Out](kind)}, []resource.Kind{resource.KindOf[Out]("")}, inputs, run)
+	written := resource.KindOf[Out]("")
+
+	return Reconciler(name, []controller.Output{controller.Out[Out](kind, written.Namespace)}, []resource.Kind{written}, inputs, run)
 }
 
 // Reconciler is a Controller of other outputs: those of the kinds cleanup that a run does not write are destroyed.

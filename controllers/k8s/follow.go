@@ -52,7 +52,8 @@ type follower struct {
 
 // following returns a follower that writes resources of type Out.
 func following[Out resource.Spec](kind controller.OutputKind, f follower) controller.Controller {
-	f.output, f.kind = controller.Out[Out](kind), resource.KindOf[Out]("")
+	f.kind = resource.KindOf[Out]("")
+	f.output = controller.Out[Out](kind, f.kind.Namespace)
 
 	return &f
 }

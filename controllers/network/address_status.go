@@ -12,7 +12,7 @@ import (
 // addressStatusController publishes the kernel's addresses.
 func addressStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.AddressStatusSpec]{
-		declared: declared{name: "network.AddressStatusController", writes: []controller.Output{controller.Out[network.AddressStatusSpec](controller.Shared)}},
+		declared: declared{name: "network.AddressStatusController", writes: []controller.Output{controller.Out[network.AddressStatusSpec](controller.Shared, network.NamespaceName)}},
 		kernel:   kernel,
 		what:     netlink.WatchLinks | netlink.WatchAddresses,
 		observe: func(now *netlink.Snapshot) map[string]network.AddressStatusSpec {

@@ -29,7 +29,7 @@ func platformConfigApplyController() controller.Controller {
 			controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
 			controller.Out[network.OperatorSpecSpec](controller.Shared, network.ConfigNamespaceName),
 			controller.Out[network.ProbeSpecSpec](controller.Shared, network.ConfigNamespaceName),
-			controller.Out[network.AddressStatusSpec](controller.Shared),
+			controller.Out[network.AddressStatusSpec](controller.Shared, network.NamespaceName),
 			controller.Out[runtime.PlatformMetadataSpec](controller.Exclusive),
 		},
 		Cleanup: []resource.Kind{

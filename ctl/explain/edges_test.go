@@ -53,3 +53,27 @@ func realEdges(t *testing.T) []Edge {
 
 	return out
 }
+
+// TestOutputsNameTheirNamespace: an output without a namespace is drawn and explained as one of all namespaces of its
+// type, so where a type is in several, each output says which one it writes.
+func TestOutputsNameTheirNamespace(t *testing.T) {
+	namespaces := map[string]map[string]bool{}
+
+	for _, e := range realEdges(t) {
+		if e.Namespace == "" {
+			continue
+		}
+
+		if namespaces[e.Type] == nil {
+			namespaces[e.Type] = map[string]bool{}
+		}
+
+		namespaces[e.Type][e.Namespace] = true
+	}
+
+	for _, e := range realEdges(t) {
+		if e.Output && e.Namespace == "" && len(namespaces[e.Type]) > 1 {
+			t.Errorf("%s writes %s, which is in %d namespaces, and does not say in which of them", e.Controller, e.Type, len(namespaces[e.Type]))
+		}
+	}
+}

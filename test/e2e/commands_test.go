@@ -104,7 +104,7 @@ var looks = []look{
 	{name: "cgroups", calls: "Copy Containers", line: "cgroups --preset memory", want: `(?m)^@ +[│├└─ ]*etcd +`},
 	{
 		name: "inspect dependencies", calls: "inspect.InspectService/ControllerRuntimeDependencies", line: "inspect dependencies",
-		want: `"network\.AddressStatusController" -> "AddressStatuses\.net\.talos\.dev"`,
+		want: `"network\.AddressStatusController" -> "AddressStatuses\.net\.talos\.dev network"`,
 	},
 	{
 		name: "inspect dependencies, with resources", calls: "inspect.InspectService/ControllerRuntimeDependencies",
