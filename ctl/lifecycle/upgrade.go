@@ -20,7 +20,7 @@ import (
 func newUpgradeCommand(s *session.Session) *cobra.Command {
 	var upgrade upgrade
 
-	cmd := s.Flags(&cobra.Command{
+	cmd := s.LongMaintenanceFlags(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the nodes to another version",
 		Long: `Have the nodes pull an installer image, install its version beside the present one, and reboot into it. An image that was imported
@@ -31,7 +31,10 @@ a power cut. The command then fails, and shows the reason.
 
 With --drain, the default, the nodes are upgraded one after the other: each is drained before it goes down, and the next one follows when
 Kubernetes reports the node ready and the version stays. When a node fails, the command leaves the following nodes alone. A node of which
-Kubernetes cannot be reached is upgraded without, unless --drain is given.`,
+Kubernetes cannot be reached is upgraded without, unless --drain is given.
+
+A node that has lost its configuration reads the image from its registry. It has lost its own certificate, too: use --insecure, and your client
+configuration. A node that never had a configuration is not upgraded: it has no administrators.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
@@ -138,9 +141,16 @@ func (u *upgrade) intoVersion(ctx context.Context, n session.Node) error {
 
 // restart takes the node down by begin, drained if it is to be, and waits until it runs and has kept the version.
 func (u *upgrade) restart(ctx context.Context, n session.Node, begin beginner) error {
-	var id string
+	var (
+		id  string
+		ran bool
+	)
 
 	armed := func(n session.Node, ctx context.Context) (string, error) {
+		// One that has lost its configuration does not run, and may not run afterwards.
+		stage, err := stageOf(ctx, n)
+		ran = err != nil || stage != "booting"
+
 		actor, err := begin(n, ctx)
 		if err == nil {
 			id = armedTrial(ctx, n)
@@ -149,7 +159,12 @@ func (u *upgrade) restart(ctx context.Context, n session.Node, begin beginner) e
 		return actor, err
 	}
 	kept := func(ctx context.Context, n session.Node, before boot, say func(string)) error {
-		if err := untilBooted(ctx, n, before, say); err != nil || id == "" {
+		booted := untilBooted
+		if !ran && id != "" {
+			booted = untilNewBoot
+		}
+
+		if err := booted(ctx, n, before, say); err != nil || id == "" {
 			return err
 		}
 
@@ -209,7 +224,8 @@ func (u *upgrade) install(ctx context.Context, n session.Node) error {
 	}
 
 	for message, err := range n.Upgrade(ctx, u.store, image) {
-		if failed != nil && status.Code(err) == codes.NotFound {
+		// Without containerd, the node has looked in the registry itself.
+		if failed != nil && status.Code(err) == codes.NotFound && status.Code(failed) != codes.Unavailable {
 			return failed
 		}
 
