@@ -58,6 +58,7 @@ func run() error {
 		}
 	}
 
+	//program:built the test of a package
 	test := exec.Command("/test", os.Args[1:]...)
 	test.Env = []string{"PATH=/", "HOME=/tmp", "TMPDIR=/tmp"}
 	test.Stdout, test.Stderr = os.Stdout, os.Stdout
