@@ -61,7 +61,7 @@ func TestEntryWithoutConfiguration(t *testing.T) {
 
 			boot.booted, boot.once = "B", ""
 
-			b, off = boots(answers)
+			_, off = boots(answers)
 
 			time.Sleep(trial.DefaultDeadline + time.Second)
 			synctest.Wait()
