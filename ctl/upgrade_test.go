@@ -3,6 +3,7 @@
 package ctl
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -179,5 +180,26 @@ func TestUpgradeKept(t *testing.T) {
 
 			inOrder(t, r.stderr, tt.stderr)
 		})
+	}
+}
+
+// TestUpgradeInsecure: a node that has lost its certificate is upgraded, too. Of such a command -i is the image.
+func TestUpgradeInsecure(t *testing.T) {
+	node := newNode("172.20.0.2")
+	node.Scripts = scripts()
+	node.Scripts["machine.LifecycleService/Upgrade"] = upgradeAnswers()
+
+	s := clienttest.StartMaintenance(t, node)
+	t.Setenv("TALOSCONFIG", filepath.Join(t.TempDir(), "none"))
+
+	r := run(t.Context(), "upgrade", "-n", s.Endpoint, "--insecure", "-i", "installer:2", "--no-reboot")
+	if r.exit != 0 {
+		t.Errorf("got exit status %d", r.exit)
+	}
+
+	inOrder(t, r.stderr, []string{"added boot entry Talos-v2.efi", "the next reboot is into the new version"})
+
+	if r := run(t.Context(), "upgrade", "-n", s.Endpoint, "-i", "installer:2", "--no-reboot"); r.exit != 1 {
+		t.Errorf("without --insecure: got exit status %d", r.exit)
 	}
 }
