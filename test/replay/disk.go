@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 )
 
 // sector is what a disk writes as a whole.
@@ -24,6 +25,8 @@ const (
 	anything source = -2
 	memory   source = -16
 )
+
+const mib = 1 << 20
 
 // perChunk is the number of sectors of a chunk.
 const perChunk = 8
@@ -52,8 +55,9 @@ func (l *layer) set(n int64, s source) {
 	c[n%perChunk] = s
 }
 
-func (l *layer) at(n int64) source {
-	if c := l.chunks[n/perChunk]; c != nil && c[n%perChunk] != below {
+// in returns the source of a sector, of which c is the chunk.
+func (l *layer) in(c *[perChunk]source, n int64) source {
+	if c != nil && c[n%perChunk] != below {
 		return c[n%perChunk]
 	}
 
@@ -115,6 +119,12 @@ type State struct {
 	// layers are those of what is durable, of what else is there, and of what was written since the cut: the last one counts.
 	layers  [3]*layer
 	written []byte
+	// near are the chunks of one number in the layers: sectors are mostly asked for in order.
+	near struct {
+		chunk  int64
+		known  bool
+		chunks [3]*[perChunk]source
+	}
 	// Entry is the number of entries before the cut, and Flushes that of flushes. Kept and Lost are the writes since the last flush; a torn
 	// one is both. How says which are kept.
 	Entry, Flushes, Kept, Lost int
@@ -197,8 +207,17 @@ func (s source) plus(n int64) source {
 }
 
 func (s *State) at(n int64) source {
+	near := &s.near
+
+	if chunk := n / perChunk; !near.known || near.chunk != chunk {
+		near.chunk, near.known = chunk, true
+		for i, l := range s.layers {
+			near.chunks[i] = l.chunks[chunk]
+		}
+	}
+
 	for i := len(s.layers) - 1; i >= 0; i-- {
-		if from := s.layers[i].at(n); from != below {
+		if from := s.layers[i].in(near.chunks[i], n); from != below {
 			return from
 		}
 	}
@@ -253,7 +272,13 @@ func (s *State) WriteAt(b []byte, offset int64) (int, error) {
 		}
 
 		n += copy(whole[at%sector:], b[n:])
+		s.near.known = false
 		s.layers[2].set(at/sector, memory-source(len(s.written)))
+
+		if len(s.written)+sector > cap(s.written) { // a disk is written a lot
+			s.written = slices.Grow(s.written, max(mib, len(s.written)))
+		}
+
 		s.written = append(s.written, whole...)
 	}
 

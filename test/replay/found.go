@@ -110,9 +110,8 @@ type Found struct {
 	Table *gpt.Table
 	// Meta has the values of META; nil without a partition META. Then the disk has no system, and the rest is not looked at.
 	Meta map[meta.Tag][]byte
-	// Files has the digest of each file of the partition EFI, and Cache that of the image cache, if there is one.
+	// Files has the digest of each file of the partition EFI.
 	Files map[string]string
-	Cache string
 }
 
 // Look returns what a boot finds. META that cannot be read, and a file or folder of the partition EFI that cannot be read, are errors.
@@ -145,11 +144,17 @@ func (s *State) Look(sums Sums) (*Found, error) {
 		return nil, fmt.Errorf("%s: %w", layout.PartitionEFI, err)
 	}
 
-	if p, there = s.Partition(table, layout.PartitionImageCache); there {
-		found.Cache, err = sums.Of(p, func() (io.Reader, error) { return io.NewSectionReader(p, 0, p.size), nil })
+	return found, nil
+}
+
+// Content returns the digest of a partition, which is empty if there is none.
+func (s *State) Content(t *gpt.Table, label string, sums Sums) (string, error) {
+	p, there := s.Partition(t, label)
+	if !there {
+		return "", nil
 	}
 
-	return found, err
+	return sums.Of(p, func() (io.Reader, error) { return io.NewSectionReader(p, 0, p.size), nil })
 }
 
 // Partition returns a partition.

@@ -162,7 +162,18 @@ func loop(losetup, file string, offset, size int64) (path string, detach func() 
 func (r *Recorder) Entries() int {
 	r.t.Helper()
 
-	return len(r.Recording().Log.Entries)
+	f, err := os.Open(r.logFile)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer f.Close()
+
+	out, err := Open(f)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+
+	return len(out.Log.Entries)
 }
 
 // Recording returns what was recorded until the last flush. It can be read until the test ends.

@@ -169,7 +169,7 @@ func resets(t *testing.T, partitions, want []string) {
 	}
 
 	recording, states, sums := w.r.Recording(), map[string]int{}, replay.Sums{}
-	for s := range recording.States(rand.New(rand.NewPCG(14, 4)), from, len(recording.Log.Entries), 5*times) {
+	for s := range recording.States(rand.New(rand.NewPCG(14, 4)), from, len(recording.Log.Entries), 4*times) {
 		what, err := w.verdict(s, sums, sys, record)
 		if err != nil {
 			t.Fatalf("%s: %v", s, err)
@@ -262,7 +262,7 @@ func cmpErr(err error) error {
 }
 
 // boots reports whether the boot partition of a disk is whole. The image cache is not needed to go on.
-func (s system) boots(found *replay.Found) bool { return maps.Equal(found.Files, s.found.Files) }
+func (s system) boots(found *replay.Found) bool { return maps.Equal(found.Files, s.files) }
 
 // secrets are the partitions of which a reset overwrites what is recognised.
 func (w *resetting) secrets(r reset.Record) []string {
