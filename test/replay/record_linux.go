@@ -140,7 +140,7 @@ func (r *Recorder) Device(offset, size int64) (path string, closed func()) {
 
 // loop makes a loop device of a part of a file.
 func loop(losetup, file string, offset, size int64) (path string, detach func() error, err error) {
-	//program:losetup
+	//program:arg the callers name losetup
 	out, err := exec.Command(losetup, "--find", "--show", "--offset", fmt.Sprint(offset), "--sizelimit", fmt.Sprint(size), file).CombinedOutput()
 	if err != nil {
 		return "", nil, fmt.Errorf("losetup: %w: %s", err, out)
@@ -149,7 +149,7 @@ func loop(losetup, file string, offset, size int64) (path string, detach func() 
 	path = strings.TrimSpace(string(out))
 
 	return path, func() error {
-		//program:losetup
+		//program:arg the callers name losetup
 		if out, err := exec.Command(losetup, "--detach", path).CombinedOutput(); err != nil {
 			return fmt.Errorf("losetup --detach %s: %w: %s", path, err, out)
 		}
