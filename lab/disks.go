@@ -39,6 +39,12 @@ func makeDisks(ctx context.Context, s *state.Lab, image string, args []string) e
 			if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.DiskBase(), n.DiskGiB); err != nil {
 				return err
 			}
+
+			if s.Machine.Record {
+				if err := os.WriteFile(s.DiskLogPath(n.Name), nil, 0o600); err != nil {
+					return fmt.Errorf("create the record of the disk of node %s: %w", n.Name, err)
+				}
+			}
 		}
 
 		for i, size := range n.ExtraDisksGiB {

@@ -111,6 +111,9 @@ type Image struct {
 
 	Kernel, Initrd, Cmdline string
 
+	// Record records the writes to the first disk of each virtual machine, for package test/replay.
+	Record bool
+
 	// Root is the root image of containers (squashfs), which is unpacked once for the lab, or a folder with its
 	// content.
 	Root string
@@ -152,7 +155,7 @@ func (o Options) Plan() (*state.Lab, error) {
 		Domain: o.domain(), LeaseTime: o.LeaseTime, Seed: o.Seed, World: o.world(),
 		Machine: state.Machine{
 			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: strings.TrimSpace(o.Image.Cmdline + " " + strings.Join(o.args(), " ")),
-			Root: o.Image.Root, Cache: o.Image.Cache, Medium: o.Image.Medium != "",
+			Root: o.Image.Root, Cache: o.Image.Cache, Medium: o.Image.Medium != "", Record: o.Image.Record,
 		},
 	}
 

@@ -79,6 +79,7 @@ var Tools = []Tool{
 	{"mkswap", "util-linux", Test, "samples of file systems"},
 	{"mmd", "mtools", Test, "file systems that others wrote"},
 	{"mtype", "mtools", Test, "the boot partition"},
+	{"qemu-storage-daemon", "qemu-system-common", Test, "records of what is written to disks"},
 	{"sfdisk", "fdisk", Test, "partition tables"},
 	{"sgdisk", "gdisk", Test, "partition tables"},
 	{"sh", "dash", Test, "a process that prints and waits"},

@@ -50,6 +50,8 @@ type Disk struct {
 	// Base and GiB are those that the disk was created with, see CreateOverlay.
 	Base string
 	GiB  int
+	// Log, if set, is a file that records each write and flush, in the format of dm-log-writes (package test/replay).
+	Log string
 	// ReadOnly is set for a medium that the guest cannot write, and that machines share.
 	ReadOnly bool
 }
@@ -106,16 +108,8 @@ func (c *Config) args() []string {
 	for i, d := range c.Disks {
 		id := diskID(i)
 
-		mode := ""
-		if d.ReadOnly {
-			mode = ",readonly=on"
-		}
-
-		args = append(args,
-			// A flush by the guest reaches the host's page cache, which outlives a killed QEMU: a power cut loses only
-			// what the guest had not flushed. To wait for this computer's disk would only be slower.
-			"-drive", fmt.Sprintf("if=none,id=%s,format=%s,cache=unsafe,discard=unmap%s,file=%s", id, d.Format, mode, comma(d.Path)),
-			"-device", fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s,bootindex=%d", id, id, i+1))
+		args = append(args, d.args(id)...)
+		args = append(args, "-device", fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s,bootindex=%d", id, id, i+1))
 	}
 
 	if c.Kernel != "" {

@@ -45,6 +45,18 @@ func TestArgs(t *testing.T) {
 			},
 		},
 		{
+			"a disk whose writes are recorded",
+			func(c *Config) { c.Disks = []Disk{{Path: "/lab/a,b", Format: "qcow2", Log: "/lab/a.log"}} },
+			[]string{
+				"-accel tcg,thread=multi", "-cpu max,-la57",
+				"-blockdev driver=file,node-name=disk0-file,cache.no-flush=on,discard=unmap,filename=/lab/a,,b",
+				"-blockdev driver=qcow2,node-name=disk0-content,file=disk0-file,cache.no-flush=on,discard=unmap",
+				"-blockdev driver=file,node-name=disk0-log,cache.no-flush=on,filename=/lab/a.log",
+				"-blockdev driver=blklogwrites,node-name=disk0,file=disk0-content,log=disk0-log,log-sector-size=512",
+				"-device virtio-blk-pci,drive=disk0,serial=disk0,bootindex=1",
+			},
+		},
+		{
 			"a serial number",
 			func(c *Config) { c.Serial = "ds=nocloud;s=http://a,b/"; c.Accel = accel.Accel{KVM: true} },
 			[]string{"-accel kvm", "-cpu host"},

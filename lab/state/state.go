@@ -53,6 +53,8 @@ type Machine struct {
 	Firmware *qemu.Firmware `yaml:"firmware,omitempty"`
 	// Medium is set when BasePath is a medium beside empty disks, and not the content of the disks.
 	Medium bool `yaml:"medium,omitempty"`
+	// Record is set when the writes to the first disk of each machine are recorded (DiskLogPath).
+	Record bool `yaml:"record,omitempty"`
 	// Kernel, if set, is started without a boot loader.
 	Kernel  string `yaml:"kernel,omitempty"`
 	Initrd  string `yaml:"initrd,omitempty"`
@@ -194,6 +196,9 @@ func (n *Node) As() Provisioner { return cmp.Or(n.Provisioner, QEMU) }
 
 // DiskPath returns a node's disk.
 func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
+
+// DiskLogPath returns the file that records the writes to a node's disk.
+func (l *Lab) DiskLogPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.log") }
 
 // ExtraDiskPath returns the disk of a node for ExtraDisksGiB[i].
 func (l *Lab) ExtraDiskPath(name string, i int) string {

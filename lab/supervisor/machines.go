@@ -81,6 +81,9 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 
 	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
 		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2", Base: s.lab.DiskBase(), GiB: node.DiskGiB}}
+		if common.Record {
+			cfg.Disks[0].Log = s.lab.DiskLogPath(node.Name)
+		}
 	}
 
 	for i, size := range node.ExtraDisksGiB {

@@ -23,5 +23,6 @@
 // little endian. It has the values that fit, and is read only when neither slot was ever written: then another program wrote it.
 //
 // A partition of zeros is an empty META. A partition without a valid slot or legacy copy is damaged if bytes at the start of a slot
-// are not zero. That is an error, and the next Set starts with no values.
+// are not zero. That is an error, and the next Set starts with no values. One slot that is not valid, beside another and a legacy copy that
+// were never written, is what a power cut leaves of the first write: an empty META.
 package meta

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/test/powercut"
 )
 
 // disk is a partition in memory whose power fails after a number of written bytes: the write in progress is
@@ -97,6 +100,37 @@ func TestPowerCut(t *testing.T) {
 		} else if err == nil && g != "four" {
 			t.Fatalf("cut after %d bytes: Set succeeded, but the value is %q", cut, g)
 		}
+	}
+}
+
+// TestFirstWrite cuts the power at the first write to an empty META, with any of its sectors lost: there is nothing, or the value.
+func TestFirstWrite(t *testing.T) {
+	d := powercut.New(layout.MetaSize)
+
+	s, err := meta.Open(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	long := strings.Repeat("value ", 500)
+	if err := s.Set(meta.Administrators, []byte(long)); err != nil {
+		t.Fatal(err)
+	}
+
+	seen := map[string]int{}
+
+	for cut := range d.States(rand.New(rand.NewPCG(3, 14)), 100) {
+		s, err := meta.Open(cut)
+		if err != nil {
+			t.Fatalf("after %d flushes, %d sectors kept: %v", cut.Flushes, cut.Kept, err)
+		}
+
+		got, _ := s.Get(meta.Administrators)
+		seen[string(got)]++
+	}
+
+	if len(seen) != 2 || seen[""] == 0 || seen[long] == 0 {
+		t.Errorf("got %d different values", len(seen))
 	}
 }
 

@@ -138,9 +138,9 @@ func start(t *testing.T, options lab.Options, config generate.Options) *Cluster 
 		t.Fatal(err)
 	}
 
-	bios, medium := options.Image.BIOS, options.Image.Medium
+	bios, medium, record := options.Image.BIOS, options.Image.Medium, options.Image.Record
 	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
-	options.Image.BIOS = bios
+	options.Image.BIOS, options.Image.Record = bios, record
 
 	if medium != "" {
 		options.Image.Disk, options.Image.Medium = "", medium
