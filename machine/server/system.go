@@ -5,10 +5,12 @@
 package server
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
@@ -19,6 +21,8 @@ type System struct {
 	Root string
 	// Containerd is the path of its socket, layout.ContainerdSocket by default.
 	Containerd string
+	// VerifyImage says whether an image may be pulled: container.Verify by default.
+	VerifyImage func(ctx context.Context, ref string, login *container.Login) (container.Verdict, error)
 	// Meta writes values of the META partition.
 	Meta interface {
 		Get(tag meta.Tag) ([]byte, error)

@@ -110,7 +110,7 @@ func (s *Server) installRelease(ctx context.Context, namespace common.Containerd
 	var change upgrade.Change
 
 	err := s.withImages("upgrade", namespace, func(images *container.Images) error {
-		target, err := images.Target(ctx, image)
+		target, err := images.Verified(ctx, image)
 		if err != nil {
 			return err
 		}

@@ -121,12 +121,10 @@ func (p *pull) authorize(f field) {
 	case authIdentityToken:
 		p.login.IdentityToken = text
 	case authServer:
-		// containerd takes the host of a URL, and so none of a name alone: then the login is for no registry.
-		if u, err := url.Parse(text); err == nil && text != "" {
+		// A URL, or a host alone.
+		p.login.Host = text
+		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			p.login.Host = u.Host
-			if u.Host == "" {
-				p.login.Host = text
-			}
 		}
 	}
 }
