@@ -5,7 +5,6 @@
 package server
 
 import (
-	"context"
 	"path/filepath"
 	"sync"
 
@@ -21,8 +20,8 @@ type System struct {
 	Root string
 	// Containerd is the path of its socket, layout.ContainerdSocket by default.
 	Containerd string
-	// VerifyImage says whether an image may be pulled: container.Verify by default.
-	VerifyImage func(ctx context.Context, ref string, login *container.Login) (container.Verdict, error)
+	// Registries are how images are pulled and verified, the machine's own by default.
+	Registries container.Access
 	// Meta writes values of the META partition.
 	Meta interface {
 		Get(tag meta.Tag) ([]byte, error)

@@ -5,6 +5,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -19,14 +20,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/outbound"
 )
 
-// access is how images are read from registries.
-type access struct {
-	// hosts is the folder of registry hosts, and credentials the file of the machine's own logins. The file of rules by which images may be pulled
-	// is beside the latter.
-	hosts, credentials string
-	// cache is the folder of the image cache.
-	cache string
-	// login counts instead of the machine's own, if it is set.
+// Access is how images are read from registries. Fields that are empty are the machine's own.
+type Access struct {
+	// Hosts is the folder of registry hosts, and Credentials the file of logins. The file of rules by which images may be pulled is beside the latter.
+	Hosts, Credentials string
+	// Cache is the folder of the image cache.
+	Cache string
+
+	// login counts instead of those of the file, if it is set.
 	login *Login
 }
 
@@ -37,18 +38,21 @@ type Login struct {
 	Credential
 }
 
-// machineAccess is how the machine itself reads images.
-func machineAccess() access {
-	return access{hosts: HostsDir, credentials: layout.RegistryCredentials, cache: layout.ImageCacheDir}
+// complete returns the access with all paths.
+func (a Access) complete() Access {
+	a.Hosts, a.Credentials = cmp.Or(a.Hosts, HostsDir), cmp.Or(a.Credentials, layout.RegistryCredentials)
+	a.Cache = cmp.Or(a.Cache, layout.ImageCacheDir)
+
+	return a
 }
 
 // rules reads the rules by which images may be pulled.
-func (a access) rules() (imagerules.Rules, error) {
-	return imagerules.Read(filepath.Join(filepath.Dir(a.credentials), filepath.Base(layout.ImageRules)))
+func (a Access) rules() (imagerules.Rules, error) {
+	return imagerules.Read(filepath.Join(filepath.Dir(a.complete().Credentials), filepath.Base(layout.ImageRules)))
 }
 
 // resolver returns containerd's resolver, which refuses the images that the rules refuse, and what will have happened at registries.
-func (a access) resolver(ctx context.Context) (remotes.Resolver, *Attempts, error) {
+func (a Access) resolver(ctx context.Context) (remotes.Resolver, *Attempts, error) {
 	resolver, tried, err := a.unruled(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -67,8 +71,10 @@ func (a access) resolver(ctx context.Context) (remotes.Resolver, *Attempts, erro
 }
 
 // unruled returns containerd's resolver.
-func (a access) unruled(ctx context.Context) (remotes.Resolver, *Attempts, error) {
-	credentials, err := readCredentials(a.credentials)
+func (a Access) unruled(ctx context.Context) (remotes.Resolver, *Attempts, error) {
+	a = a.complete()
+
+	credentials, err := readCredentials(a.Credentials)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +94,7 @@ func (a access) unruled(ctx context.Context) (remotes.Resolver, *Attempts, error
 	tried := &Attempts{credentials: credentials}
 
 	configured := config.ConfigureHosts(ctx, config.HostOptions{
-		HostDir:     config.HostDirFromRoot(a.hosts),
+		HostDir:     config.HostDirFromRoot(a.Hosts),
 		Credentials: login,
 		UpdateClient: func(client *http.Client) error {
 			transport, ok := client.Transport.(*http.Transport)

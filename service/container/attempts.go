@@ -105,18 +105,24 @@ func (a *Attempts) Explain(err error) error {
 // missing begins the reason of a host that has no such image.
 const missing = "does not have the image ("
 
-// onlyMissing reports whether all hosts have answered, and none has the image.
+// onlyMissing reports whether all hosts have answered, and those with an error do not have the image.
 func (a *Attempts) onlyMissing() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
+	lacking := 0
+
 	for _, reason := range a.failed {
-		if !strings.HasPrefix(reason, missing) {
+		switch {
+		case reason == "": // such as a server that gives out tokens
+		case strings.HasPrefix(reason, missing):
+			lacking++
+		default:
 			return false
 		}
 	}
 
-	return len(a.failed) > 0
+	return lacking > 0
 }
 
 // proxyAnswered names the proxy as the one that refuses a connection. net/http reports the text of the status only.

@@ -27,7 +27,7 @@ func (c *Container) pull(ctx context.Context, client *containerd.Client, run sup
 
 	run.Preparing("Pulling image " + c.Image)
 
-	resolver, tried, err := from(ctx, machineAccess())
+	resolver, tried, err := from(ctx, Access{})
 	if err != nil {
 		return nil, fmt.Errorf("container %s: pull image %s: %w", c.ID, c.Image, err)
 	}

@@ -31,7 +31,7 @@ var criLabel = map[string]string{"io.cri-containerd.image": "managed"}
 type Images struct {
 	client    *containerd.Client
 	namespace string
-	access    access
+	access    Access
 }
 
 // Stored is an image that containerd has.
@@ -43,14 +43,19 @@ type Stored struct {
 	Labels  map[string]string
 }
 
-// OpenImages connects to containerd.
+// OpenImages connects to containerd. Images come from registries with the machine's own access.
 func OpenImages(socket, namespace string) (*Images, error) {
+	return Access{}.OpenImages(socket, namespace)
+}
+
+// OpenImages connects to containerd.
+func (a Access) OpenImages(socket, namespace string) (*Images, error) {
 	client, err := containerd.New(socket, containerd.WithDefaultNamespace(namespace), containerd.WithTimeout(5*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %s: %w", socket, err)
 	}
 
-	return &Images{client: client, namespace: namespace, access: machineAccess()}, nil
+	return &Images{client: client, namespace: namespace, access: a}, nil
 }
 
 // Close ends the connection.

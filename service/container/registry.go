@@ -17,7 +17,7 @@ import (
 const HostsDir = layout.RegistryHostsDir
 
 // from returns the option to pull through the hosts that are configured, and what will have happened there.
-func from(ctx context.Context, a access) (containerd.RemoteOpt, *Attempts, error) {
+func from(ctx context.Context, a Access) (containerd.RemoteOpt, *Attempts, error) {
 	resolver, tried, err := a.resolver(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -29,5 +29,5 @@ func from(ctx context.Context, a access) (containerd.RemoteOpt, *Attempts, error
 // NewResolver returns containerd's resolver with the hosts of a folder, the credentials of a file, and the proxies of this process. It refuses
 // images by the rules of the file layout.ImageRules beside that of the credentials.
 func NewResolver(ctx context.Context, hostsDir, credentialsFile string) (remotes.Resolver, *Attempts, error) {
-	return access{hosts: hostsDir, credentials: credentialsFile, cache: layout.ImageCacheDir}.resolver(ctx)
+	return Access{Hosts: hostsDir, Credentials: credentialsFile}.resolver(ctx)
 }

@@ -125,7 +125,7 @@ func (i *Images) allowed(ctx context.Context, name, digest string) error {
 	}
 
 	switch {
-	case decision.Action == imagerules.Unruled, decision.Action == imagerules.Allow, inCache(i.access.cache, complete, digest):
+	case decision.Action == imagerules.Unruled, decision.Action == imagerules.Allow, inCache(i.access.complete().Cache, complete, digest):
 		return nil
 	case decision.Action == imagerules.Refuse:
 		return denied(complete, decision)

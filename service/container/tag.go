@@ -53,7 +53,7 @@ func pullForPods(ctx context.Context, client *containerd.Client, ref string) err
 		return err
 	}
 
-	i := &Images{client: client, namespace: NamespacePods, access: machineAccess()}
+	i := &Images{client: client, namespace: NamespacePods}
 	ctx = i.context(ctx)
 
 	image, err := stored(ctx, client, name)

@@ -54,23 +54,14 @@ func repository(name string) string {
 	return reference.TrimNamed(named).Name()
 }
 
-// Verify returns why an image may be pulled by the rules of the configuration, or an error, which is ErrRefused if it may not. A login counts
-// instead of the machine's own.
-func Verify(ctx context.Context, ref string, login *Login) (Verdict, error) {
-	a := machineAccess()
-	a.login = login
-
-	return a.verify(ctx, ref)
-}
-
 // Ruled returns what the rules of the configuration say about an image, and its complete name. No registry is asked.
-func Ruled(ref string) (string, imagerules.Decision, error) {
+func (a Access) Ruled(ref string) (string, imagerules.Decision, error) {
 	name, err := Reference(ref)
 	if err != nil {
 		return "", imagerules.Decision{}, err
 	}
 
-	rules, err := machineAccess().rules()
+	rules, err := a.rules()
 	if err != nil {
 		return "", imagerules.Decision{}, err
 	}
@@ -80,7 +71,11 @@ func Ruled(ref string) (string, imagerules.Decision, error) {
 	return name, d, err
 }
 
-func (a access) verify(ctx context.Context, ref string) (Verdict, error) {
+// Verify returns why an image may be pulled by the rules of the configuration, or an error, which is ErrRefused if it may not. A login counts
+// instead of the machine's own.
+func (a Access) Verify(ctx context.Context, ref string, login *Login) (Verdict, error) {
+	a.login = login
+
 	name, err := Reference(ref)
 	if err != nil {
 		return Verdict{}, err
@@ -109,7 +104,7 @@ type ruledResolver struct {
 	remotes.Resolver
 
 	rules  imagerules.Rules
-	access access
+	access Access
 }
 
 // Resolve implements remotes.Resolver.
@@ -142,7 +137,7 @@ func (r *ruledResolver) judge(ctx context.Context, ref string) (string, ocispec.
 	}
 
 	// An image that is refused by its name is not asked for.
-	if decision.Action == imagerules.Refuse && !inCache(r.access.cache, complete, "") {
+	if decision.Action == imagerules.Refuse && !inCache(r.access.complete().Cache, complete, "") {
 		return fail(denied(complete, decision))
 	}
 
@@ -158,7 +153,7 @@ func (r *ruledResolver) judge(ctx context.Context, ref string) (string, ocispec.
 		verdict.Why = "no rule of ImageVerificationConfig matches: it may be pulled"
 	case decision.Action == imagerules.Allow:
 		verdict.Why = fmt.Sprintf("%v asks for no signature", decision)
-	case inCache(r.access.cache, complete, verdict.Digest):
+	case inCache(r.access.complete().Cache, complete, verdict.Digest):
 		verdict.Why = "it is of the machine's own image cache, which is a part of the system"
 	case decision.Action == imagerules.Refuse:
 		err = denied(complete, decision)
@@ -182,7 +177,7 @@ func denied(name string, d imagerules.Decision) error {
 const signatureTimeout = time.Minute
 
 // signedRemotely returns an error unless the registry has a signature of the image by the rule's key.
-func (a access) signedRemotely(ctx context.Context, name, digest string, d imagerules.Decision) error {
+func (a Access) signedRemotely(ctx context.Context, name, digest string, d imagerules.Decision) error {
 	ctx, cancel := context.WithTimeout(ctx, signatureTimeout)
 	defer cancel()
 

@@ -40,18 +40,12 @@ type Server struct {
 	Containerd string
 	Log        *slog.Logger
 
-	// ruled, verify and tag are those of package container, except in tests.
-	ruled  func(ref string) (string, imagerules.Decision, error)
-	verify func(ctx context.Context, ref string, login *container.Login) (container.Verdict, error)
-	tag    func(ctx context.Context, socket, name, digested string) error
+	// Registries are how images are verified, the machine's own by default.
+	Registries container.Access
 }
 
 // Options returns the options of a gRPC server that has no other service.
 func (s *Server) Options() []grpc.ServerOption {
-	if s.ruled == nil {
-		s.ruled, s.verify, s.tag = container.Ruled, container.Verify, container.Tag
-	}
-
 	return []grpc.ServerOption{
 		grpc.UnknownServiceHandler(s.handle), grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
@@ -101,7 +95,7 @@ func (s *Server) pull(ctx context.Context, conn *grpc.ClientConn, in grpc.Server
 		return status.Errorf(codes.InvalidArgument, "pull image: %v", err)
 	}
 
-	name, decision, err := s.ruled(p.image)
+	name, decision, err := s.Registries.Ruled(p.image)
 	if err != nil {
 		return status.Errorf(codes.Unknown, "pull image %s: %v", p.image, err)
 	}
@@ -109,7 +103,7 @@ func (s *Server) pull(ctx context.Context, conn *grpc.ClientConn, in grpc.Server
 	digested := ""
 
 	if decision.Action == imagerules.Refuse || decision.Action == imagerules.Verify {
-		verdict, err := s.verify(ctx, name, p.login)
+		verdict, err := s.Registries.Verify(ctx, name, p.login)
 		if err != nil {
 			return s.refuse(name, err)
 		}
@@ -129,7 +123,7 @@ func (s *Server) pull(ctx context.Context, conn *grpc.ClientConn, in grpc.Server
 
 	// containerd knows the image by its digest now. The kubelet asks for the name of the pod.
 	if digested != "" && digested != name {
-		if err := s.tag(ctx, s.Containerd, name, digested); err != nil {
+		if err := container.Tag(ctx, s.Containerd, name, digested); err != nil {
 			return status.Errorf(codes.Unknown, "pull image %s: %v", name, err)
 		}
 	}

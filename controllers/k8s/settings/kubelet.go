@@ -59,7 +59,10 @@ func Kubelet(cfg *view.Config) k8s.KubeletConfigSpec {
 			spec.ExtraConfig = map[string]any{}
 		}
 
-		spec.ExtraConfig[kubelet.ImageServiceKey] = kubelet.ImageServiceEndpoint
+		// Another value is refused later.
+		if _, set := spec.ExtraConfig[kubelet.ImageServiceKey]; !set {
+			spec.ExtraConfig[kubelet.ImageServiceKey] = kubelet.ImageServiceEndpoint
+		}
 	}
 
 	return spec
