@@ -81,7 +81,7 @@ func (a *Attempts) note(r *http.Request, response *http.Response, err error) {
 // Explain adds what happened at each host to the error of a pull.
 func (a *Attempts) Explain(err error) error {
 	if errors.Is(err, ErrRefused) {
-		return err // it is no failure of a host
+		return err // no host has failed
 	}
 
 	a.mu.Lock()
