@@ -46,6 +46,8 @@ const (
 	RegistryHostsDir = CRIDir + "/hosts"
 	// RegistryCredentials has the credentials of registries, for the machine's own pulls.
 	RegistryCredentials = CRIDir + "/credentials.json"
+	// ImageRules is the file of rules by which images may be pulled, beside RegistryCredentials.
+	ImageRules = CRIDir + "/image-rules.json"
 	// BaseRuntimeSpec is the specification with which the containers of Kubernetes begin, where the configuration changes it.
 	BaseRuntimeSpec = CRIDir + "/base-runtime-spec.json"
 )

@@ -27,6 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/network"
 	"github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/controllers/security"
 	servicectl "github.com/seed-59268b81/talos/controllers/service"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -110,6 +111,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		cluster.Controllers(cluster.System),
 		clusterstate.Controllers(clusterstate.Deps{Shared: m.shared}),
 		secrets.Controllers(),
+		security.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch, State: m.State}),
 		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),
 		blockctl.Controllers(m.Platform, m.afterReset),

@@ -25,6 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/resources/security"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
@@ -46,6 +47,7 @@ var namespaces = map[string]string{
 	"network":        "Networking resources",
 	"network-config": "Networking configuration, by layer",
 	"secrets":        "Resources with secret material",
+	"security":       "What the machine trusts",
 }
 
 // RegisterTypes registers every resource type of the machine in this process.
@@ -53,7 +55,7 @@ func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
 		block.Register(), cluster.Register(), clusterstate.Register(), config.Register(), cri.Register(), etcd.Register(), files.Register(), hardware.Register(), k8s.Register(), kubeaccess.Register(),
-		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
+		network.Register(), runtime.Register(), secrets.Register(), security.Register(), timeres.Register(), serviceres.Register(),
 	)
 }
 

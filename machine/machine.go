@@ -25,6 +25,7 @@ import (
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/controllers/clusterstate"
+	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/introspect"
 	"github.com/seed-59268b81/talos/cosi/memory"
@@ -42,6 +43,7 @@ import (
 	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/service/logring"
 	"github.com/seed-59268b81/talos/service/logsend"
+	"github.com/seed-59268b81/talos/service/podimages"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/acpi"
 	"github.com/seed-59268b81/talos/sys/cgroup"
@@ -215,7 +217,7 @@ func (m *Machine) run(ctx context.Context, logs *logring.Logs, modules *module.L
 		return err
 	}
 
-	if err := errors.Join(m.Supervisor.Apply(m.apiService()), m.Supervisor.Apply(m.trustdResources()), m.Supervisor.Apply(m.discoverydResources())); err != nil {
+	if err := errors.Join(m.Supervisor.Apply(m.apiService()), m.Supervisor.Apply(m.trustdResources()), m.Supervisor.Apply(m.discoverydResources()), m.Supervisor.Apply(m.podImages())); err != nil {
 		return err
 	}
 
@@ -347,6 +349,16 @@ func (m *Machine) trustdResources() supervisor.Service {
 // discoverydResources returns the service that shows discoveryd its certificate and the cluster that it serves.
 func (m *Machine) discoverydResources() supervisor.Service {
 	return m.resources("discoveryd", contract.DiscoverydSocket, layout.UserDiscoveryd, carrier.Kinds())
+}
+
+// podImages returns the service through which the kubelet pulls images while there are rules about images.
+func (m *Machine) podImages() supervisor.Service {
+	peers := m.peers(map[string][]string{k8s.KubeletServiceID: nil})
+	images := &podimages.Server{Containerd: layout.ContainerdSocket, Log: m.Log.With("service", "images")}
+
+	return m.unixService("images", contract.ImageSocket, 0, func() *grpc.Server {
+		return server.New(m.Log, append(peers.Options(), images.Options()...)...)
+	})
 }
 
 // resources returns a service that serves the kinds, and what register adds, on a socket for the process of one other service.

@@ -70,4 +70,6 @@ const (
 	APIDSocket       = layout.APIDRunDir + "/runtime.sock"
 	TrustdSocket     = layout.TrustdRunDir + "/runtime.sock"
 	DiscoverydSocket = layout.DiscoverydRunDir + "/runtime.sock"
+	// ImageSocket is where machined serves the image service of CRI to the kubelet, which sees this folder.
+	ImageSocket = layout.RunDir + "/machined-images.sock"
 )

@@ -54,6 +54,8 @@ func TestDocumentsBesideOthers(t *testing.T) {
 		"encryption without effect, once":   {[]string{kind + "UserVolumeConfig\nname: a\n" + encrypted + "---\n" + kind + "UserVolumeConfig\nname: b\n" + encrypted}, "UserVolumeConfig[a].encryption: has no effect", ""},
 		"a swap volume":                     {[]string{kind + "SwapVolumeConfig\nname: a\nprovisioning: {diskSelector: {match: 'true'}, minSize: 1GiB}\n"}, "", ": "},
 		"a swap volume on no disk":          {[]string{kind + "SwapVolumeConfig\nname: a\nprovisioning: {minSize: 1GiB}\n"}, "provisioning.diskSelector: is missing", ""},
+		"images with keys":                  {[]string{kind + "ImageVerificationConfig\nrules: [{image: '*', skip: true}]\n"}, "", ": "},
+		"images without keys":               {[]string{kind + "ImageVerificationConfig\nrules: [{image: '*', keyless: {issuer: 'https://a.example', subject: a}}]\n"}, "keyless: has no effect in this version, and", ""},
 		"KubeSpan off":                      {[]string{kind + "KubeSpanConfig\nenabled: false\nmtu: 1420\n"}, "", ": "},
 		"KubeSpan on":                       {[]string{kind + "KubeSpanConfig\nenabled: true\n"}, "KubeSpanConfig.enabled: has no effect in this version, and", ""},
 		"KubeSpan without discovery":        {[]string{kind + "KubeSpanConfig\nenabled: true\n", "cluster: {discovery: {enabled: false}}"}, "KubeSpan needs discovery", ""},

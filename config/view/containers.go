@@ -82,3 +82,33 @@ func (c *Config) TrustedRoots() string {
 
 	return out.String()
 }
+
+// ImageRule says what is asked of images: one of Skip, Deny and PublicKey is set.
+type ImageRule struct {
+	// Image is the pattern of images that the rule is for.
+	Image      string
+	Skip, Deny bool
+	// PublicKey is the key that must have signed them, in PEM.
+	PublicKey string
+}
+
+// ImageRules are the rules by which images may be pulled, in their order.
+func (c *Config) ImageRules() []ImageRule {
+	d := config.Find[*security.ImageVerificationConfig](c.all)
+	if d == nil {
+		return nil
+	}
+
+	rules := make([]ImageRule, 0, len(d.Rules))
+
+	for _, r := range d.Rules {
+		rule := ImageRule{Image: r.Image, Skip: r.Skip, Deny: r.Deny}
+		if r.PublicKey != nil {
+			rule.PublicKey = r.PublicKey.Certificate
+		}
+
+		rules = append(rules, rule)
+	}
+
+	return rules
+}

@@ -38,6 +38,7 @@ func TestOf(t *testing.T) {
 			[]string{containerd, "restarts the kubelet"},
 		},
 		{"a trusted authority", authority.Example, true, []string{containerd, "restarts the kubelet"}},
+		{"rules about images", "apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [{image: '*', skip: true}]\n", true, []string{"restarts the kubelet"}},
 		{"the kubelet", "machine: {kubelet: {extraArgs: {v: '4'}}}", false, []string{"restarts the kubelet"}},
 		{"the kubelet of a worker", "machine: {kubelet: {extraArgs: {v: '4'}}}", true, []string{"restarts the kubelet"}},
 		{"etcd", "cluster: {etcd: {extraArgs: {snapshot-count: '100'}}}", false, []string{"restarts etcd"}},

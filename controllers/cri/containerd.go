@@ -106,6 +106,11 @@ func (c *containerdController) reconcile(ctx context.Context, rt controller.Runt
 		return err
 	}
 
+	// Nothing is pulled before these are there.
+	if err := writeRules(filepath.Join(c.root, layout.ImageRules), in.rules); err != nil {
+		return err
+	}
+
 	if err := writeHosts(filepath.Join(c.root, container.HostsDir), in.registries, in.roots); err != nil {
 		return err
 	}

@@ -7,14 +7,17 @@ package cri
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/durable"
 	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/imagerules"
 )
 
 // writeHosts writes the hosts folder, and removes other files from it.
@@ -80,6 +83,35 @@ func writeCredentials(path string, auths map[string]cri.RegistryAuthConfig) erro
 	text, err := json.Marshal(credentials)
 	if err != nil {
 		return fmt.Errorf("credentials of registries: %w", err)
+	}
+
+	return writeIfChanged(path, text)
+}
+
+// rulesOf returns the rules by which images may be pulled.
+func rulesOf(cfg *view.Config) imagerules.Rules {
+	var rules imagerules.Rules
+
+	for _, r := range cfg.ImageRules() {
+		rules = append(rules, imagerules.Rule(r))
+	}
+
+	return rules
+}
+
+// writeRules writes the rules for all pulls, beside the credentials. There is no file without rules.
+func writeRules(path string, rules imagerules.Rules) error {
+	if len(rules) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("rules of images: %w", err)
+		}
+
+		return nil
+	}
+
+	text, err := rules.Text()
+	if err != nil {
+		return err
 	}
 
 	return writeIfChanged(path, text)

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/service/imagerules"
 )
 
 // inputs is what containerd's files and its environment follow from.
@@ -29,14 +30,16 @@ type inputs struct {
 	environment   runtime.EnvironmentSpec
 	// roots are authorities of the configuration. containerd trusts them at once through the hosts folder, and ceases to when it starts again,
 	// which it does for each bundle.
-	roots  string
+	roots string
+	// rules are those by which images may be pulled.
+	rules  imagerules.Rules
 	bundle files.EtcFileStatusSpec
 }
 
 // readInputs returns nil before all inputs exist and follow from the same configuration, so that containerd does not start without a part of its
 // settings, nor once for each part.
 func readInputs(ctx context.Context, r state.Reader, cfg *view.Config) (*inputs, error) {
-	in := &inputs{roots: cfg.TrustedRoots()}
+	in := &inputs{roots: cfg.TrustedRoots(), rules: rulesOf(cfg)}
 
 	ok, err := typed.All(
 		typed.Read(ctx, r, cri.RegistriesID, &in.registries), typed.Read(ctx, r, cri.CustomizationID, &in.customization),

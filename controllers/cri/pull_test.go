@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/controllers/cri/settings"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/test/registrytest"
 )
@@ -47,6 +48,10 @@ func newMachine(t *testing.T, documents, cache string) machine {
 	}
 
 	if err := writeCredentials(m.credentials(), registries.RegistryAuths); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := writeRules(filepath.Join(m.dir, filepath.Base(layout.ImageRules)), rulesOf(says)); err != nil {
 		t.Fatal(err)
 	}
 

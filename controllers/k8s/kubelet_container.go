@@ -16,6 +16,7 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -39,10 +40,18 @@ func kubeletContainer(
 
 	argv := append([]string{"/usr/local/bin/kubelet"}, spec.Args...)
 
+	var podImages []string
+
+	// containerd pulls the image of sandboxes by itself if it has none, and asks no one.
+	if _, verified := spec.Config[kubelet.ImageServiceKey]; verified {
+		podImages = []string{images.DefaultPause}
+	}
+
 	return supervisor.Service{
 		ID: KubeletServiceID,
 		Runner: &container.Container{
 			ID: KubeletServiceID, Image: spec.Image, Argv: argv, Env: env, Mounts: mounts,
+			PodImages:  podImages,
 			Privileged: true, HostPID: true, RootPropagation: "shared",
 			Cgroup: cgroup.Kubelet.Path, OOMScoreAdj: -450,
 		},

@@ -16,8 +16,14 @@ type pullFault struct {
 	says, try string
 }
 
-// pullFaults are in the order in which the steps of a pull fail: a later one is reached only if those before it do not.
+// pullFaults are in the order in which the steps of a pull fail: a later one is reached only if those before it do not. What is refused by a rule
+// is known only when all of them have succeeded, or were not tried.
 var pullFaults = []pullFault{
+	{
+		[]string{"the image is refused: "},
+		"the rules about images refuse it",
+		"sign the image with the key of the rule, or correct ImageVerificationConfig; see talosctl image verify",
+	},
 	{
 		[]string{"proxyconnect tcp", "the proxy does not answer"},
 		"the proxy does not answer",

@@ -21,6 +21,10 @@ func TestPullFaults(t *testing.T) {
 			"the registry refuses the login", "RegistryAuthConfig",
 		},
 		{
+			"a rule", `pull r.example/a:1: failed to resolve reference "r.example/a:1": the image is refused: r.example/a:1 (sha256:00): it is not signed, which rules[0] asks for`,
+			"the rules about images refuse it", "ImageVerificationConfig",
+		},
+		{
 			"a wrong login, containerd", `resolve reference "r.example/a:1": unexpected status from HEAD request to https://r.example/v2/a/manifests/1: 401 Unauthorized`,
 			"the registry refuses the login", "RegistryAuthConfig",
 		},

@@ -53,7 +53,7 @@ var knownCauses = causes{
 		config.ErrInvalid, release.ErrNotOurs, container.ErrArchive, container.ErrReference, container.ErrSandbox, etcd.ErrEmptySnapshot, pcap.ErrInvalid,
 	}},
 	{codes.FailedPrecondition, []error{
-		bootlog.ErrClosed, config.ErrNotReady, config.ErrTrial, container.ErrNotRunning, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
+		bootlog.ErrClosed, config.ErrNotReady, config.ErrTrial, container.ErrNotRunning, container.ErrRefused, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
 		etcd.ErrDiskNotReady, etcd.ErrNoCertificates, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
 		install.ErrNoDisk, installation.ErrBIOS, installation.ErrInstalled, installation.ErrNoRelease, install.ErrNotEmpty, install.ErrTooSmall, release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry, loader.ErrNoKernel, loader.ErrNoSystem,
 	}},

@@ -36,7 +36,7 @@ func (s *Server) withImages(what string, namespace common.ContainerdNamespace, f
 		return status.Errorf(codes.InvalidArgument, "%s: containerd's namespace %d is unknown: name system (NS_SYSTEM) or cri (NS_CRI)", what, namespace)
 	}
 
-	images, err := container.OpenImages(cmp.Or(s.Containerd, layout.ContainerdSocket), name)
+	images, err := s.Registries.OpenImages(cmp.Or(s.Containerd, layout.ContainerdSocket), name)
 	if err != nil {
 		return status.Errorf(codes.Unavailable, "%s: %v; see: talosctl service cri", what, err)
 	}

@@ -40,7 +40,7 @@ func (s *Server) withRelease(
 	}
 
 	return s.withImages(what, namespace, func(images *container.Images) error {
-		target, err := images.Target(ctx, image)
+		target, err := images.Verified(ctx, image)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/install/release"
+	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
@@ -22,6 +23,8 @@ type System struct {
 	Root string
 	// Containerd is the path of its socket, layout.ContainerdSocket by default.
 	Containerd string
+	// Registries are how images are pulled and verified, the machine's own by default.
+	Registries container.Access
 	// Meta writes values of the META partition.
 	Meta interface {
 		Get(tag meta.Tag) ([]byte, error)

@@ -21,5 +21,4 @@ var unsupported = map[string]error{
 	machine.LVMService_VolumeGroupRemove_FullMethodName:    errNoLVM,
 	machine.LVMService_PhysicalVolumeRemove_FullMethodName: errNoLVM,
 	machine.MDService_Destroy_FullMethodName:               status.Error(codes.Unimplemented, "MD: this version assembles no arrays; what is left of one on a disk goes with the disk's contents (talosctl wipe disk)"),
-	machine.ImageService_Verify_FullMethodName:             status.Error(codes.Unimplemented, "verify image: this version knows no ImageVerificationConfig to verify by; pin images by digest (NAME@sha256:…) instead"),
 }

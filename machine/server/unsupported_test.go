@@ -24,8 +24,13 @@ func TestNotYet(t *testing.T) {
 		name string
 		call func() error
 	}{
-		{"verify image", func() error {
-			_, err := machine.NewImageServiceClient(b.conn).Verify(ctx, &machine.ImageServiceVerifyRequest{})
+		{"LVM", func() error {
+			_, err := machine.NewLVMServiceClient(b.conn).VolumeGroupRemove(ctx, &machine.LVMServiceVolumeGroupRemoveRequest{})
+
+			return err
+		}},
+		{"MD", func() error {
+			_, err := machine.NewMDServiceClient(b.conn).Destroy(ctx, &machine.MDDestroyRequest{})
 
 			return err
 		}},

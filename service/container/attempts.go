@@ -80,6 +80,10 @@ func (a *Attempts) note(r *http.Request, response *http.Response, err error) {
 
 // Explain adds what happened at each host to the error of a pull.
 func (a *Attempts) Explain(err error) error {
+	if errors.Is(err, ErrRefused) {
+		return err // no host has failed
+	}
+
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
@@ -96,6 +100,29 @@ func (a *Attempts) Explain(err error) error {
 	}
 
 	return fmt.Errorf("%s: %w", strings.Join(reasons, "; "), err)
+}
+
+// missing begins the reason of a host that has no such image.
+const missing = "does not have the image ("
+
+// onlyMissing reports whether all hosts have answered, and those with an error do not have the image.
+func (a *Attempts) onlyMissing() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	lacking := 0
+
+	for _, reason := range a.failed {
+		switch {
+		case reason == "": // such as a server that gives out tokens
+		case strings.HasPrefix(reason, missing):
+			lacking++
+		default:
+			return false
+		}
+	}
+
+	return lacking > 0
 }
 
 // proxyAnswered names the proxy as the one that refuses a connection. net/http reports the text of the status only.
@@ -117,7 +144,7 @@ func refused(status int, hasCredentials bool) string {
 
 	switch status {
 	case http.StatusNotFound:
-		return "does not have the image (" + text + ")"
+		return missing + text + ")"
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if hasCredentials {
 			return "authentication failed: it refuses the credentials of RegistryAuthConfig (" + text + ")"

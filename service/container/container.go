@@ -41,6 +41,8 @@ type Container struct {
 	ID string
 	// Image reference; pulled when containerd does not have it.
 	Image string
+	// PodImages are images of Kubernetes' pods that containerd must have before the container runs.
+	PodImages []string
 	// Argv is the whole command line.
 	Argv []string
 	// Env is added to the image's.
@@ -83,6 +85,12 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 	image, err := c.pull(ctx, client, run)
 	if err != nil {
 		return err
+	}
+
+	for _, name := range c.PodImages {
+		if err := pullForPods(ctx, client, name); err != nil {
+			return fmt.Errorf("container %s: %w", c.ID, err)
+		}
 	}
 
 	if err := remove(background, client, c.ID); err != nil {

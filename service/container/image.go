@@ -27,12 +27,12 @@ func (c *Container) pull(ctx context.Context, client *containerd.Client, run sup
 
 	run.Preparing("Pulling image " + c.Image)
 
-	from, tried, err := registries(ctx)
+	resolver, tried, err := from(ctx, Access{})
 	if err != nil {
 		return nil, fmt.Errorf("container %s: pull image %s: %w", c.ID, c.Image, err)
 	}
 
-	if image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, from); err != nil {
+	if image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, resolver); err != nil {
 		return nil, fmt.Errorf("container %s: pull image %s: %w: %w", c.ID, c.Image, errNoImage, tried.Explain(err))
 	}
 

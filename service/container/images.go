@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -32,6 +31,7 @@ var criLabel = map[string]string{"io.cri-containerd.image": "managed"}
 type Images struct {
 	client    *containerd.Client
 	namespace string
+	access    Access
 }
 
 // Stored is an image that containerd has.
@@ -43,14 +43,19 @@ type Stored struct {
 	Labels  map[string]string
 }
 
-// OpenImages connects to containerd.
+// OpenImages connects to containerd. Images come from registries with the machine's own access.
 func OpenImages(socket, namespace string) (*Images, error) {
+	return Access{}.OpenImages(socket, namespace)
+}
+
+// OpenImages connects to containerd.
+func (a Access) OpenImages(socket, namespace string) (*Images, error) {
 	client, err := containerd.New(socket, containerd.WithDefaultNamespace(namespace), containerd.WithTimeout(5*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %s: %w", socket, err)
 	}
 
-	return &Images{client: client, namespace: namespace}, nil
+	return &Images{client: client, namespace: namespace, access: a}, nil
 }
 
 // Close ends the connection.
@@ -108,12 +113,12 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 
 	ctx = i.context(ctx)
 
-	from, tried, err := registries(ctx)
+	resolver, tried, err := from(ctx, i.access)
 	if err != nil {
 		return "", fmt.Errorf("pull %s: %w", name, err)
 	}
 
-	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, from}
+	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, resolver}
 
 	if i.namespace == NamespacePods {
 		opts = append(opts, containerd.WithPullLabels(criLabel))
@@ -136,33 +141,6 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 	layers.done()
 
 	return image.Name(), nil
-}
-
-// Import imports the images of an OCI or Docker archive, which may be compressed, and returns the first one's name.
-func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) {
-	ctx = i.context(ctx)
-	opts := []containerd.ImportOpt{containerd.WithImportCompression()}
-
-	if i.namespace == NamespacePods {
-		opts = append(opts, containerd.WithImageLabels(criLabel))
-	}
-
-	all, err := i.client.Import(ctx, archive, opts...)
-	if err != nil {
-		return "", fmt.Errorf("import an image: %w", err)
-	}
-
-	if len(all) == 0 {
-		return "", fmt.Errorf("import an image: %w", ErrArchive)
-	}
-
-	for _, image := range all {
-		if err := containerd.NewImage(i.client, image).Unpack(ctx, ""); err != nil {
-			return "", fmt.Errorf("import image %s: unpack: %w", image.Name, err)
-		}
-	}
-
-	return all[0].Name, nil
 }
 
 // Remove removes an image by its listed name or a short reference. Content that other images share stays.

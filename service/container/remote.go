@@ -23,7 +23,7 @@ type Remote struct {
 	tried   *Attempts
 }
 
-// OpenRemote finds an image. hostsDir and credentialsFile are those of NewResolver. Calls of the Remote end with the context.
+// OpenRemote finds an image, and refuses it as NewResolver does. hostsDir and credentialsFile are those of NewResolver. Calls of the Remote end with the context.
 func OpenRemote(ctx context.Context, ref, hostsDir, credentialsFile string) (*Remote, Target, error) {
 	name, err := Reference(ref)
 	if err != nil {

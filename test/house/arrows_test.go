@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	// A system onto a disk, its boot loaders, and whether a change of it stays. For the build too.
 	"install": {"layout", "sys", "version"},
 	// Runs programs: processes, containers, their logs.
-	"service": {"cosi", "durable", "layout", "sys"},
+	"service": {"cosi", "durable", "layout", "pki", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
 	"controllers": {"api", apiContract, "config", "cosi", "discovery", "durable", "install", "kube", "layout", "pki", "resources", "service", "sys", "version"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/value"
+	"github.com/seed-59268b81/talos/pki/cosign"
 )
 
 // TrustedRootsConfig has authorities that the machine trusts beside those of the image, for registries, proxies and other servers.
@@ -32,7 +33,8 @@ certificates: |
     -----END CERTIFICATE-----
 `)
 
-// ImageVerificationConfig says which images may be pulled. The first rule that matches an image decides.
+// ImageVerificationConfig says which images may be pulled. The first rule that matches an image decides; one that no rule matches may be
+// pulled.
 type ImageVerificationConfig struct {
 	document.Header `yaml:",inline"`
 	// The rules, in their order.
@@ -41,7 +43,7 @@ type ImageVerificationConfig struct {
 
 // ImageRule says what is asked of images.
 type ImageRule struct {
-	// A pattern of references of images, in which * is for any text.
+	// A pattern of complete references of images, such as docker.io/library/nginx:1, in which * is for any text.
 	Image string `yaml:"image" required:"true"`
 	// Whether the images need no signature.
 	Skip bool `yaml:"skip,omitempty"`
@@ -72,13 +74,21 @@ type KeyVerifier struct {
 var imageVerification = document.Of[ImageVerificationConfig]("ImageVerificationConfig", `apiVersion: v1alpha1
 kind: ImageVerificationConfig
 rules:
+    - image: registry.example.com/*
+      publicKey:
+        certificate: |
+            -----BEGIN PUBLIC KEY-----
+            MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEvE8EgGniN5tQpjz/GUBOohT7xcjB
+            ZmDlRu5Gx+iGRVWF7YjWXDPb7czbOnAFaJLSt8yJPfu5rZVfFxl0GetWKA==
+            -----END PUBLIC KEY-----
     - image: registry.k8s.io/*
-      keyless:
-        issuer: https://accounts.google.com
-        subject: krel-trust@k8s-releng-prod.iam.gserviceaccount.com
+      skip: true
     - image: '*'
       deny: true
 `, document.Protects)
+
+// imagePattern is the shape of a pattern: that of a reference, with stars.
+var imagePattern = regexp.MustCompile(`^[a-zA-Z0-9*][a-zA-Z0-9.:/_@+*-]*$`)
 
 // Validate implements document.Validator.
 func (c *ImageVerificationConfig) Validate(r *document.Report) {
@@ -94,6 +104,16 @@ func (c *ImageVerificationConfig) Validate(r *document.Report) {
 
 		if kinds != 1 {
 			r.Wrong(at, "want one of skip, deny, keyless and publicKey, got %d", kinds)
+		}
+
+		if k := rule.PublicKey; k != nil {
+			if _, err := cosign.ParseKey([]byte(k.Certificate)); err != nil {
+				r.Wrong(at+".publicKey.certificate", "%v", err)
+			}
+		}
+
+		if !imagePattern.MatchString(rule.Image) {
+			r.Wrong(at+".image", "%q is not a pattern of references of images: want one such as registry.example.com/*", rule.Image)
 		}
 
 		if k := rule.Keyless; k != nil {

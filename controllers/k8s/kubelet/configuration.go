@@ -8,12 +8,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 type object = map[string]any
+
+// The kubelet pulls images through process 1 while there are rules about images: a setting of the kubelet, and its value.
+const (
+	ImageServiceKey      = "imageServiceEndpoint"
+	ImageServiceEndpoint = "unix://" + contract.ImageSocket
+)
 
 // configuration returns the KubeletConfiguration: the defaults, which the machine configuration overrides, which the settings that the node
 // depends on override.
@@ -24,6 +31,10 @@ func configuration(cfg k8s.KubeletConfigSpec, node Node) (object, error) {
 		if _, ok := forced[key]; ok {
 			return nil, fmt.Errorf("machine.kubelet.extraConfig: field %q is not allowed: the system sets it", key)
 		}
+	}
+
+	if at, ok := cfg.ExtraConfig[ImageServiceKey]; ok && at != ImageServiceEndpoint {
+		return nil, fmt.Errorf("machine.kubelet.extraConfig: field %q is not allowed: the system sets it", ImageServiceKey)
 	}
 
 	return merge(merge(defaults(cfg, node), cfg.ExtraConfig), merge(forced, inPlace(node.Platform))), nil

@@ -18,6 +18,7 @@ var policy = args.Policy{
 	"kubeconfig":                 args.Denied,
 	"container-runtime":          args.Denied,
 	"container-runtime-endpoint": args.Denied,
+	"image-service-endpoint":     args.Denied,
 	"config":                     args.Denied,
 	"config-dir":                 args.Denied,
 	"cert-dir":                   args.Denied,

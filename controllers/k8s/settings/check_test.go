@@ -55,6 +55,22 @@ func TestCheck(t *testing.T) {
 			patches: []string{"machine: {kubelet: {extraArgs: {cert-dir: /x}}}"},
 			want:    `machine.kubelet.extraArgs: kubelet: extra argument "cert-dir" is not allowed`,
 		},
+		"another service of images": {
+			patches: []string{"machine: {kubelet: {extraConfig: {imageServiceEndpoint: 'unix:///x'}}}"},
+			want:    `machine.kubelet.extraConfig: field "imageServiceEndpoint" is not allowed`,
+		},
+		"another service of images, and rules": {
+			patches: []string{
+				"machine: {kubelet: {extraConfig: {imageServiceEndpoint: 'unix:///x'}}}",
+				"apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [{image: '*', skip: true}]\n",
+			},
+			want: `machine.kubelet.extraConfig: field "imageServiceEndpoint" is not allowed`,
+		},
+		"rules about images": {patches: []string{"apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [{image: '*', skip: true}]\n"}},
+		"a flag for another service of images": {
+			patches: []string{"machine: {kubelet: {extraArgs: {image-service-endpoint: 'unix:///x'}}}"},
+			want:    `machine.kubelet.extraArgs: kubelet: extra argument "image-service-endpoint" is not allowed`,
+		},
 		"a field that the system sets": {
 			patches: []string{"machine: {kubelet: {extraConfig: {cgroupDriver: systemd}}}"},
 			want:    `machine.kubelet.extraConfig: field "cgroupDriver" is not allowed`,

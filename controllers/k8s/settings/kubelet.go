@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -49,6 +50,19 @@ func Kubelet(cfg *view.Config) k8s.KubeletConfigSpec {
 			Destination: m.Destination, Type: m.Type, Source: m.Source, Options: m.Options,
 			UIDMappings: idMappings(m.UIDMappings), GIDMappings: idMappings(m.GIDMappings),
 		})
+	}
+
+	// Without such rules the kubelet asks containerd itself.
+	if len(cfg.ImageRules()) > 0 {
+		spec.ExtraConfig = maps.Clone(spec.ExtraConfig)
+		if spec.ExtraConfig == nil {
+			spec.ExtraConfig = map[string]any{}
+		}
+
+		// Another value is refused later.
+		if _, set := spec.ExtraConfig[kubelet.ImageServiceKey]; !set {
+			spec.ExtraConfig[kubelet.ImageServiceKey] = kubelet.ImageServiceEndpoint
+		}
 	}
 
 	return spec

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package security_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/document"
+)
+
+// TestImageVerification checks what is wrong with rules about images.
+func TestImageVerification(t *testing.T) {
+	const key = "publicKey: {certificate: \"-----BEGIN PUBLIC KEY-----\\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEvE8EgGniN5tQpjz/GUBOohT7xcjB\\nZmDlRu5Gx+iGRVWF7YjWXDPb7czbOnAFaJLSt8yJPfu5rZVfFxl0GetWKA==\\n-----END PUBLIC KEY-----\\n\"}"
+
+	for name, tt := range map[string]struct{ rules, want string }{
+		"three kinds":       {"[{image: 'a.example/*', " + key + "}, {image: '*.example:5000/x*', skip: true}, {image: '*', deny: true}]", ""},
+		"no rules":          {"[]", "rules: is missing"},
+		"a rule that is no": {"[{image: '*', skip: false}]", "rules[0]: want one of skip, deny, keyless and publicKey, got 0"},
+		"two at once":       {"[{image: '*', skip: true, deny: true}]", "rules[0]: want one of skip, deny, keyless and publicKey, got 2"},
+		"no image":          {"[{deny: true}]", "image: is missing"},
+		"no pattern":        {"[{image: 'https://a.example', deny: true}, {image: 'a b', deny: true}]", `rules[1].image: "a b" is not a pattern`},
+		"no key":            {"[{image: '*', publicKey: {certificate: x}}]", "rules[0].publicKey.certificate: want a public key"},
+		"a private key":     {"[{image: '*', publicKey: {certificate: \"-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----\\n\"}}]", `got "PRIVATE KEY"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := config.Decode([]byte("apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: " + tt.rules + "\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := document.Check(cfg.Documents()[0]).Findings
+			if tt.want == "" && len(got) > 0 || !strings.Contains(got.Error(), tt.want) {
+				t.Errorf("got %v, want %q", got, tt.want)
+			}
+		})
+	}
+}
