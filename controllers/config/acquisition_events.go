@@ -19,6 +19,8 @@ type (
 		err         error
 		// instead is tried in this boot, in the place of cfg.
 		instead *config.Config
+		// confirm is set when that waits for a person.
+		confirm bool
 	}
 	// sourcesRead is what was found before the platform is asked, or after it; platformAnswered is what the platform has. Either has a
 	// complete configuration, or all documents without a main one that were found so far, or nothing new.

@@ -43,6 +43,8 @@ type trials struct {
 	// met are the names of the conditions that hold, and took is how long the machine took in this boot until all did, or 0.
 	met        []string
 	conditions []trial.Condition
+	// leaving is set when the machine goes down.
+	leaving bool
 	took       time.Duration
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
 	overwritten bool
@@ -267,7 +269,11 @@ func (c *Controller) useConfig(ctx context.Context, rt controller.Runtime, r tri
 	t := &c.trials
 
 	if digest != r.Config.To {
-		return c.handle(ctx, rt, trialOver{}, log)
+		if err := c.handle(ctx, rt, trialOver{}, log); err != nil || r.Confirm || c.state.phase == searching {
+			return err
+		}
+
+		return c.showPersistent(ctx, rt)
 	}
 
 	cfg, err := c.candidate(digest)
