@@ -121,6 +121,10 @@ func (c *Controller) tryBefore(ctx context.Context, rt controller.Runtime, chang
 		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	if change.Mode == Default {
+		return fmt.Sprintf("Applied configuration without a reboot. It is the one before trial %s, which is over", id), nil
+	}
+
 	return fmt.Sprintf("The configuration before trial %s is in effect again", id), nil
 }
 

@@ -45,7 +45,7 @@ type trials struct {
 	conditions []trial.Condition
 	// leaving is set when the machine goes down.
 	leaving bool
-	took       time.Duration
+	took    time.Duration
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
 	overwritten bool
 }
