@@ -35,9 +35,9 @@ const (
 // serverPatience is how long an API server may take to answer.
 const serverPatience = 3 * time.Second
 
-// servers are addresses of API servers: that of the configuration's endpoint, those that the machine may use, and those of them that are on
+// addresses are addresses of API servers: that of the configuration's endpoint, those that the machine may use, and those of them that are on
 // other machines.
-type servers struct {
+type addresses struct {
 	endpoint    string
 	all, others []string
 }
@@ -70,7 +70,7 @@ type apiServers struct {
 	port func(ctx context.Context, address string) error
 
 	mu   sync.Mutex
-	list servers
+	list addresses
 	last answers
 }
 
@@ -96,7 +96,7 @@ func connect(ctx context.Context, address string) error {
 }
 
 // know sets the API servers.
-func (s *apiServers) know(list servers) {
+func (s *apiServers) know(list addresses) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -210,12 +210,12 @@ func (s *apiServers) lost(entry bool) bool {
 
 // serversOf returns the API servers that a machine knows. What answers at the endpoint of a control plane may be that machine itself, behind a
 // load balancer.
-func serversOf(ctx context.Context, r state.Reader, controlPlane bool) (servers, error) {
+func serversOf(ctx context.Context, r state.Reader, controlPlane bool) (addresses, error) {
 	var (
 		active configres.MachineConfigSpec
 		known  k8s.KubePrismEndpointsSpec
 		own    network.NodeAddressSpec
-		out    servers
+		out    addresses
 	)
 
 	configured := typed.Read(ctx, r, configres.ActiveID, &active)
@@ -224,7 +224,7 @@ func serversOf(ctx context.Context, r state.Reader, controlPlane bool) (servers,
 	if err = errors.Join(
 		err, configured.Err, typed.Read(ctx, r, k8s.KubePrismEndpointsID, &known).Err, typed.Read(ctx, r, network.NodeAddressCurrentID, &own).Err,
 	); err != nil || !configured.OK || !active.View().Complete() {
-		return servers{}, err
+		return addresses{}, err
 	}
 
 	var machines []netip.Addr
@@ -237,7 +237,7 @@ func serversOf(ctx context.Context, r state.Reader, controlPlane bool) (servers,
 
 	endpoint := active.View().Endpoint()
 	if endpoint.Hostname() == "" {
-		return servers{}, nil
+		return addresses{}, nil
 	}
 
 	port := endpoint.Port()

@@ -30,20 +30,20 @@ func TestAPIServers(t *testing.T) {
 
 	for _, tt := range []struct {
 		name string
-		list servers
+		list addresses
 		// up answer, and refused answer that nothing listens; apids are the machines whose apid answers.
 		up, refused, apids []string
 		met                string
 		lost, lostForEntry bool
 	}{
-		{"all well", servers{balancer, []string{own, balancer, other}, []string{other}}, []string{own, other, balancer}, nil, nil, "endpoint apiserver", false, false},
-		{"a wrong endpoint", servers{"192.0.2.99:6443", []string{own, other}, []string{other}}, []string{own, other}, nil, nil, "apiserver", false, false},
-		{"the own one only is down", servers{balancer, []string{own, other}, []string{other}}, []string{other, balancer}, []string{own}, nil, "endpoint apiserver", false, false},
-		{"the only one is down", servers{balancer, []string{own, balancer}, nil}, nil, []string{own, balancer}, nil, "", false, false},
-		{"cut off", servers{other, []string{other}, []string{other}}, nil, nil, nil, "", false, true},
-		{"the others are down", servers{other, []string{other}, []string{other}}, nil, []string{other}, nil, "", true, true},
-		{"the others hang", servers{other, []string{other}, []string{other}}, nil, nil, []string{"192.0.2.3:50000"}, "", true, true},
-		{"no configuration", servers{}, nil, nil, nil, "", false, false},
+		{"all well", addresses{balancer, []string{own, balancer, other}, []string{other}}, []string{own, other, balancer}, nil, nil, "endpoint apiserver", false, false},
+		{"a wrong endpoint", addresses{"192.0.2.99:6443", []string{own, other}, []string{other}}, []string{own, other}, nil, nil, "apiserver", false, false},
+		{"the own one only is down", addresses{balancer, []string{own, other}, []string{other}}, []string{other, balancer}, []string{own}, nil, "endpoint apiserver", false, false},
+		{"the only one is down", addresses{balancer, []string{own, balancer}, nil}, nil, []string{own, balancer}, nil, "", false, false},
+		{"cut off", addresses{other, []string{other}, []string{other}}, nil, nil, nil, "", false, true},
+		{"the others are down", addresses{other, []string{other}, []string{other}}, nil, []string{other}, nil, "", true, true},
+		{"the others hang", addresses{other, []string{other}, []string{other}}, nil, nil, []string{"192.0.2.3:50000"}, "", true, true},
+		{"no configuration", addresses{}, nil, nil, nil, "", false, false},
 	} {
 		answer := func(list ...[]string) func(context.Context, string) error {
 			return func(_ context.Context, address string) error {
@@ -84,6 +84,13 @@ func TestAPIServers(t *testing.T) {
 	}
 }
 
+// noServers are API servers that do not answer.
+func noServers() *apiServers {
+	silent := func(context.Context, string) error { return errors.New("i/o timeout") }
+
+	return &apiServers{dial: silent, port: silent}
+}
+
 type netError struct{ err error }
 
 func (e *netError) Error() string { return "dial: " + e.err.Error() }
@@ -119,12 +126,12 @@ func TestServersOf(t *testing.T) {
 
 	all := []string{"127.0.0.1:6443", "192.0.2.9:6443", "192.0.2.2:6443", "192.0.2.3:6443"}
 
-	for controlPlane, want := range map[bool]servers{
+	for controlPlane, want := range map[bool]addresses{
 		true:  {endpoint, all, []string{"192.0.2.3:6443"}},
 		false: {endpoint, all, []string{"192.0.2.9:6443", "192.0.2.3:6443"}},
 	} {
 		got, err := serversOf(t.Context(), st, controlPlane)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(servers{})); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(addresses{})); diff != "" || err != nil {
 			t.Errorf("control plane %t: %v\n%s", controlPlane, err, diff)
 		}
 	}

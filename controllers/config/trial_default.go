@@ -59,7 +59,7 @@ func (c *Controller) byDefault(ctx context.Context, rt controller.Runtime, curre
 	if err != nil && t.record.ID != r.ID && !t.running() { // nothing was changed
 		log.Error("a configuration is stored without a trial", "error", err)
 
-		return forGood(fmt.Sprintf("a trial could not begin: %s", t.record.Why))
+		return forGood(fmt.Sprintf("a trial could not be recorded (%s)", t.record.Why))
 	}
 
 	return details, err

@@ -165,7 +165,7 @@ func TestDefaultForGood(t *testing.T) {
 		},
 		{
 			"META is broken", map[string]string{fileName: first}, func(t *testing.T, b *bench) { b.mount(t); b.looks(true); b.meta.fail(errors.New("EIO")) },
-			"for good: a trial could not begin: it could not begin: write the record to META: EIO",
+			"for good: a trial could not be recorded (it could not begin: write the record to META: EIO)",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
