@@ -228,8 +228,7 @@ func (s *scaled) patchAll(patches ...string) {
 		addresses = append(addresses, n.Addr.String())
 	}
 
-	// For good: the power is cut before a trial is over.
-	args := []string{"-n", strings.Join(addresses, ","), "patch", "machineconfig", "--for-good"}
+	args := []string{"-n", strings.Join(addresses, ","), "patch", "machineconfig"}
 	for _, p := range patches {
 		args = append(args, "--patch", p)
 	}
