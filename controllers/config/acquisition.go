@@ -188,13 +188,7 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 		if e.instead != nil { // the boot begins with a trial
 			s.trial, s.unremembered = &onTrial{e.cfg}, e.cfg
 
-			// The next boot begins with it too, unless it waits for a person (showPersistent).
-			next := e.instead
-			if e.confirm {
-				next = e.cfg
-			}
-
-			return append(actions, show{configres.PersistentID, next}, activate{e.instead}, remember{e.cfg})
+			return append(actions, show{configres.PersistentID, e.next()}, activate{e.instead}, remember{e.cfg})
 		}
 
 		return append(actions, s.stored(e.cfg)...)

@@ -42,6 +42,15 @@ type (
 	reverted   struct{}
 )
 
+// next returns the configuration that the next boot begins with: the one on trial, unless that waits for a person.
+func (e storeRead) next() *config.Config {
+	if e.instead == nil || e.confirm {
+		return e.cfg
+	}
+
+	return e.instead
+}
+
 // The actions. An action that fails ends the list: the events behind it do not happen.
 type (
 	readStore struct{}

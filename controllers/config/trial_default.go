@@ -67,11 +67,9 @@ func (c *Controller) byDefault(ctx context.Context, rt controller.Runtime, curre
 
 // showPersistent publishes the configuration that the next boot begins with, unless the machine stops without warning: the stored one, or the one
 // on trial if no person has to confirm it. So clients that change the persistent configuration twice in a row find their first change.
-func (c *Controller) showPersistent(ctx context.Context, rt controller.Runtime) error {
-	t := &c.trials
-
-	if t.running() && !t.record.Confirm && t.candidate != nil {
-		return publish(ctx, rt, configres.PersistentID, t.candidate)
+func (c *Controller) showPersistent(ctx context.Context, rt controller.Runtime, r trial.Record) error {
+	if r.State == trial.Running && r.Config.To != "" && !r.Confirm && c.trials.candidate != nil {
+		return publish(ctx, rt, configres.PersistentID, c.trials.candidate)
 	}
 
 	if c.store == nil {

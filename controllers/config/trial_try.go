@@ -87,7 +87,7 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 		}
 	}
 
-	if err := c.showPersistent(ctx, rt); err != nil {
+	if err := c.showPersistent(ctx, rt, t.record); err != nil {
 		return "", err
 	}
 

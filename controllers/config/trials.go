@@ -186,6 +186,12 @@ func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.
 		}
 	}
 
+	if t.running() && !t.record.Confirm && c.state.phase != searching { // the boot began without it
+		if err := c.showPersistent(ctx, rt, t.record); err != nil {
+			return err
+		}
+	}
+
 	return c.showTrial(ctx, rt)
 }
 
@@ -196,6 +202,10 @@ func (c *Controller) judge(ctx context.Context, rt controller.Runtime, event tri
 	var denied string
 
 	t.record, denied = trial.Carry(t.record, event, t.now, func(r trial.Record, a trial.Action) error { return c.carryOut(ctx, rt, r, a, log) })
+
+	if t.record.State.Decided() && !t.record.Pending { // the next trial has a commit of its own
+		t.overwritten = false
+	}
 
 	if err := c.showTrial(ctx, rt); err != nil {
 		log.Error("the trial is not shown", "error", err)
@@ -273,7 +283,7 @@ func (c *Controller) useConfig(ctx context.Context, rt controller.Runtime, r tri
 			return err
 		}
 
-		return c.showPersistent(ctx, rt)
+		return c.showPersistent(ctx, rt, r)
 	}
 
 	cfg, err := c.candidate(digest)
