@@ -60,6 +60,8 @@ func TestDefault(t *testing.T) {
 
 	inBubble(t, func(ctx context.Context, t *testing.T) {
 		b := start(ctx, t, map[string]string{fileName: first}, "")
+
+		time.Sleep(time.Second) // that is how long the machine took
 		b.looks(true)
 
 		apply := func(text, want string) {
