@@ -303,34 +303,3 @@ func TestDefaultAndEntries(t *testing.T) {
 		next.has(t, "while the entry is tried", third, third, third)
 	})
 }
-
-// TestRevertAfterCommit holds that a trial can be reverted after another one was committed, in the same boot and in the next.
-func TestRevertAfterCommit(t *testing.T) {
-	first := string(configtest.ControlPlane(t))
-	second, third := "# second\n"+first, "# third\n"+first
-
-	inBubble(t, func(ctx context.Context, t *testing.T) {
-		b := start(ctx, t, map[string]string{fileName: first}, "")
-
-		try := func(text string, revert bool) {
-			t.Helper()
-
-			if _, err := b.Apply(ctx, Change{Text: []byte(text), Mode: Try}); err != nil {
-				t.Fatal(err)
-			}
-
-			if _, err := b.Decide(ctx, Decision{Revert: revert}); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		try(second, false)
-
-		for _, when := range []string{"in the same boot", "in the next boot"} {
-			try(third, true)
-			b.has(t, when, second, second, second)
-
-			b = b.reboot(ctx, t)
-		}
-	})
-}
