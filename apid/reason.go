@@ -96,7 +96,7 @@ func advice(step, cause string) string {
 	case step == stepConnect && has("refused"):
 		return "the machine is up but its API is not: wait if it is booting, else look at its console"
 	case step == stepConnect && has("no such host"):
-		return "this endpoint cannot resolve the name: use the node's address"
+		return "it is the name of no member of the cluster (talosctl get members), and this endpoint cannot resolve it: use the node's address"
 	case step == stepConnect:
 		return fmt.Sprintf("check that the machine is on and that this endpoint reaches its port %d", contract.APIPort)
 	case step == stepHandshake && (has("expired") || has("not yet valid")):

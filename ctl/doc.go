@@ -6,5 +6,6 @@
 // is in ctl/session, which says how commands reach machines and print, and do not import each other. What a topic adds to a support
 // bundle is its function Files.
 //
-// The exit status is 0 if every node succeeded, 1 if one failed, 130 after Ctrl-C.
+// The exit status is 0 if every node succeeded, 1 if one failed, 130 after Ctrl-C. Then no error is printed, but what is left half done
+// (session.Unfinished).
 package ctl

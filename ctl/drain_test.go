@@ -3,6 +3,8 @@
 package ctl
 
 import (
+	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -133,6 +135,45 @@ func TestRebootDrained(t *testing.T) {
 				t.Errorf("the node is cordoned afterwards: %t, want %t", tt.server.cordoned, tt.cordoned)
 			}
 		})
+	}
+}
+
+// TestRebootDrainedInterrupted: after Ctrl-C while the node is down, the command says that it is still cordoned.
+func TestRebootDrainedInterrupted(t *testing.T) {
+	server := &kubeServer{}
+
+	kube := httptest.NewTLSServer(server)
+	defer kube.Close()
+
+	node := newNode("172.20.0.2")
+
+	authority := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: kube.Certificate().Raw}))
+	node.Kubeconfig = strings.Replace(strings.Replace(kubeconfigOf("demo"), "https://172.20.0.2:6443", kube.URL, 1),
+		"    server:", "    certificate-authority-data: "+authority+"\n    server:", 1)
+	node.Resources = append(node.Resources, clienttest.Resource("k8s", "Nodenames.kubernetes.talos.dev", "nodename", "nodename: n1\n"))
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+
+	useContext(t, clienttest.Start(t, map[string]*clienttest.Node{"": node, "172.20.0.2": node}))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	var stderr bytes.Buffer
+
+	root := New()
+	root.SetArgs([]string{"reboot", "--drain", "-n", "172.20.0.2"})
+
+	exit := Run(ctx, root, writerFunc(func(p []byte) (int, error) {
+		if stderr.Write(p); strings.Contains(stderr.String(), "booted") {
+			cancel()
+		}
+
+		return len(p), nil
+	}))
+
+	const want = "interrupted: 172.20.0.2: node n1 is still cordoned: when it is back, run kubectl uncordon n1\n"
+	if exit != exitInterrupted || !strings.HasSuffix(stderr.String(), want) || !server.cordoned {
+		t.Errorf("got exit status %d, cordoned %t and\n%s\nwant it to end with %q", exit, server.cordoned, &stderr, want)
 	}
 }
 

@@ -92,7 +92,8 @@ func newRoot(s *session.Session, local ...*cobra.Command) *cobra.Command {
 	return root
 }
 
-// Run runs the command, prints its errors to stderr and returns the exit status. The end of ctx interrupts the command.
+// Run runs the command, prints its errors to stderr and returns the exit status. The end of ctx interrupts the command: then only what it leaves
+// half done is printed.
 func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	root.SetErr(stderr)
 
@@ -102,6 +103,8 @@ func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	case err == nil:
 		return exitOK
 	case ctx.Err() != nil:
+		session.PrintInterrupted(stderr, err)
+
 		return exitInterrupted
 	default:
 		session.PrintError(stderr, err)

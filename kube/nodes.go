@@ -60,46 +60,79 @@ func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bo
 	return nil
 }
 
-// Ready returns an error that names the wanted nodes, by internal address, that are not ready.
+// Ready returns an error that names the wanted nodes, by internal address, that are not ready: together those for the same reason.
 func (l *Nodes) Ready(wanted []string) error {
-	var missing []string
+	var (
+		reasons []string
+		names   = map[string][]string{}
+	)
 
 	for _, address := range wanted {
-		if err := l.ready(address); err != nil {
-			missing = append(missing, err.Error())
+		name, reason := address, "not registered"
+
+		if node := l.at(address); node != nil {
+			name, reason = node.Metadata.Name, node.unready()
+		}
+
+		if reason == "" {
+			continue
+		}
+
+		if names[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+
+		names[reason] = append(names[reason], name)
+	}
+
+	for i, reason := range reasons {
+		if one := names[reason]; len(one) == 1 {
+			reasons[i] = "node " + one[0] + " is " + reason
+		} else {
+			reasons[i] = "nodes " + strings.Join(one, ", ") + " are " + reason
 		}
 	}
 
-	if len(missing) > 0 {
-		return errors.New(strings.Join(missing, "; "))
+	if len(reasons) > 0 {
+		return errors.New(strings.Join(reasons, "; "))
 	}
 
 	return nil
 }
 
-func (l *Nodes) ready(address string) error {
+// at returns the node with an internal address, or nil.
+func (l *Nodes) at(address string) *Node {
 	for i, node := range l.Items {
 		for _, a := range node.Status.Addresses {
 			if a.Type == "InternalIP" && a.Address == address {
-				return l.Items[i].Ready()
+				return &l.Items[i]
 			}
 		}
 	}
 
-	return fmt.Errorf("node %s is not registered", address)
+	return nil
 }
 
 // Ready returns why the node is not ready.
 func (n *Node) Ready() error {
+	if reason := n.unready(); reason != "" {
+		return fmt.Errorf("node %s is %s", n.Metadata.Name, reason)
+	}
+
+	return nil
+}
+
+// unready returns what the node is instead of ready, or "".
+func (n *Node) unready() string {
 	for _, condition := range n.Status.Conditions {
 		switch {
 		case condition.Type != "Ready":
 		case condition.Status == "True":
-			return nil
+			return ""
 		default:
-			return fmt.Errorf("node %s is not ready: %s", n.Metadata.Name, condition.Message)
+			return "not ready: " + condition.Message
 		}
 	}
 
-	return fmt.Errorf("node %s has no condition Ready", n.Metadata.Name)
+	return "without the condition Ready"
 }

@@ -75,6 +75,40 @@ func TestTrialsAndStaged(t *testing.T) {
 	}
 }
 
+// TestRevertAfterCommit holds that a trial can be reverted after another one was committed, in the same boot and in the next.
+func TestRevertAfterCommit(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	second, third := "# second\n"+first, "# third\n"+first
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, map[string]string{fileName: first}, "")
+
+		try := func(text string, revert bool) {
+			t.Helper()
+
+			if _, err := b.Apply(ctx, Change{Text: []byte(text), Mode: Try}); err != nil {
+				t.Fatal(err)
+			}
+
+			if _, err := b.Decide(ctx, Decision{Revert: revert}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		try(second, false)
+
+		for _, when := range []string{"in the same boot", "in the next boot"} {
+			try(third, true)
+
+			if got, stored := b.text(t, configres.ActiveID), b.disk.durable[fileName]; got != second || stored != second {
+				t.Errorf("%s: got %.20q active, %.20q stored", when, got, stored)
+			}
+
+			b = b.reboot(ctx, t)
+		}
+	})
+}
+
 // TestStagedIsTheAdministrators holds that a client without a certificate cannot replace a staged configuration.
 func TestStagedIsTheAdministrators(t *testing.T) {
 	good := configtest.ControlPlane(t)

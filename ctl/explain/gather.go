@@ -112,6 +112,8 @@ func (g *gatherer) list(ctx context.Context, kind client.Kind) (func(*Facts), er
 	switch {
 	case status.Code(err) == codes.PermissionDenied:
 		return func(f *Facts) { f.Hidden = append(f.Hidden, kind.Type) }, nil
+	case status.Code(err) == codes.Unimplemented: // as the resources of the cluster are on workers
+		return func(*Facts) {}, nil
 	case err != nil:
 		found = nil
 	}

@@ -194,3 +194,23 @@ func TestGatherFromLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestNotServedIsNotMissing: what a machine does not serve by its nature, as a worker the resources of the cluster, is no failure.
+func TestNotServedIsNotMissing(t *testing.T) {
+	for code, missing := range map[codes.Code]bool{codes.Unimplemented: false, codes.PermissionDenied: false, codes.Unavailable: true} {
+		server := clienttest.Start(t, map[string]*clienttest.Node{"": {Scripts: map[string]clienttest.Script{
+			"cosi.resource.State/List": {Err: status.Error(code, "ask a control plane")},
+		}}})
+
+		c, err := client.Connect(server.Context)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+
+		g := &gatherer{Client: c}
+		if _, err := g.list(t.Context(), client.Kind{Namespace: "cluster-wide", Type: "ClusterLocks.clusterstate.talos.dev"}); (err != nil) != missing {
+			t.Errorf("%s: got %v, want a failure: %t", code, err, missing)
+		}
+	}
+}

@@ -47,6 +47,7 @@ func (d *draining) follow(ctx context.Context, n session.Node, t *tracking, clus
 	say := func(text string) { t.out.Print(n.Name, text) } // a failure to print does not stop the drain
 
 	schedulable := func(context.Context) error { return nil }
+	left := func(err error) error { return err }
 
 	if !before.Spec.Unschedulable {
 		if err := cluster.SetSchedulable(ctx, name, false); err != nil {
@@ -54,6 +55,9 @@ func (d *draining) follow(ctx context.Context, n session.Node, t *tracking, clus
 		}
 
 		schedulable = func(ctx context.Context) error { return cluster.SetSchedulable(ctx, name, true) }
+		left = func(err error) error {
+			return &session.Unfinished{Err: err, Left: fmt.Sprintf("node %s is still cordoned: when it is back, run kubectl uncordon %s", name, name)}
+		}
 
 		say("cordoned node " + name)
 	}
@@ -97,8 +101,11 @@ func (d *draining) follow(ctx context.Context, n session.Node, t *tracking, clus
 		})
 	}
 
-	if err == nil || begun {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case begun:
+		return left(err)
 	}
 
 	// Uncordon the node even if the command was interrupted.
@@ -106,7 +113,7 @@ func (d *draining) follow(ctx context.Context, n session.Node, t *tracking, clus
 	defer cancel()
 
 	if failed := schedulable(undo); failed != nil {
-		return errors.Join(err, fmt.Errorf("uncordon: %w", failed))
+		return left(fmt.Errorf("%w; uncordon: %w", err, failed))
 	}
 
 	return err

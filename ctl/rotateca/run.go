@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -121,7 +122,7 @@ func (r *run) do(ctx context.Context) error {
 
 	for _, step := range steps {
 		if err := r.step(ctx, step); err != nil {
-			return fmt.Errorf("%w; nothing is lost: %s", err, r.resume())
+			return &session.Unfinished{Err: err, Left: "nothing is lost: " + r.resume()}
 		}
 	}
 

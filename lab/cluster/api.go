@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -81,7 +82,7 @@ func (c *Cluster) Apply(ctx context.Context, n *lab.Node, identity client.Option
 	return answer, err
 }
 
-// configure applies the configurations of their roles to machines.
+// configure applies the configurations of their roles to machines, and says each warning once.
 func (c *Cluster) configure(ctx context.Context, nodes []*lab.Node) error {
 	for _, n := range nodes {
 		c.At = n
@@ -103,7 +104,10 @@ func (c *Cluster) configure(ctx context.Context, nodes []*lab.Node) error {
 		c.Wait.Say("configuration applied to %s", n.Name)
 
 		for _, warning := range warnings {
-			c.Wait.Say("  %s", warning)
+			if !slices.Contains(c.warned, warning) {
+				c.Wait.Say("  %s", warning)
+				c.warned = append(c.warned, warning)
+			}
 		}
 	}
 

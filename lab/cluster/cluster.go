@@ -35,6 +35,8 @@ type Cluster struct {
 	Generated   *generate.Output
 	Context     *talosconfig.Context
 	talosconfig *talosconfig.Config
+	// warned are the warnings about configurations that were said.
+	warned []string
 
 	// At is the machine of the current step, whose console explains a failure.
 	At *lab.Node

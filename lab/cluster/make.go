@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"strings"
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -128,7 +129,7 @@ func (c *Cluster) kubernetes(ctx context.Context, p Plan, first, later []*lab.No
 
 	return c.Healthy(ctx, func(message string) {
 		if !said[message] {
-			c.Wait.Say("  %s", message)
+			c.Wait.Say("  %s", strings.ReplaceAll(strings.TrimSpace(message), "\n", "; "))
 
 			said[message] = true
 		}

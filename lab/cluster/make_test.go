@@ -56,6 +56,10 @@ func workersJoin(t *testing.T, inTurn bool) {
 		t.Errorf("in turn %t: got\n%s", inTurn, said)
 	}
 
+	if got := strings.Count(said, "a warning"); got != 1 {
+		t.Errorf("got\n%s\nwant the warning of three machines once", said)
+	}
+
 	want := []string{"version", "apply", "bootstrap", "bootstrap", "kubeconfig", "version of 10.5.0.3", "version of 10.5.0.4", "health"}
 	if d := cmp.Diff(want, first.Calls()); d != "" {
 		t.Errorf("calls of the control plane (-want +got):\n%s", d)

@@ -120,6 +120,11 @@ func (w *world) ways(f Fault) (begin, end func(context.Context) error, err error
 		return disk(slowDisk), disk(machine.Disk{}), nil
 	case Wipe:
 		return each(w.wipe), each(w.configure), nil
+	case Replace:
+		lost, instead := nodes[0], nodes[1]
+
+		return func(ctx context.Context) error { return w.replace(ctx, lost, instead) },
+			func(ctx context.Context) error { return w.forget(ctx, lost) }, nil
 	}
 
 	return nil, nil, fmt.Errorf("unknown fault %q", f.Kind)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,13 +42,16 @@ type world struct {
 	seed    uint64
 	lab     *lab.Lab
 	access  *talosconfig.Context
-	servers []server
 	history *History
+	// all are the API servers of all machines that can be control planes, and now is the cluster as it is.
+	all []server
+	now atomic.Pointer[Cluster]
 	// order keeps observations of the members in the order in which they were made.
 	order sync.Mutex
 }
 
-// TestChaos hurts a cluster of five control planes and two workers for CHAOS_TIME, by default ten minutes.
+// TestChaos hurts a cluster of five control planes and two workers for CHAOS_TIME, by default ten minutes. A sixth machine replaces control planes
+// that are lost.
 func TestChaos(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "runs a cluster of seven machines for more than ten minutes")
 
@@ -71,9 +75,10 @@ func TestChaos(t *testing.T) {
 	t.Logf("CHAOS_SEED=%d CHAOS_TIME=%s repeats this run", seed, length)
 
 	l := cluster.NewUserLab(t, "chaos")
-	l.Create(15*time.Minute, "cluster", "create", "container", "--controlplanes", "5", "--workers", "2")
+	l.Create(15*time.Minute, "cluster", "create", "container", "--controlplanes", "6", "--workers", "2")
 
 	w := enter(t, l.Open(), seed)
+	w.spare()
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -127,7 +132,16 @@ func enter(t *testing.T, machines *lab.Lab, seed uint64) *world {
 		t.Fatal(err)
 	}
 
-	for _, n := range w.controlPlanes() {
+	var names Cluster
+
+	for _, n := range machines.Nodes() {
+		if n.Role != state.ControlPlane {
+			names.Workers = append(names.Workers, n.Name)
+
+			continue
+		}
+
+		names.ControlPlanes = append(names.ControlPlanes, n.Name)
 		config.Server = "https://" + n.KubernetesEndpoint()
 
 		c, err := kube.New(config)
@@ -137,21 +151,33 @@ func enter(t *testing.T, machines *lab.Lab, seed uint64) *world {
 
 		t.Cleanup(c.Close)
 
-		w.servers = append(w.servers, server{n.Name, c})
+		w.all = append(w.all, server{n.Name, c})
 	}
+
+	w.now.Store(&names)
 
 	return w
 }
 
-func (w *world) controlPlanes() []*lab.Node {
-	return slices.DeleteFunc(slices.Clone(w.lab.Nodes()), func(n *lab.Node) bool { return n.Role != state.ControlPlane })
+// machines returns the machines of the cluster.
+func (w *world) machines() []*lab.Node {
+	return slices.DeleteFunc(slices.Clone(w.lab.Nodes()), func(n *lab.Node) bool { return n.Name == w.now.Load().Spare })
 }
 
-// others returns the machines that are not in the list.
+func (w *world) controlPlanes() []*lab.Node {
+	return slices.DeleteFunc(w.machines(), func(n *lab.Node) bool { return n.Role != state.ControlPlane })
+}
+
+// servers returns the API servers of the cluster.
+func (w *world) servers() []server {
+	return slices.DeleteFunc(slices.Clone(w.all), func(s server) bool { return s.name == w.now.Load().Spare })
+}
+
+// others returns the machines of the cluster that are not in the list.
 func (w *world) others(names []string) []string {
 	var out []string
 
-	for _, n := range w.lab.Nodes() {
+	for _, n := range w.machines() {
 		if !slices.Contains(names, n.Name) {
 			out = append(out, n.Name)
 		}
@@ -162,31 +188,27 @@ func (w *world) others(names []string) []string {
 
 // hurt carries out the rounds of the seed until the time is over.
 func (w *world) hurt(ctx context.Context, length time.Duration) {
-	var names Cluster
-
-	for _, n := range w.lab.Nodes() {
-		if n.Role == state.ControlPlane {
-			names.ControlPlanes = append(names.ControlPlanes, n.Name)
-		} else {
-			names.Workers = append(names.Workers, n.Name)
-		}
-	}
-
 	if err := w.slowDisks(ctx); err != nil {
 		w.t.Logf("no disk becomes slow: %v", err)
 
+		names := *w.now.Load()
 		names.Without = append(names.Without, SlowDisk)
+		w.now.Store(&names)
 	}
 
 	start := time.Now()
 
 	for n := uint64(0); time.Since(start) < length; n++ {
-		round := Plan(w.seed, n, names)
+		before := w.now.Load()
+		round := Plan(w.seed, n, *before)
 		w.t.Logf("%6.1fs  round %d: %v", time.Since(start).Seconds(), n, round.Faults)
 
 		if err := w.do(ctx, round); err != nil {
 			w.t.Fatalf("round %d: %v", n, err)
 		}
+
+		after := before.After(round)
+		w.now.Store(&after)
 
 		pause(ctx, round.Rest)
 
@@ -199,7 +221,7 @@ func (w *world) hurt(ctx context.Context, length time.Duration) {
 
 // slowDisks returns why this computer cannot make the disks of machines slow.
 func (w *world) slowDisks(ctx context.Context) error {
-	n := w.lab.Node(0)
+	n := w.machines()[0]
 
 	if err := n.SetDisk(ctx, slowDisk); err != nil {
 		return err
@@ -279,19 +301,19 @@ func (w *world) missing(ctx context.Context, since time.Time) error {
 		return fmt.Errorf("the voting members of etcd are %v, want %v", voters, names)
 	}
 
-	for _, s := range w.servers {
+	for _, s := range w.servers() {
 		if err := s.Ready(ctx); err != nil {
 			return fmt.Errorf("API server of %s: %w", s.name, err)
 		}
 	}
 
-	nodes, err := w.servers[0].Nodes(ctx)
+	nodes, err := w.servers()[0].Nodes(ctx)
 	if err != nil {
 		return err
 	}
 
 	var wanted []string
-	for _, n := range w.lab.Nodes() {
+	for _, n := range w.machines() {
 		wanted = append(wanted, n.Addr.String())
 	}
 
@@ -299,8 +321,12 @@ func (w *world) missing(ctx context.Context, since time.Time) error {
 		return err
 	}
 
-	for _, n := range w.lab.Nodes() {
-		lease, err := w.servers[0].Get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+n.Name)
+	if len(nodes.Items) != len(wanted) {
+		return fmt.Errorf("Kubernetes has %d nodes, want %d", len(nodes.Items), len(wanted))
+	}
+
+	for _, n := range w.machines() {
+		lease, err := w.servers()[0].Get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+n.Name)
 		if err != nil {
 			return fmt.Errorf("lease of %s: %w", n.Name, err)
 		}
@@ -321,7 +347,7 @@ func (w *world) check() {
 	ctx, done := context.WithTimeout(w.t.Context(), time.Minute)
 	defer done()
 
-	list, err := w.servers[0].Get(ctx, configMaps+"?labelSelector=chaos="+strconv.FormatUint(w.seed, 10))
+	list, err := w.servers()[0].Get(ctx, configMaps+"?labelSelector=chaos="+strconv.FormatUint(w.seed, 10))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (w *world) write(ctx context.Context, number int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		key := fmt.Sprintf("chaos-%d-%d", number, n)
 		short, done := context.WithTimeout(ctx, 10*time.Second)
-		_, err := w.servers[r.IntN(len(w.servers))].Create(short, configMaps, kube.Object{
+		_, err := w.any(r).Create(short, configMaps, kube.Object{
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": kube.Object{"name": key, "labels": kube.Object{"chaos": strconv.FormatUint(w.seed, 10)}},
 		})
@@ -42,15 +42,22 @@ func (w *world) write(ctx context.Context, number int) {
 
 		if err == nil {
 			mine = append(mine, key)
-			w.read(ctx, key, w.servers[r.IntN(len(w.servers))])
+			w.read(ctx, key, w.any(r))
 		}
 
 		if len(mine) > 0 {
-			w.read(ctx, mine[r.IntN(len(mine))], w.servers[r.IntN(len(w.servers))])
+			w.read(ctx, mine[r.IntN(len(mine))], w.any(r))
 		}
 
 		pause(ctx, 300*time.Millisecond)
 	}
+}
+
+// any returns any API server of the cluster.
+func (w *world) any(r *rand.Rand) server {
+	all := w.servers()
+
+	return all[r.IntN(len(all))]
 }
 
 // read reads a key. Without a resource version the answer is as new as etcd's.
@@ -66,7 +73,7 @@ func (w *world) read(ctx context.Context, key string, from server) {
 // watch records the identity of the cluster at each server, and the members of etcd, until ctx is done.
 func (w *world) watch(ctx context.Context) {
 	for ; ctx.Err() == nil; pause(ctx, 2*time.Second) {
-		for _, s := range w.servers {
+		for _, s := range w.servers() {
 			short, done := context.WithTimeout(ctx, 3*time.Second)
 			if object, err := s.Get(short, "/api/v1/namespaces/kube-system"); err == nil {
 				w.history.Cluster(s.name, kube.At[string](object, "metadata", "uid"))

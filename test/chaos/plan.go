@@ -13,7 +13,7 @@ import (
 // Kind is a kind of fault.
 type Kind string
 
-// The kinds. A machine of a fault that is not Wipe is as before when the fault ends.
+// The kinds. A machine of a fault that is neither Wipe nor Replace is as before when the fault ends.
 const (
 	// Kill cuts the power; at the end the machine is switched on.
 	Kill Kind = "kill"
@@ -33,6 +33,9 @@ const (
 	SlowDisk Kind = "slow disk"
 	// Wipe cuts the power, empties the disks, switches on, and applies the machine's configuration.
 	Wipe Kind = "wipe"
+	// Replace loses a control plane for good: its power is cut, and its disks are emptied. The second machine, which was never seen under its own
+	// name and address, or not since it was lost itself, takes its place. At the end the member of the first is removed, as an operator does.
+	Replace Kind = "replace"
 )
 
 // Fault is a fault of some machines.
@@ -65,6 +68,8 @@ type Round struct {
 // Cluster has the names of the machines.
 type Cluster struct {
 	ControlPlanes, Workers []string
+	// Spare is a machine that is off and has empty disks. It can become a control plane; "" is none.
+	Spare string
 	// Without are the kinds that this computer cannot have. Other faults take their place.
 	Without []Kind
 }
@@ -76,14 +81,40 @@ func (c Cluster) oneOf(r *rand.Rand, kinds ...Kind) Kind {
 	return kinds[r.IntN(len(kinds))]
 }
 
-// Plan returns the n-th round of a seed. Every round is a function of both, so that a run of any length repeats.
+// After returns the cluster when a round is over.
+func (c Cluster) After(round Round) Cluster {
+	for _, f := range round.Faults {
+		if f.Kind != Replace {
+			continue
+		}
+
+		lost, instead := f.Machines[0], f.Machines[1]
+		c.ControlPlanes = append(slices.DeleteFunc(slices.Clone(c.ControlPlanes), func(name string) bool { return name == lost }), instead)
+		c.Spare = lost
+
+		slices.Sort(c.ControlPlanes)
+	}
+
+	return c
+}
+
+// Plan returns the n-th round of a seed. Every round is a function of both and of the rounds before (After), so that a run of any length
+// repeats.
 func Plan(seed, n uint64, c Cluster) Round {
 	r := rand.New(rand.NewPCG(seed, n))
 	all := slices.Concat(c.ControlPlanes, c.Workers)
 	rest := time.Duration(r.IntN(15)) * time.Second
 
 	switch r.IntN(10) {
-	case 0, 1: // the disks of one machine
+	case 0: // a control plane for good
+		if c.Spare != "" {
+			return Round{
+				Faults: []Fault{{Kind: Replace, Machines: append(pick(r, c.ControlPlanes, 1), c.Spare), For: duration(r, 5, 30)}}, Rest: rest, Recover: true,
+			}
+		}
+
+		fallthrough
+	case 1: // the disks of one machine
 		return Round{Faults: []Fault{{Kind: Wipe, Machines: pick(r, all, 1)}}, Rest: rest, Recover: true}
 	case 2: // more than half of the control planes, or all
 		return Round{Faults: []Fault{{
