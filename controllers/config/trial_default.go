@@ -17,9 +17,9 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
-// byDefault applies a configuration that the machine keeps if it stays as healthy as before.
+// byDefault applies a configuration as a client does that says nothing about a trial: the machine keeps it if it stays as healthy as before.
 //
-// A configuration that cannot be tried is stored at once, and the answer says why. One case is refused: while another
+// A configuration that cannot be tried is stored at once, as clients expect, and the answer says why. One case is refused: while another
 // version of the system is tried, a configuration would decide about that version, or stay behind when the version goes.
 func (c *Controller) byDefault(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
 	t := &c.trials
@@ -42,7 +42,7 @@ func (c *Controller) byDefault(ctx context.Context, rt controller.Runtime, curre
 		return forGood("")
 	case r.State == trial.Running && r.Entry.To != "":
 		return "", fmt.Errorf("%w: another version of the system is on trial: apply the configuration when trial %s is decided (talosctl get trials), "+
-			"keep the version now (talosctl confirm), or apply the configuration for good", ErrNotReady, r.ID)
+			"keep the version now (talosctl confirm), or apply the configuration for good (--for-good)", ErrNotReady, r.ID)
 	case r.State == trial.Armed && r.Entry.To != "":
 		return forGood("another version of the system is tried at the next boot, and one change is tried at a time")
 	case t.running() && !r.Confirm && r.Config.To == digest:

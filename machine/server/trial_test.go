@@ -63,7 +63,7 @@ func TestForGood(t *testing.T) {
 		{"the first", first, "", "Applied configuration without a reboot"},
 		{"for good", "# second\n" + first, contract.CommitNow, "Applied configuration without a reboot"},
 		{
-			"if it is healthy", "# third\n" + first, contract.CommitHealthy,
+			"by default", "# third\n" + first, "",
 			"Applied configuration without a reboot. It is stored for good: the health of the machine is not known yet",
 		},
 	} {

@@ -15,13 +15,13 @@ import (
 // backTime is how long a machine may take from a configuration that breaks it until the one before serves again.
 const backTime = 3 * time.Minute
 
-// goesBack applies configurations that stay if the machine is healthy with them, with the commands of docs/trials.md: one that stays, and those that
+// goesBack applies configurations as users do who do not think of a trial, with the commands of docs/trials.md: one that stays, and those that
 // cut the machine off, stop its kubelet, and take its cluster away.
 func goesBack(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
 
 	t.Run("a good one stays", func(t *testing.T) {
-		s.talosctl(t, "patch machineconfig --keep-if-healthy --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "31"}}}`)
+		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "31"}}}`)
 		s.comesToShow(t, `^31\n$`, "read "+hops)
 		s.shows(t, hopsPath+`"?: "31"`, "get machineconfig persistent -o yaml")
 		s.comesToShow(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +committed +all conditions held for 30s`, "get trials")
@@ -43,7 +43,7 @@ func goesBack(t *testing.T, c *cluster.Cluster) {
 			start := time.Now()
 
 			// The answer may be lost with the network.
-			_, _ = s.tryFor(t, 15*time.Second, "patch machineconfig --keep-if-healthy --timeout 1m --patch", tt.patch)
+			_, _ = s.tryFor(t, 15*time.Second, "patch machineconfig --timeout 1m --patch", tt.patch)
 
 			want := s.pattern(`(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +reverted +not healthy within 1m0s: .*` + tt.why)
 
