@@ -194,7 +194,7 @@ func TestDefaultGoesDown(t *testing.T) {
 
 	for _, tt := range []struct {
 		name string
-		// before and after tell whether the machine is healthy before the restart, and after it.
+		// before and after are whether the machine is healthy before the restart, and after it.
 		before, after bool
 		soon          bool
 		want          string

@@ -50,7 +50,7 @@ func TestKeepIfHealthy(t *testing.T) {
 }
 
 // TestForGood holds what a caller is told about a configuration that is not on trial: because it is the first, because the caller says so, or
-// because the machine cannot tell whether it is healthy.
+// because the machine does not know its health.
 func TestForGood(t *testing.T) {
 	b := newBench(t)
 	b.runConfig(t)
