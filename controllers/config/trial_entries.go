@@ -194,6 +194,9 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 		return t.record, nil
 	}
 
+	// A configuration on trial would be undone by the restart; one that is healthy is kept before.
+	c.judge(ctx, rt, trial.Settle{Now: t.now(), Why: "all conditions hold, and another version of the system is to be tried"}, log)
+
 	was := t.record
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,

@@ -41,6 +41,8 @@ type gateway struct {
 // address and a route say nothing about whether the machine can be reached.
 type gateways struct {
 	answers func(context.Context, netip.Addr, string) (bool, error)
+	// cluster is asked with them, if there is one.
+	cluster *apiServers
 
 	mu sync.Mutex
 	// trial is the trial in which they are asked, and list are the gateways.
@@ -69,6 +71,10 @@ func (g *gateways) follow(ctx context.Context, trial string, list []gateway, cha
 	}
 
 	g.trial, g.asked, g.silent = trial, false, nil
+
+	if g.cluster != nil {
+		g.cluster.forget()
+	}
 
 	if trial != "" {
 		ctx, g.stop = context.WithCancel(ctx)
@@ -110,6 +116,14 @@ func (g *gateways) round(ctx context.Context, list []gateway, log *slog.Logger) 
 		all guard.Group
 		mu  sync.Mutex
 	)
+
+	if g.cluster != nil {
+		all.Go(func() error {
+			g.cluster.ask(ctx)
+
+			return nil
+		})
+	}
 
 	for _, gw := range list {
 		all.Go(func() error {

@@ -43,7 +43,9 @@ type trials struct {
 	// met are the names of the conditions that hold, and took is how long the machine took in this boot until all did, or 0.
 	met        []string
 	conditions []trial.Condition
-	took       time.Duration
+	// leaving is set when the machine goes down.
+	leaving bool
+	took    time.Duration
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
 	overwritten bool
 }
@@ -184,6 +186,12 @@ func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.
 		}
 	}
 
+	if t.running() && !t.record.Confirm && c.state.phase != searching { // the boot began without it
+		if err := c.showPersistent(ctx, rt, t.record); err != nil {
+			return err
+		}
+	}
+
 	return c.showTrial(ctx, rt)
 }
 
@@ -279,7 +287,11 @@ func (c *Controller) useConfig(ctx context.Context, rt controller.Runtime, r tri
 	t := &c.trials
 
 	if digest != r.Config.To {
-		return c.handle(ctx, rt, trialOver{}, log)
+		if err := c.handle(ctx, rt, trialOver{}, log); err != nil || r.Confirm || c.state.phase == searching {
+			return err
+		}
+
+		return c.showPersistent(ctx, rt, r)
 	}
 
 	cfg, err := c.candidate(digest)

@@ -74,6 +74,10 @@ func (r Record) run(e Boot) (Record, []Action) {
 	// The deadline counts from the start of the machine.
 	r.State, r.Boot, r.Began = Running, e.Boot, 0
 
+	if r.Restarts > 0 { // its deadline was not meant to have a start of the machine in it
+		r.Deadline = max(r.Deadline, DefaultDeadline)
+	}
+
 	actions := []Action{Save{r}}
 	if r.Config.To != "" {
 		actions = append(actions, UseConfig{r.Config.To})

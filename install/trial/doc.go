@@ -30,6 +30,12 @@
 // Each is replaced atomically. Boot counting of systemd-boot was rejected: it renames files on FAT at each boot, and it takes the highest
 // version, so a downgrade would never run.
 //
+// # Orderly restarts
+//
+// Who restarts a machine does not mean to undo its configuration. A configuration that waits for no person is committed before the restart if all
+// conditions hold, and have for Settled; otherwise the trial is armed again, for the next boot, twice at most. A boot entry is not: whether it
+// runs is what is tried, and a machine that cannot restart by itself must come back with the one before.
+//
 // # What decides
 //
 // The machine's own conditions, and those of the cluster that held before the change. When the cluster is lost for all its nodes, a change
