@@ -167,6 +167,8 @@ func TestDefaultTrial(t *testing.T) {
 		{nil, "", 0},
 		{[]string{"--timeout", "5m"}, "healthy", 5 * time.Minute},
 		{[]string{"--mode", "no-reboot", "--for-good"}, "now", 0},
+		{[]string{"--mode", "staged", "--for-good"}, "now", 0},
+		{[]string{"--mode", "staged", "--timeout", "4m"}, "healthy", 4 * time.Minute},
 	} {
 		if r := talosctl(t, s, append([]string{"patch", "mc", "-p", "machine: {token: b}"}, tt.more...)...); r.exit != 0 {
 			t.Errorf("got %+v", r)
@@ -178,7 +180,7 @@ func TestDefaultTrial(t *testing.T) {
 		}
 	}
 
-	for _, wrong := range [][]string{{"--mode", "try"}, {"--mode", "staged"}, {"--timeout", "2m"}} {
+	for _, wrong := range [][]string{{"--mode", "try"}, {"--timeout", "2m"}} {
 		r := talosctl(t, s, append([]string{"patch", "mc", "-p", "machine: {token: c}", "--for-good"}, wrong...)...)
 		if r.exit == 0 || !strings.Contains(r.stderr, "--for-good goes with") {
 			t.Errorf("%q: got %+v", wrong, r)

@@ -31,8 +31,10 @@ type Mode int
 const (
 	// Now stores it and puts it in effect, for good.
 	Now Mode = iota
-	// Staged stores it for the next boot.
+	// Staged has the next boot try it, as Default does, where that is possible; elsewhere it is StagedNow.
 	Staged
+	// StagedNow stores it for the next boot, for good.
+	StagedNow
 	// Try puts it in effect for a limited time, unless a person confirms it (Decide). Until then a reboot or a power cut reverts it too.
 	Try
 	// TryHealthy is Try for a configuration that is committed as soon as the machine has been healthy with it for a while.
@@ -94,7 +96,7 @@ type answer struct {
 // Apply checks a configuration and puts it in effect. It returns when the configuration has effect and, unless it is a trial, is stored.
 // A refusal is one of ErrInvalid, ErrDenied, ErrNotReady and ErrChanged, and leaves everything as it was.
 func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
-	if (change.Mode == Default || change.Mode == TryHealthy) && !change.DryRun {
+	if (change.Mode == Default || change.Mode == TryHealthy || change.Mode == Staged) && !change.DryRun {
 		change.answers = c.cluster.ask(ctx)
 	}
 
@@ -224,20 +226,14 @@ func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current,
 		return c.try(ctx, rt, current, cfg, change, log)
 	case Default:
 		return c.byDefault(ctx, rt, current, cfg, change, log)
+	case Staged:
+		return c.stage(ctx, rt, current, cfg, change, log)
+	case StagedNow:
+		return c.stageNow(ctx, rt, cfg, change, log)
 	}
 
 	if err := c.store.save(cfg); err != nil {
 		return "", err
-	}
-
-	if change.Mode == Staged {
-		c.trials.overwritten = false
-
-		if err := c.handle(ctx, rt, staged{cfg}, log); err != nil {
-			return "", err
-		}
-
-		return "Staged configuration to be applied after the next reboot", c.endsByStaging(ctx, rt, change.By, log)
 	}
 
 	if err := c.handle(ctx, rt, applied{cfg}, log); err != nil {
@@ -258,7 +254,7 @@ func describe(current, cfg *config.Config, mode Mode) string {
 		return "No changes.\n"
 	case current == nil:
 		return p.Diff
-	case mode == Staged:
+	case mode == Staged || mode == StagedNow:
 		return p.Diff + "\nThe change:\n- has effect after the next reboot\n"
 	default:
 		return p.Diff + "\nThe change:\n- " + strings.Join(consequences.Of(current, cfg), "\n- ") + "\n"

@@ -140,10 +140,10 @@ func TestDefault(t *testing.T) {
 
 		b.looks(false)
 		time.Sleep(time.Hour)
-		b.has(t, "staged", third, fourth, fourth)
+		b.has(t, "staged", third, fourth, third)
 
-		if r := b.trials.record; r.State != trial.Committed {
-			t.Errorf("staged: the trial is %s: %s", r.State, r.Why)
+		if r := b.trials.record; !r.Staged() || r.Config.From != config.Digest([]byte(third)) {
+			t.Errorf("staged: got %+v", r)
 		}
 	})
 }

@@ -197,6 +197,10 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	// A configuration on trial would be undone by the restart; one that is healthy is kept before.
 	c.judge(ctx, rt, trial.Settle{Now: t.now(), Why: "all conditions hold, and another version of the system is to be tried"}, log)
 
+	if err := c.storeStaged(ctx, rt, "another version of the system is to be tried", log); err != nil {
+		return trial.Record{}, err
+	}
+
 	was := t.record
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,

@@ -63,7 +63,13 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 		return c.tryBefore(ctx, rt, change, log)
 	}
 
-	if err := c.store.keepCandidate(cfg); err != nil {
+	if change.Mode != Default { // such a trial leaves what is staged as it is
+		if err := c.storeStaged(ctx, rt, cmp.Or(change.By, "an apply")+" tries another one", log); err != nil {
+			return "", err
+		}
+	}
+
+	if err := c.store.keepCandidate(cfg, t.record.Config.To); err != nil {
 		return "", err
 	}
 
@@ -130,7 +136,7 @@ func (c *Controller) tryBefore(ctx context.Context, rt controller.Runtime, chang
 
 // settleTrial ends a running trial, because a configuration is stored and in effect.
 func (c *Controller) settleTrial(ctx context.Context, rt controller.Runtime, cfg *config.Config, by string, log *slog.Logger) {
-	if !c.trials.running() {
+	if !c.trials.running() && !c.trials.record.Staged() {
 		return
 	}
 

@@ -36,8 +36,8 @@ type applying struct {
 func (a *applying) flags(cmd *cobra.Command) {
 	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout, unless you run talosctl confirm)", applyModes)
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed; with auto and no-reboot: when the node goes back if it is not as healthy as before (default there 2m30s)")
-	cmd.Flags().BoolVar(&a.forGood, "for-good", false, "with --mode auto and no-reboot: keep the configuration at once, even if the node is not healthy with it")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed; with other modes: when the node goes back if it is not as healthy as before (default there 2m30s)")
+	cmd.Flags().BoolVar(&a.forGood, "for-good", false, "with --mode auto, no-reboot and staged: keep the configuration at once, even if the node is not healthy with it")
 	cmd.Flags().BoolVar(&a.healthy, "keep-if-healthy", false, "with --mode try: keep the configuration when the node was healthy with it for 30s, without talosctl confirm (default --timeout 2m30s)")
 	a.cmd = cmd
 }
@@ -53,11 +53,11 @@ func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config
 		return session.UsageError(a.cmd, "--keep-if-healthy goes with --mode try only")
 	}
 
-	auto := a.mode == machine.ApplyConfigurationRequest_AUTO || a.mode == machine.ApplyConfigurationRequest_NO_REBOOT
+	byItself := a.mode != machine.ApplyConfigurationRequest_TRY && a.mode != machine.ApplyConfigurationRequest_REBOOT
 	chosen := a.cmd.Flags().Changed("timeout")
 
-	if a.forGood && (!auto || chosen) {
-		return session.UsageError(a.cmd, "--for-good goes with --mode auto and no-reboot only, and without --timeout")
+	if a.forGood && (!byItself || chosen) {
+		return session.UsageError(a.cmd, "--for-good goes with --mode auto, no-reboot and staged only, and without --timeout")
 	}
 
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.mode, DryRun: a.dryRun}
@@ -65,7 +65,7 @@ func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config
 	switch {
 	case a.forGood:
 		ctx = client.CommitNow(ctx)
-	case auto && chosen:
+	case byItself && chosen:
 		ctx = client.CommitHealthy(ctx)
 		request.TryModeTimeout = durationpb.New(a.timeout)
 	case a.mode == machine.ApplyConfigurationRequest_TRY:

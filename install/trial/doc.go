@@ -19,7 +19,7 @@
 // entry once, and the new configuration is a file of its own. So after a cut the machine starts with what was committed, and Judge finds the
 // trial in the record:
 //
-//	armed                                 reverted: it never started
+//	armed                                 reverted: it never started. A configuration alone begins now
 //	running                               reverted: the machine restarted before the trial was decided
 //	running, and the default entry, or    committed: the cut came after the commit point, and the rest is done now
 //	  without an entry the stored

@@ -82,7 +82,7 @@ type (
 		ID, Why string
 		Keep    bool
 	}
-	// Stored is another way by which a configuration was stored and activated. It ends a running trial of a configuration.
+	// Stored is another way by which a configuration was stored. It ends the trial of a configuration.
 	Stored struct {
 		Now    time.Duration
 		Config string

@@ -73,7 +73,7 @@ func (r Record) open(id string, end State) string {
 
 // arm begins a trial: at once, or with the next boot.
 func (r Record) arm(e Arm) (Record, []Action) {
-	replaces := e.Replace && (r.replaceable(e.Trial) || r.waits() && e.Trial.Config.To == "")
+	replaces := e.Replace && (r.replaceable(e.Trial) || r.Staged() && e.Trial.Entry.To == "" || r.waits() && e.Trial.Config.To == "")
 
 	if !replaces && (!r.State.Decided() || r.Pending) {
 		return r, []Action{Deny{fmt.Sprintf("trial %s is not over: wait until it is decided, or confirm it", r.ID)}}
@@ -115,6 +115,9 @@ func (r Record) replaceable(by Record) bool {
 // waits reports whether the trial is that of a boot entry alone, which begins with the next boot: it may be another entry's.
 func (r Record) waits() bool { return r.State == Armed && r.Config.To == "" }
 
+// Staged reports whether the trial is that of a configuration alone, which begins with the next boot.
+func (r Record) Staged() bool { return r.State == Armed && r.Entry.To == "" && r.Config.To != "" }
+
 // withdraw reverts a trial that is armed. The boot loader starts the default entry, also after a cut: the next boot settles the rest.
 func (r Record) withdraw(e Withdraw) (Record, []Action) {
 	if r.ID != e.ID || r.State != Armed {
@@ -126,9 +129,9 @@ func (r Record) withdraw(e Withdraw) (Record, []Action) {
 	return r.revert(e.Why)
 }
 
-// stored ends a running trial of a configuration alone, since another configuration, or this one, is stored and in use.
+// stored ends a trial of a configuration alone, since another configuration, or this one, is stored.
 func (r Record) stored(e Stored) (Record, []Action) {
-	if r.State != Running || r.Entry.To != "" {
+	if !r.Staged() && (r.State != Running || r.Entry.To != "") {
 		return r, nil
 	}
 

@@ -57,6 +57,13 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		}
 	case machine.ApplyConfigurationRequest_STAGED:
 		change.Mode = config.Staged
+
+		switch commit {
+		case contract.CommitHealthy:
+			change.Trial = req.GetTryModeTimeout().AsDuration()
+		case contract.CommitNow:
+			change.Mode = config.StagedNow
+		}
 	case machine.ApplyConfigurationRequest_TRY:
 		if change.Mode, err = tryMode(commit); err != nil {
 			return nil, err
