@@ -97,7 +97,7 @@ type answer struct {
 // A refusal is one of ErrInvalid, ErrDenied, ErrNotReady and ErrChanged, and leaves everything as it was.
 func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
 	if (change.Mode == Default || change.Mode == TryHealthy || change.Mode == Staged) && !change.DryRun {
-		change.answers = c.cluster.ask(ctx)
+		change.answers = c.askBefore(ctx)
 	}
 
 	req := request{Change: change, answer: make(chan answer, 1)}

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/sys/neighbor"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
@@ -61,8 +62,9 @@ type Controller struct {
 	entryRequests chan entryRequest
 	// seen has the conditions that a trial waits for.
 	seen chan sight
-	// cluster asks the API servers of the machine's cluster.
-	cluster *apiServers
+	// cluster asks the API servers of the machine's cluster, and gateways the default gateways.
+	cluster  *apiServers
+	gateways *gateways
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
 	store      *store
@@ -82,7 +84,7 @@ func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetc
 	remote := remoteOf(args, p, fetch, known.values(p.Hardware, meta))
 
 	return &Controller{
-		requests: make(chan request), decisions: make(chan Decision), entryRequests: make(chan entryRequest), seen: make(chan sight, 1), cluster: newAPIServers(), trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
+		requests: make(chan request), decisions: make(chan Decision), entryRequests: make(chan entryRequest), seen: make(chan sight, 1), cluster: newAPIServers(), gateways: &gateways{answers: neighbor.Answers}, trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
 		fs: disk{}, meta: meta, failed: failed, state: acquisition{remote: remote != nil},
 	}
 }

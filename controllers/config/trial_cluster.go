@@ -28,6 +28,7 @@ import (
 
 // The conditions of a trial that only asking answers.
 const (
+	gatewayCondition   = "gateway"
 	endpointCondition  = "endpoint"
 	apiServerCondition = "apiserver"
 )
@@ -48,10 +49,17 @@ type answers struct {
 	endpoint, server, another bool
 	// path is set when a packet came back from a machine whose API server may be down.
 	path bool
+	// silent is set when a default gateway does not answer on its network.
+	silent bool
 }
 
-// met returns the names of the conditions that hold.
-func (a answers) met() (names []string) {
+// before returns the names of the conditions that hold before a change. met are those that are seen without asking.
+func (a answers) before(met []string) []string {
+	names := slices.Clone(met)
+	if a.silent {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == gatewayCondition })
+	}
+
 	if a.endpoint {
 		names = append(names, endpointCondition)
 	}
@@ -161,6 +169,27 @@ func (s *apiServers) ask(ctx context.Context) answers {
 	s.last = now
 
 	return now
+}
+
+// askBefore asks the cluster and the gateways before a change. A gateway that is silent already, such as one of two, must not revert each change.
+func (c *Controller) askBefore(ctx context.Context) answers {
+	var (
+		group  guard.Group
+		silent bool
+	)
+
+	group.Go(func() error {
+		silent = c.gateways.anySilent(ctx)
+
+		return nil
+	})
+
+	out := c.cluster.ask(ctx)
+	if err := group.Wait(); err == nil {
+		out.silent = silent
+	}
+
+	return out
 }
 
 // reached reports whether the machine of an API server that does not answer is there: it refuses the connection, or its apid accepts one.

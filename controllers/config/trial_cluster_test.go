@@ -60,7 +60,7 @@ func TestAPIServers(t *testing.T) {
 		s := &apiServers{dial: answer(tt.up, tt.refused), port: answer(tt.apids)}
 		s.know(tt.list)
 
-		if got := strings.Join(s.ask(t.Context()).met(), " "); got != tt.met {
+		if got := strings.Join(s.ask(t.Context()).before(nil), " "); got != tt.met {
 			t.Errorf("%s: met are %q, want %q", tt.name, got, tt.met)
 		}
 

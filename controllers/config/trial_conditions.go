@@ -20,7 +20,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
-	"github.com/seed-59268b81/talos/sys/neighbor"
 )
 
 // apidService is the id of the service without which no one can reach the machine.
@@ -63,7 +62,8 @@ func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineS
 // conditionsController passes what a trial waits for to the loop of the Controller. It is a controller of its own, since the status of the
 // machine depends on its configuration.
 func (c *Controller) conditionsController() controller.Controller {
-	asked := &gateways{answers: neighbor.Answers, cluster: c.cluster}
+	asked := c.gateways
+	asked.cluster = c.cluster
 
 	return &controller.Reconciler{
 		ControllerName: "config.TrialConditionsController",

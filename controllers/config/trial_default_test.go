@@ -7,6 +7,7 @@ package config
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -302,4 +303,35 @@ func TestDefaultAndEntries(t *testing.T) {
 
 		next.has(t, "while the entry is tried", third, third, third)
 	})
+}
+
+// TestSilentBefore holds that a gateway that is silent already does not revert a change, and one that falls silent does.
+func TestSilentBefore(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+
+	for _, before := range []bool{true, false} {
+		for _, mode := range []Mode{Default, Staged} {
+			inBubble(t, func(ctx context.Context, t *testing.T) {
+				b := start(ctx, t, map[string]string{fileName: first}, "")
+				b.gateways.answers = func(context.Context, netip.Addr, string) (bool, error) { return !before, nil }
+				b.gateways.list = []gateway{{netip.MustParseAddr("192.0.2.1"), "eth0"}, {netip.MustParseAddr("192.0.2.2"), "eth0"}}
+				b.looks(true)
+
+				if _, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: mode}); err != nil {
+					t.Fatal(err)
+				}
+
+				if mode == Staged {
+					b = b.reboot(ctx, t)
+				}
+
+				b.looks(false)
+				time.Sleep(trial.DefaultDeadline + time.Second)
+
+				if want := map[bool]trial.State{true: trial.Committed, false: trial.Reverted}[before]; b.trials.record.State != want {
+					t.Errorf("mode %d, silent before %t: the trial is %s: %s", mode, before, b.trials.record.State, b.trials.record.Why)
+				}
+			})
+		}
+	}
 }

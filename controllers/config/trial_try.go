@@ -10,7 +10,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: !healthy, Deadline: wait,
-		Before: append(slices.Clip(t.met), change.answers.met()...), Config: trial.Change{To: config.Digest(cfg.Bytes())},
+		Before: change.answers.before(t.met), Config: trial.Change{To: config.Digest(cfg.Bytes())},
 	}
 
 	before := current
