@@ -65,6 +65,7 @@ type Controller struct {
 	// cluster asks the API servers of the machine's cluster, and gateways the default gateways.
 	cluster  *apiServers
 	gateways *gateways
+	images   images
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
 	store      *store

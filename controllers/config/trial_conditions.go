@@ -102,7 +102,7 @@ func (c *Controller) conditionsController() controller.Controller {
 
 			c.cluster.know(list)
 
-			further, lost, err := furtherConditions(ctx, rt, asked, log)
+			further, lost, err := furtherConditions(ctx, rt, asked, &c.images, log)
 			if err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func (c *Controller) conditionsController() controller.Controller {
 }
 
 // furtherConditions returns what a trial waits for beside the status of the machine, and whether the cluster is lost for its other nodes too.
-func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gateways, log *slog.Logger) ([]trial.Condition, bool, error) {
+func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gateways, pulled *images, log *slog.Logger) ([]trial.Condition, bool, error) {
 	trials, err1 := typed.List[runtime.TrialSpec](ctx, rt, "")
 	routes, err2 := typed.List[network.RouteStatusSpec](ctx, rt, "")
 	volumes, err3 := typed.List[block.VolumeStatusSpec](ctx, rt, "")
@@ -140,7 +140,9 @@ func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gatewa
 
 	asked.follow(ctx, running, gatewaysOf(routes), rt.QueueReconcile, log)
 
-	out := []trial.Condition{asked.condition(), volumesCondition(volumes), controllersCondition(failing)}
+	pulled.follow(running, rt.QueueReconcile)
+
+	out := []trial.Condition{asked.condition(), pulled.condition(), volumesCondition(volumes), controllersCondition(failing)}
 	if running == "" {
 		return out, false, nil
 	}

@@ -36,7 +36,7 @@ func goesBack(t *testing.T, c *cluster.Cluster) {
 			"no default gateway", "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: [192.0.2.9/24]}]}}",
 			`gateway \(there is no default gateway\)`, false,
 		},
-		{"no image of the kubelet", "machine: {kubelet: {image: '" + absentImage + "'}}", `services \(.*kubelet not `, false},
+		{"no image of the kubelet", "machine: {kubelet: {image: '" + absentImage + "'}}", `images \(` + absentImage + ` is not there: .*`, false},
 		{
 			"no API server at the endpoint", "cluster: {controlPlane: {endpoint: 'https://" + noControlPlane + ":6443'}}",
 			`endpoint \(the cluster's endpoint ` + noControlPlane + `:6443 does not answer\)`, true,
