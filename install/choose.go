@@ -4,10 +4,14 @@ package install
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// ErrNoDisk is the error when there is not one disk to install to.
+var ErrNoDisk = errors.New("choose a disk")
 
 // Choose returns the disk that a selector matches, and to which the system can be installed. Several are an error, because what is on a disk is
 // lost. The error has the reason for each disk.
@@ -54,12 +58,12 @@ func Choose(disks []Disk, r Request, matches func(Disk) (bool, error)) (Disk, *P
 			names = append(names, d.Name)
 		}
 
-		return Disk{}, nil, fmt.Errorf("choose a disk: the selector matches %s: it must match one", strings.Join(names, " and "))
+		return Disk{}, nil, fmt.Errorf("%w: the selector matches %s: it must match one", ErrNoDisk, strings.Join(names, " and "))
 	}
 
 	if len(disks) == 0 {
 		reasons = []string{"the machine has no disks"}
 	}
 
-	return Disk{}, nil, fmt.Errorf("choose a disk: %s", strings.Join(reasons, "; "))
+	return Disk{}, nil, fmt.Errorf("%w: %s", ErrNoDisk, strings.Join(reasons, "; "))
 }

@@ -82,7 +82,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 			return nil, err
 		}
 
-		m.server.Config.Installer = installer
+		m.server.Config.Installer, m.server.Installer, m.server.Fetch = installer, installer, installer.Fetch
 	}
 
 	if err := config.Hide("/"); err != nil {

@@ -34,12 +34,14 @@ func (m *Machine) installer() (*installation.Installer, error) {
 	_, err = os.Stat(filepath.Dir(string(efivar.Mounted)))
 
 	return &installation.Installer{
-		State: m.State, Sys: disk.Sys, Vars: efivar.Mounted, UEFI: err == nil,
+		Fetch: fetchImage, State: m.State, Sys: disk.Sys, Vars: efivar.Mounted, UEFI: err == nil,
 		Version: version.Tag, Cmdline: strings.TrimSpace(string(line)),
-		Fetch: func(ctx context.Context, image string, cfg *view.Config) (*release.Image, error) {
-			return fetchRelease(ctx, layout.SystemRunDir, image, cfg)
-		},
 	}, nil
+}
+
+// fetchImage opens the release of an image in a registry until the context ends.
+func fetchImage(ctx context.Context, image string, cfg *view.Config) (*release.Image, error) {
+	return fetchRelease(ctx, layout.SystemRunDir, image, cfg)
 }
 
 // fetchRelease opens the release of an image in a registry. Nothing is stored: a machine without a disk has no room for it.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/install/trial"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
@@ -51,4 +52,31 @@ func TestWithdrawEntry(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRefuseArmedEntry: a person ends the trial of an entry before its boot, as talosctl upgrade does for a machine that stays up.
+func TestRefuseArmedEntry(t *testing.T) {
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		boot := &bootFake{entries: []string{"A", "B"}, booted: "A", byDefault: "A"}
+		b := startEntries(ctx, t, boot, newCutDisk(map[string]string{fileName: string(configtest.ControlPlane(t))}, -1), map[meta.Tag]string{})
+		b.mount(t)
+		b.healthy(t)
+
+		r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+		if err != nil || boot.next() != "B" {
+			t.Fatalf("got %+v, %v; the next boot starts %q", r, err, boot.next())
+		}
+
+		if _, err := b.Decide(ctx, Decision{ID: r.ID, By: "a person"}); !errors.Is(err, ErrTrial) {
+			t.Errorf("confirmed before its boot: got %v, want %v", err, ErrTrial)
+		}
+
+		if got, err := b.Decide(ctx, Decision{ID: r.ID, Revert: true, By: "a person"}); err != nil || got.State != runtime.TrialReverted {
+			t.Errorf("got %+v, %v", got, err)
+		}
+
+		if got := strings.Join(boot.entries, ","); got != "A" || boot.next() != "" || boot.byDefault != "A" || len(b.restarts) > 0 {
+			t.Errorf("entries %s, the next boot starts %q, the default is %s, restarts %v", got, boot.next(), boot.byDefault, b.restarts)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 )
@@ -29,7 +30,11 @@ func Output() controller.Output {
 func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, volume string, release func(context.Context) error) (string, error) {
 	id := idOf(requester, volume)
 
-	if err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester}); err != nil {
+	// An earlier request of the service that is being torn down is made again when it is destroyed: the runtime wakes the controller then.
+	err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester})
+	ends := state.IsPhaseConflict(err)
+
+	if err != nil && !ends {
 		return "", fmt.Errorf("request volume %s for %s: %w", volume, requester, err)
 	}
 
@@ -41,6 +46,10 @@ func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, v
 	md := grant.Metadata()
 
 	if md.Phase() == resource.PhaseRunning {
+		if ends {
+			return "", nil // the grant ends with the request
+		}
+
 		return grant.TypedSpec().Target, rt.AddFinalizer(ctx, md.Pointer(), finalizer)
 	}
 

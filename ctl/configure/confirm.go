@@ -41,7 +41,7 @@ earlier trials. Name a trial to be sure that the change is the one you mean.`,
 		},
 	})
 
-	cmd.Flags().BoolVar(&request.Revert, "revert", false, "go back to what was before the trial, at once")
+	cmd.Flags().BoolVar(&request.Revert, "revert", false, "go back to what was before the trial, at once; a trial that begins with the next boot does not begin")
 
 	return cmd
 }

@@ -91,6 +91,15 @@ func rebootInTurn(s *session.Session, cmd *cobra.Command, t *tracking, d *draini
 
 // untilBooted waits until the node has booted again, and runs or is in maintenance.
 func untilBooted(ctx context.Context, n session.Node, before boot, say func(string)) error {
+	if err := untilNewBoot(ctx, n, before, say); err != nil {
+		return err
+	}
+
+	return until(ctx, "for the node to run", func() (bool, error) { return rests(ctx, n, say) })
+}
+
+// untilNewBoot waits until the node has booted again.
+func untilNewBoot(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	err := until(ctx, "for the node to boot", func() (bool, error) {
 		now, err := bootOf(ctx, n)
 
@@ -102,14 +111,17 @@ func untilBooted(ctx context.Context, n session.Node, before boot, say func(stri
 
 	say("booted")
 
-	return until(ctx, "for the node to run", func() (bool, error) {
-		stage, err := stageOf(ctx, n)
-		rests := stage == "running" || stage == "maintenance"
+	return nil
+}
 
-		if rests {
-			say(stage)
-		}
+// rests reports whether the node runs or is in maintenance, and says so.
+func rests(ctx context.Context, n session.Node, say func(string)) (bool, error) {
+	stage, err := stageOf(ctx, n)
+	if stage != "running" && stage != "maintenance" {
+		return false, err
+	}
 
-		return rests, err
-	})
+	say(stage)
+
+	return true, err
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/kube"
 )
@@ -21,7 +20,7 @@ import (
 func newUpgradeCommand(s *session.Session) *cobra.Command {
 	var upgrade upgrade
 
-	cmd := s.Flags(&cobra.Command{
+	cmd := s.LongMaintenanceFlags(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the nodes to another version",
 		Long: `Have the nodes pull an installer image, install its version beside the present one, and reboot into it. An image that was imported
@@ -32,7 +31,10 @@ a power cut. The command then fails, and shows the reason.
 
 With --drain, the default, the nodes are upgraded one after the other: each is drained before it goes down, and the next one follows when
 Kubernetes reports the node ready and the version stays. When a node fails, the command leaves the following nodes alone. A node of which
-Kubernetes cannot be reached is upgraded without, unless --drain is given.`,
+Kubernetes cannot be reached is upgraded without, unless --drain is given.
+
+A node that has lost its configuration reads the image from its registry. It has lost its own certificate, too: use --insecure, and your client
+configuration. A node that never had a configuration is not upgraded: it has no administrators.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
@@ -107,14 +109,48 @@ func (u *upgrade) node(ctx context.Context, n session.Node) error {
 		return nil
 	}
 
-	return u.restart(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) })
+	return u.intoVersion(ctx, n)
+}
+
+// intoVersion restarts the node into the version that was installed. A node that stays up does not try it at a later boot, which would
+// surprise.
+func (u *upgrade) intoVersion(ctx context.Context, n session.Node) error {
+	restarts := false
+
+	err := u.restart(ctx, n, func(n session.Node, ctx context.Context) (string, error) {
+		actor, err := n.Reboot(ctx, u.reboot)
+		restarts = mayRestart(err)
+
+		return actor, err
+	})
+	if err == nil || restarts {
+		return err
+	}
+
+	withdrawn, undone := withdraw(ctx, n)
+
+	switch {
+	case undone != nil:
+		return fmt.Errorf("%w; the next boot tries the version nevertheless: %w", err, undone)
+	case withdrawn:
+		u.say(n, "the version is not tried at a later boot")
+	}
+
+	return err
 }
 
 // restart takes the node down by begin, drained if it is to be, and waits until it runs and has kept the version.
 func (u *upgrade) restart(ctx context.Context, n session.Node, begin beginner) error {
-	var id string
+	var (
+		id  string
+		ran bool
+	)
 
 	armed := func(n session.Node, ctx context.Context) (string, error) {
+		// One that has lost its configuration does not run, and may not run afterwards.
+		stage, err := stageOf(ctx, n)
+		ran = err != nil || stage != "booting"
+
 		actor, err := begin(n, ctx)
 		if err == nil {
 			id = armedTrial(ctx, n)
@@ -123,7 +159,12 @@ func (u *upgrade) restart(ctx context.Context, n session.Node, begin beginner) e
 		return actor, err
 	}
 	kept := func(ctx context.Context, n session.Node, before boot, say func(string)) error {
-		if err := untilBooted(ctx, n, before, say); err != nil || id == "" {
+		booted := untilBooted
+		if !ran && id != "" {
+			booted = untilNewBoot
+		}
+
+		if err := booted(ctx, n, before, say); err != nil || id == "" {
 			return err
 		}
 
@@ -174,73 +215,6 @@ func clusterOf(ctx context.Context, n session.Node) (*kube.Client, error) {
 	return cluster, nil
 }
 
-// trials is the kind of changes on trial.
-var trials = client.Kind{Namespace: "runtime", Type: "Trials.runtime.talos.dev"}
-
-type trialSpec struct {
-	State string `yaml:"state"`
-	Why   string `yaml:"why"`
-	Waits string `yaml:"waits"`
-}
-
-// armedTrial returns the id of the trial that begins with the node's next boot, or an empty string: other systems have none.
-func armedTrial(ctx context.Context, n session.Node) string {
-	for r, err := range n.Resources(ctx, trials) {
-		if err != nil {
-			return ""
-		}
-
-		if spec, err := session.DecodeSpec[trialSpec](r); err == nil && spec.State == "armed" {
-			return r.GetMetadata().GetId()
-		}
-	}
-
-	return ""
-}
-
-// errReverted is the error of a node that has gone back to the version before.
-var errReverted = errors.New("the node has gone back to the version that it had before")
-
-// untilKept waits until the trial of a version is decided.
-func untilKept(ctx context.Context, n session.Node, id string, say func(string)) error {
-	var (
-		spec   trialSpec
-		waited string
-	)
-
-	err := until(ctx, "for the trial of the version", func() (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-		defer cancel()
-
-		r, err := n.Resource(ctx, trials, id)
-		if err != nil {
-			return false, err
-		}
-
-		if spec, err = session.DecodeSpec[trialSpec](r); err != nil {
-			return false, err
-		}
-
-		if spec.Waits != "" && spec.Waits != waited {
-			waited = spec.Waits
-			say("the version is tried; waits for: " + waited)
-		}
-
-		return spec.State == "committed" || spec.State == "reverted", nil
-	})
-
-	switch {
-	case err != nil:
-		return err
-	case spec.State == "reverted":
-		return fmt.Errorf("%w: %s", errReverted, spec.Why)
-	default:
-		say("the version stays: " + spec.Why)
-
-		return nil
-	}
-}
-
 func (u *upgrade) install(ctx context.Context, n session.Node) error {
 	u.say(n, "pulling "+u.image)
 
@@ -250,7 +224,8 @@ func (u *upgrade) install(ctx context.Context, n session.Node) error {
 	}
 
 	for message, err := range n.Upgrade(ctx, u.store, image) {
-		if failed != nil && status.Code(err) == codes.NotFound {
+		// Without containerd, the node has looked in the registry itself.
+		if failed != nil && status.Code(err) == codes.NotFound && status.Code(failed) != codes.Unavailable {
 			return failed
 		}
 
@@ -287,7 +262,7 @@ func newRollbackCommand(s *session.Session) *cobra.Command {
 		Short: "Reboot the nodes into the version that they had before",
 		Long: `Reboot the nodes into the version that they had before the last upgrade. That is tried like an upgrade: a node on which the version is
 not healthy in time comes back to the present one.`,
-		Args:  cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })
 		},

@@ -39,8 +39,17 @@ func (s *Session) Flags(cmd *cobra.Command) *cobra.Command {
 
 // MaintenanceFlags is Flags for a command that also works on a machine in maintenance.
 func (s *Session) MaintenanceFlags(cmd *cobra.Command) *cobra.Command {
+	return s.maintenanceFlags(cmd, "i")
+}
+
+// LongMaintenanceFlags is MaintenanceFlags for a command whose own flag is -i.
+func (s *Session) LongMaintenanceFlags(cmd *cobra.Command) *cobra.Command {
+	return s.maintenanceFlags(cmd, "")
+}
+
+func (s *Session) maintenanceFlags(cmd *cobra.Command, short string) *cobra.Command {
 	flags := cmd.Flags()
-	flags.BoolVarP(&s.insecure, "insecure", "i", false, "talk to a machine in maintenance, whose certificate cannot be verified")
+	flags.BoolVarP(&s.insecure, "insecure", short, false, "talk to a machine in maintenance, whose certificate cannot be verified")
 	flags.StringSliceVar(&s.fingerprints, "cert-fingerprint", nil, "with --insecure: accept these fingerprints of the machine's certificate only")
 
 	return s.Flags(cmd)

@@ -33,6 +33,10 @@ func Judge(r Record, event Event) (Record, []Action) {
 
 		r.watch.confirmed = cmp.Or(e.By, "a person")
 	case Refuse:
+		if r.waits() && (e.ID == "" || e.ID == r.ID) {
+			return r.withdraw(Withdraw{ID: r.ID, Why: cmp.Or(e.By, "a person") + " refused it before its boot"})
+		}
+
 		if why := r.open(e.ID, Reverted); why != "" {
 			return r, []Action{Deny{why}}
 		}

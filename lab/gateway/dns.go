@@ -186,11 +186,21 @@ type namedAddrs struct {
 	addrs []netip.Addr
 }
 
+// publicTimeServers are the names by which machines ask for the time when their platform names no server. A gateway without a connection to the
+// world answers to them: its machines would have no time otherwise, unless they take it from DHCP.
+var publicTimeServers = []string{"time.cloudflare.com", "pool.ntp.org"}
+
 // names returns the network's names and their addresses.
 func (c *Config) names() []namedAddrs {
 	names := append([]namedAddrs{{PortName, c.own()}}, c.metadataNames()...)
 	if c.PortName != PortName {
 		names = append(names, namedAddrs{c.PortName, c.own()})
+	}
+
+	if c.Offline {
+		for _, name := range publicTimeServers {
+			names = append(names, namedAddrs{name, c.own()})
+		}
 	}
 
 	for i := range c.Hosts {

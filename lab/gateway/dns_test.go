@@ -28,6 +28,8 @@ func TestAnswerDNS(t *testing.T) {
 		{"no such short name", "other.", dns.TypeA, false, "NXDOMAIN"},
 		{"the world, offline", "registry.k8s.io.", dns.TypeA, true, "NXDOMAIN"},
 		{"the world", "registry.k8s.io.", dns.TypeA, false, ""},
+		{"a public time server, offline", "time.cloudflare.com.", dns.TypeA, true, "NOERROR 10.5.0.1"},
+		{"a public time server", "time.cloudflare.com.", dns.TypeA, false, ""},
 	}
 
 	for _, tt := range tests {

@@ -47,7 +47,8 @@ var (
 	ErrBusy = errors.New("another installation is under way")
 	// ErrNoTarget is the error for a configuration that does not say where to install.
 	ErrNoTarget = errors.New("the system is on no disk, and the configuration names none: add the document UnattendedInstallConfig, or machine.install.disk")
-	errBIOS     = errors.New("the machine was started by a BIOS, and only a machine with UEFI installs itself: start it by UEFI, or write a disk image")
+	// ErrBIOS is the error for a machine that UEFI has not started.
+	ErrBIOS = errors.New("the machine was started by a BIOS, and only a machine with UEFI installs itself: start it by UEFI, or write a disk image")
 )
 
 // prepared is an installation that can begin.
@@ -85,7 +86,7 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 	}
 
 	if !i.UEFI {
-		return prepared{}, errBIOS
+		return prepared{}, ErrBIOS
 	}
 
 	system, err := typed.Find[block.SystemDiskSpec](ctx, i.State, "", block.SystemDiskID)
@@ -110,7 +111,7 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 	p := prepared{want: want, medium: m}
 
 	if m == nil && want.Image == "" {
-		err = errNoRelease
+		err = ErrNoRelease
 	}
 
 	if err == nil {
@@ -197,9 +198,19 @@ func (i *Installer) Install(ctx context.Context, cfg *view.Config, say func(stri
 	return i.install(ctx, cfg, cfg.Install(), say)
 }
 
-// InstallTo is Install for a disk and an image that the configuration does not name. Without an image the release is that of the medium.
-func (i *Installer) InstallTo(ctx context.Context, disk, image string, say func(string)) error {
-	return i.install(ctx, view.Of(nil), &view.Install{Disk: disk, Image: image}, say)
+// InstallTo is Install for a disk and an image that the configuration does not name. It never wipes a disk that is not empty. Without an image
+// the release is that of the medium.
+func (i *Installer) InstallTo(ctx context.Context, cfg *view.Config, disk, image string, say func(string)) error {
+	if _, err := filepath.EvalSymlinks(disk); err != nil {
+		return fmt.Errorf("choose a disk: %w: see talosctl get disks", err)
+	}
+
+	want := &view.Install{Disk: disk, Image: image}
+	if in := cfg.Install(); in != nil {
+		want.Args = in.Args
+	}
+
+	return i.install(ctx, cfg, want, say)
 }
 
 func (i *Installer) install(ctx context.Context, cfg *view.Config, want *view.Install, say func(string)) error {

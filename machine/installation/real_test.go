@@ -218,8 +218,8 @@ func TestRefusals(t *testing.T) {
 	}
 
 	b.UEFI = false
-	if err := b.to(t, view.Install{Disk: empty}); !errors.Is(err, errBIOS) {
-		t.Errorf("got %v, want %v", err, errBIOS)
+	if err := b.to(t, view.Install{Disk: empty}); !errors.Is(err, ErrBIOS) {
+		t.Errorf("got %v, want %v", err, ErrBIOS)
 	}
 
 	b.UEFI = true

@@ -29,8 +29,8 @@ type source struct {
 	loader install.Source
 }
 
-// errNoRelease is the error of a machine without a medium, whose configuration names no image.
-var errNoRelease = errors.New("the machine was not started from a medium that has its release, as over a network: name the image of the installer")
+// ErrNoRelease is the error of a machine without a medium, when no image is named.
+var ErrNoRelease = errors.New("the machine was not started from a medium that has its release, as over a network: name the image of the installer")
 
 // ofMedium reports whether the release is that of the medium: the image is not said, or is the one of the version that runs.
 func (i *Installer) ofMedium(image string) bool {
@@ -48,7 +48,7 @@ func (i *Installer) find(ctx context.Context, cfg *view.Config, image string, m 
 	}
 
 	if image == "" {
-		return source{}, errNoRelease
+		return source{}, ErrNoRelease
 	}
 
 	r, err := i.Fetch(ctx, image, cfg)

@@ -70,6 +70,11 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 		return nil
 	}
 
+	// In maintenance every caller is a reader.
+	if configured, err := isConfigured(ctx, st); err == nil && !configured && slices.Equal(roles, []string{contract.RoleReader}) {
+		hint = "; a machine without a configuration has no administrators: apply one first (talosctl apply-config --insecure)"
+	}
+
 	return status.Errorf(codes.PermissionDenied, "%s: it requires one of the roles %s, the caller has [%s]%s",
 		strings.TrimPrefix(method, "/"), strings.Join(allowed, ", "), strings.Join(roles, ", "), hint)
 }

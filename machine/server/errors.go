@@ -18,10 +18,12 @@ import (
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/install/release"
 	"github.com/seed-59268b81/talos/install/upgrade"
 	"github.com/seed-59268b81/talos/machine/events"
+	"github.com/seed-59268b81/talos/machine/installation"
 	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
@@ -44,7 +46,7 @@ var knownCauses = causes{
 	{codes.NotFound, []error{bootlog.ErrNoBoot, container.ErrNoContainer, container.ErrNoImage, supervisor.ErrUnknown}},
 	{codes.AlreadyExists, []error{etcd.ErrHasData, etcd.ErrAlreadyAsked, etcd.ErrClusterExists}},
 	{codes.PermissionDenied, []error{config.ErrDenied}},
-	{codes.Aborted, []error{config.ErrChanged, etcd.ErrUploading}},
+	{codes.Aborted, []error{config.ErrChanged, etcd.ErrUploading, installation.ErrBusy}},
 	{codes.ResourceExhausted, []error{errTooManySockets, events.ErrOverrun, fat.ErrNoSpace}},
 	{codes.DataLoss, []error{release.ErrIncomplete}},
 	{codes.InvalidArgument, []error{
@@ -53,7 +55,7 @@ var knownCauses = causes{
 	{codes.FailedPrecondition, []error{
 		bootlog.ErrClosed, config.ErrNotReady, config.ErrTrial, container.ErrNotRunning, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
 		etcd.ErrDiskNotReady, etcd.ErrNoCertificates, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
-		release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry, loader.ErrNoKernel,
+		install.ErrNoDisk, installation.ErrBIOS, installation.ErrInstalled, installation.ErrNoRelease, install.ErrNotEmpty, install.ErrTooSmall, release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry, loader.ErrNoKernel,
 	}},
 }
 
@@ -111,6 +113,20 @@ func containerdError(operation string, err error) error {
 	default:
 		return status.Errorf(code, "%s: %v", operation, err)
 	}
+}
+
+// registryError is failed for operations that read an image from a registry, whose errors have the kinds of containerd's.
+func registryError(operation string, err error) error {
+	code, known := knownCauses.code(err)
+	if !known {
+		code = status.Code(errgrpc.ToGRPC(err))
+	}
+
+	if code == codes.Unknown {
+		return fileError(operation, err)
+	}
+
+	return status.Errorf(code, "%s: %v", operation, err)
 }
 
 // fileError is failed for operations on files. An error that already has a code is returned as it is.

@@ -5,10 +5,13 @@
 package server
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/install/release"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
@@ -28,6 +31,9 @@ type System struct {
 	// Loader is the boot loader, and Trials tries boot entries.
 	Loader BootLoader
 	Trials Trials
+	// Installer installs a machine that is on no disk, and Fetch opens the release of an image in a registry until the context ends.
+	Installer Installer
+	Fetch     func(ctx context.Context, image string, cfg *view.Config) (*release.Image, error)
 	// changing is held by what changes boot entries.
 	changing sync.Mutex
 	// Graph returns which controllers read and write which resources.

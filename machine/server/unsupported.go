@@ -17,7 +17,6 @@ var (
 
 // unsupported are the errors of calls that this version cannot carry out: what is missing, and what to do instead.
 var unsupported = map[string]error{
-	machine.LifecycleService_Install_FullMethodName:        status.Error(codes.Unimplemented, "install: this version installs as a configuration says; apply one that names the disk to the machine without a disk"),
 	machine.LVMService_LogicalVolumeRemove_FullMethodName:  errNoLVM,
 	machine.LVMService_VolumeGroupRemove_FullMethodName:    errNoLVM,
 	machine.LVMService_PhysicalVolumeRemove_FullMethodName: errNoLVM,

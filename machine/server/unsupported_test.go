@@ -19,20 +19,11 @@ import (
 func TestNotYet(t *testing.T) {
 	b := newBench(t)
 	ctx := as(t.Context(), contract.RoleAdmin)
-	lifecycle := machine.NewLifecycleServiceClient(b.conn)
 
 	for _, tt := range []struct {
 		name string
 		call func() error
 	}{
-		{"install", func() error {
-			stream, err := lifecycle.Install(ctx, &machine.LifecycleServiceInstallRequest{})
-			if err == nil {
-				_, err = stream.Recv()
-			}
-
-			return err
-		}},
 		{"verify image", func() error {
 			_, err := machine.NewImageServiceClient(b.conn).Verify(ctx, &machine.ImageServiceVerifyRequest{})
 

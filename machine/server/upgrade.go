@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"time"
 
@@ -101,7 +100,7 @@ func (s *Server) restart(ctx context.Context, trial string, keep bool, spec runt
 // withdrawTimeout bounds the end of a trial whose boot does not come.
 const withdrawTimeout = 30 * time.Second
 
-// installRelease adds a release that containerd has to the machine, and has the next boot try it. It returns the trial.
+// installRelease adds a release to the machine, and has the next boot try it. It returns the trial.
 func (s *Server) installRelease(ctx context.Context, namespace common.ContainerdNamespace, image, by string, say func(string)) (string, error) {
 	if _, err := s.idle(ctx); err != nil {
 		return "", err
@@ -109,22 +108,10 @@ func (s *Server) installRelease(ctx context.Context, namespace common.Containerd
 
 	var change upgrade.Change
 
-	err := s.withImages("upgrade", namespace, func(images *container.Images) error {
-		target, err := images.Target(ctx, image)
-		if err != nil {
-			return err
-		}
+	err := s.withRelease(ctx, "upgrade", namespace, image, say, func(r *release.Image, name string) error {
+		say(fmt.Sprintf("upgrading from %s to %s, %s", version.Tag, r.Version, name))
 
-		r, err := release.Read(blobsOf{ctx, images}, target.Name, release.Descriptor{
-			MediaType: target.MediaType, Digest: target.Digest, Size: target.Size,
-		}, runtime.GOARCH)
-		if err != nil {
-			return err
-		}
-
-		say(fmt.Sprintf("upgrading from %s to %s, %s", version.Tag, r.Version, target.Digest))
-
-		return s.Loader.Use(func(l loader.Loader) error {
+		return s.Loader.Use(func(l loader.Loader) (err error) {
 			change, err = upgrade.Add(ctx, l, r, runtime.GOARCH, version.Tag, say)
 
 			return err
@@ -143,17 +130,6 @@ func (s *Server) installRelease(ctx context.Context, namespace common.Containerd
 		change.ToVersion, record.ID, record.Deadline, change.FromVersion))
 
 	return record.ID, nil
-}
-
-// blobsOf are the blobs in containerd's content store.
-type blobsOf struct {
-	ctx    context.Context
-	images *container.Images
-}
-
-// Blob implements release.Blobs.
-func (b blobsOf) Blob(digest string) (io.ReadCloser, int64, error) {
-	return b.images.Blob(b.ctx, digest)
 }
 
 // Upgrade implements machine.MachineService: it pulls the image unless containerd has it, and restarts the machine into it.
@@ -194,8 +170,13 @@ func (s *Server) Upgrade(ctx context.Context, req *machine.UpgradeRequest) (*mac
 	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
 }
 
-// fetch pulls an image into the system's namespace, unless it is there, for example by talosctl image import.
+// fetch pulls an image into the system's namespace, unless it is there, for example by talosctl image import. Without containerd it is read
+// from its registry later.
 func (s *Server) fetch(ctx context.Context, image string) error {
+	if cfg, err := s.withoutContainerd(ctx); err != nil || cfg != nil {
+		return err
+	}
+
 	return s.withImages("upgrade", common.ContainerdNamespace_NS_SYSTEM, func(images *container.Images) error {
 		_, err := images.Target(ctx, image)
 		if errors.Is(err, container.ErrNoImage) {
@@ -253,7 +234,8 @@ type lifecycleService struct {
 	server *Server
 }
 
-// Upgrade implements machine.LifecycleService. The image must have been pulled or imported, and the machine is not restarted.
+// Upgrade implements machine.LifecycleService. The image must have been pulled or imported, unless the machine has no configuration. The
+// machine is not restarted.
 func (l lifecycleService) Upgrade(req *machine.LifecycleServiceUpgradeRequest, stream grpc.ServerStreamingServer[machine.LifecycleServiceUpgradeResponse]) error {
 	s, ctx := l.server, stream.Context()
 

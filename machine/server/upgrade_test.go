@@ -36,8 +36,8 @@ import (
 	"github.com/seed-59268b81/talos/test/powercut"
 )
 
-// archive returns an installer's image as talosctl image import takes it.
-func archive(t *testing.T, version, arch string) []byte {
+// layoutOf returns the layout of an installer's image.
+func layoutOf(t *testing.T, version, arch string) string {
 	t.Helper()
 
 	dir := t.TempDir()
@@ -61,6 +61,15 @@ func archive(t *testing.T, version, arch string) []byte {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
+	return layout
+}
+
+// archive returns an installer's image as talosctl image import takes it.
+func archive(t *testing.T, version, arch string) []byte {
+	t.Helper()
+
+	layout := layoutOf(t, version, arch)
 
 	if err := ociimage.Archive(layout+".tar", layout); err != nil {
 		t.Fatal(err)

@@ -272,3 +272,7 @@ func (c *Cluster) Measured(name string, took time.Duration) {
 	c.stages = append(c.stages, Stage{Name: name, Took: took})
 	c.t.Logf("%s: %.1fs", name, took.Seconds())
 }
+
+// Emulated reports whether the machines are virtual ones without hardware virtualization. They are ten times as slow as others, and share this
+// computer's cores.
+func (c *Cluster) Emulated() bool { return c.cluster.Emulated }

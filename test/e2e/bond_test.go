@@ -24,8 +24,8 @@ const (
 	vrfVLANs = 2
 )
 
-// bondTime is how long the links may take. Two seconds are the aim for hardware; an emulated machine, which loads the kernel's modules first,
-// takes six seconds, and much longer on a busy computer.
+// bondTime is how long the links may take. Two seconds are the aim, which TestBond of test/budgets checks in a machine that does nothing else. An
+// emulated node takes six seconds, and much longer on a busy computer.
 const bondTime = 4 * time.Minute
 
 // bondLinks returns a bond that speaks LACP with another one, over two pairs of links; twenty VLANs on it; and a VRF.

@@ -127,7 +127,7 @@ func (s *scaled) step(name string, do func()) {
 func (s *scaled) startLoad(worker *lab.Node) context.Context {
 	var ctx context.Context
 
-	s.load, ctx = startLoad(s.t)
+	s.load, ctx = startLoad(s.t, s.Emulated())
 	file := s.Lab.State().KubeconfigPath()
 
 	for i := range 2 {
@@ -146,6 +146,17 @@ func (s *scaled) startLoad(worker *lab.Node) context.Context {
 	}
 
 	return ctx
+}
+
+// Until waits with more patience for emulated machines, which share this computer's cores.
+func (s *scaled) Until(goal string, timeout time.Duration, try func(ctx context.Context) error) time.Duration {
+	s.t.Helper()
+
+	if s.Emulated() {
+		timeout *= 4
+	}
+
+	return s.Cluster.Until(goal, timeout, try)
 }
 
 // ready waits until a node is Ready.

@@ -12,7 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
@@ -72,18 +77,24 @@ func TestInstall(t *testing.T) {
 	c := cluster.StartIn(t, lab.Options{Provisioner: state.QEMU, Image: lab.Image{Medium: medium(t)}})
 	c.Maintenance()
 
-	insecure := func(ctx context.Context, args ...string) (string, error) {
-		out, err := c.TalosctlCommand(ctx, append(args, "--insecure", "--endpoints", c.Node.APIEndpoint())...).CombinedOutput()
+	dir, p := t.TempDir(), newPage(t, nil, "install.md")
+
+	// run runs a line of the page, where the machine has an address of the lab.
+	run := func(ctx context.Context, line string) (string, error) {
+		cmd := c.TalosctlCommand(ctx, strings.Fields(strings.Replace(line, "-n 10.5.0.2", "--endpoints "+c.Node.APIEndpoint(), 1))...)
+		cmd.Dir = dir
+
+		out, err := cmd.CombinedOutput()
 
 		return string(out), err
 	}
 
 	c.Run("disks", func(t *testing.T) {
-		if out, err := insecure(t.Context(), "get", "disks"); err != nil || !strings.Contains(out, "vda") || !strings.Contains(out, "vdb") {
+		if out, err := run(t.Context(), p.has(t, "get disks --insecure -n 10.5.0.2")); err != nil || !strings.Contains(out, "vda") || !strings.Contains(out, "vdb") {
 			t.Errorf("got %s, %v", out, err)
 		}
 
-		if out, err := insecure(t.Context(), "get", "discoveredvolumes"); err != nil || !strings.Contains(out, layout.PartitionImageCache) {
+		if out, err := run(t.Context(), p.has(t, "get discoveredvolumes --insecure -n 10.5.0.2")); err != nil || !strings.Contains(out, layout.PartitionImageCache) {
 			t.Errorf("got %s, %v", out, err)
 		}
 	})
@@ -100,8 +111,57 @@ func TestInstall(t *testing.T) {
 		}
 	})
 
-	if err := c.ApplyInsecure(t.Context(), c.Generated.ControlPlane); err != nil {
-		c.Fail("%v", err)
+	c.Run("for administrators only", func(t *testing.T) {
+		const want = "apply one first (talosctl apply-config --insecure)"
+
+		out, err := run(t.Context(), "upgrade --insecure -n 10.5.0.2 --image registry.test/installer:v1 --wait=false")
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("upgrade: got %s, %v", out, err)
+		}
+
+		direct, err := client.New([]string{c.Node.APIEndpoint()}, client.WithInsecure())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer direct.Close()
+
+		stream, err := direct.Lifecycle.Install(t.Context(), &machine.LifecycleServiceInstallRequest{Destination: &machine.InstallDestination{Disk: "/dev/vda"}})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+
+		if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), want) {
+			t.Errorf("install: got %v", err)
+		}
+	})
+
+	c.Run("apply", func(t *testing.T) {
+		if out, err := run(t.Context(), p.has(t, "gen config demo https://10.5.0.2:6443 --install-disk /dev/vda")); err != nil {
+			t.Fatalf("got %s, %v", out, err)
+		}
+
+		text, err := os.ReadFile(filepath.Join(dir, "controlplane.yaml"))
+		if err != nil || !strings.Contains(string(text), "disk: /dev/vda") {
+			t.Fatalf("got %s, %v", text, err)
+		}
+
+		// The test knows the keys of its own.
+		if err := os.WriteFile(filepath.Join(dir, "controlplane.yaml"), c.Generated.ControlPlane, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		line := p.has(t, "apply-config --insecure -n 10.5.0.2 -f controlplane.yaml")
+
+		for _, flag := range []string{" --dry-run", ""} {
+			if out, err := run(t.Context(), line+flag); err != nil || !strings.Contains(out, "of the medium vdb to /dev/vda") {
+				t.Fatalf("apply-config%s: got %s, %v", flag, out, err)
+			}
+		}
+	})
+
+	progressOf := p.has(t, "get unattendedinstallstatus --insecure -n 10.5.0.2")
+	if len(p.left) > 0 {
+		t.Errorf("no step runs these commands of docs/%s: %v", p.file, p.left)
 	}
 
 	c.Until("the machine answers its administrator", installTime, func(ctx context.Context) error {
@@ -113,7 +173,7 @@ func TestInstall(t *testing.T) {
 		}
 
 		if err != nil {
-			progress, _ := insecure(ctx, "get", "unattendedinstallstatus")
+			progress, _ := run(ctx, progressOf)
 
 			return fmt.Errorf("%w; %s", err, progress)
 		}

@@ -49,6 +49,7 @@ func upgrades(t *testing.T, firmware lab.Image) {
 
 	next := artifact.Paths{Out: filepath.Join(built.Out, "next")}.Installer()
 	image := generate.InstallerRepository + ":" + nextVersion
+	p := newPage(t, nil, "upgrade.md")
 
 	c := cluster.StartIn(t, lab.Options{Provisioner: state.QEMU, Image: firmware})
 
@@ -97,11 +98,14 @@ func upgrades(t *testing.T, firmware lab.Image) {
 	})
 
 	c.Run("upgrade", func(t *testing.T) {
-		if out, err := do(t, "image", "import", "--namespace", "system", next); err != nil || !strings.Contains(out, image) {
+		line := p.has(t, "-n 10.5.0.2 image import --namespace system installer-amd64.tar", "-n 10.5.0.2 ", "", "installer-amd64.tar", next)
+		if out, err := do(t, strings.Fields(line)...); err != nil || !strings.Contains(out, image) {
 			t.Fatalf("got %s, %v (make next builds the archive)", out, err)
 		}
 
-		out, err := do(t, "upgrade", "--image", image, "--drain=false", "--timeout", upgradeTime.String())
+		line = p.has(t, "-n 10.5.0.2 upgrade --image "+image, "-n 10.5.0.2 ", "") + " --drain=false --timeout " + upgradeTime.String()
+
+		out, err := do(t, strings.Fields(line)...)
 		if err != nil || !strings.Contains(out, "the version stays: all conditions held for 30s") {
 			t.Fatalf("got %s, %v", out, err)
 		}
@@ -132,7 +136,7 @@ func upgrades(t *testing.T, firmware lab.Image) {
 	})
 
 	c.Run("rollback", func(t *testing.T) {
-		if out, err := do(t, "rollback"); err != nil {
+		if out, err := do(t, strings.Fields(p.has(t, "-n 10.5.0.2 rollback", "-n 10.5.0.2 ", ""))...); err != nil {
 			t.Fatalf("got %s, %v", out, err)
 		}
 
@@ -140,4 +144,8 @@ func upgrades(t *testing.T, firmware lab.Image) {
 		shows(t, version.Tag, "get", "version")
 		shows(t, "committed", "get", "trials")
 	})
+
+	if len(p.left) > 0 {
+		t.Errorf("no step runs these commands of docs/%s: %v", p.file, p.left)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/static"
@@ -32,6 +33,32 @@ func Random(tb testing.TB) v1.Image {
 
 	// containerd unpacks images of its own platform only.
 	return forPlatform(tb, image)
+}
+
+// Layout returns the first image of an OCI image layout in a folder.
+func Layout(tb testing.TB, dir string) v1.Image {
+	tb.Helper()
+
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	all, err := index.IndexManifest()
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	if len(all.Manifests) == 0 {
+		tb.Fatalf("%s has no image", dir)
+	}
+
+	image, err := index.Image(all.Manifests[0].Digest)
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return image
 }
 
 // Programs returns an image that has only static programs, in its root folder and with the names of their files.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package volume_test
+
+import (
+	"testing"
+
+	"github.com/seed-59268b81/talos/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
