@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/install/trial"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
@@ -127,6 +128,16 @@ func TestStagedAnswers(t *testing.T) {
 
 		if _, err := b.Decide(ctx, Decision{}); !errors.Is(err, ErrTrial) || !strings.Contains(err.Error(), "begins with the next boot") {
 			t.Errorf("confirmed before the boot: got %v", err)
+		}
+
+		if got, err := b.Decide(ctx, Decision{Revert: true}); err != nil || got.State != runtime.TrialReverted {
+			t.Errorf("refused before the boot: got %+v, %v", got, err)
+		}
+
+		b.has(t, "refused", first, first, first)
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(second), Mode: Staged}); err != nil {
+			t.Fatal(err)
 		}
 
 		// A version of the system is tried with it, and does not take it away when it goes.

@@ -125,6 +125,12 @@ func (c *Controller) decide(ctx context.Context, rt controller.Runtime, d Decisi
 		return decided{err: fmt.Errorf("%w: %s (see talosctl get trials)", ErrTrial, denied)}
 	}
 
+	if d.Revert { // one that is staged was shown as that of the next boot
+		if err := c.showPersistent(ctx, rt, c.trials.record); err != nil {
+			return decided{err: err}
+		}
+	}
+
 	switch r := c.trials.record; {
 	case r.State != want:
 		return decided{err: fmt.Errorf("%w yet: trial %s: %s; it is tried again", ErrTrial, r.ID, cmp.Or(r.Trouble(), r.Why))}

@@ -33,7 +33,7 @@ func Judge(r Record, event Event) (Record, []Action) {
 
 		r.watch.confirmed = cmp.Or(e.By, "a person")
 	case Refuse:
-		if r.waits() && (e.ID == "" || e.ID == r.ID) {
+		if (r.waits() || r.Staged()) && (e.ID == "" || e.ID == r.ID) {
 			return r.withdraw(Withdraw{ID: r.ID, Why: cmp.Or(e.By, "a person") + " refused it before its boot"})
 		}
 
