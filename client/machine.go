@@ -30,8 +30,13 @@ func (c *Client) ApplyConfiguration(ctx context.Context, request *machine.ApplyC
 	return call(ctx, "apply configuration", c.Machine.ApplyConfiguration, request)
 }
 
-// CommitHealthy returns a context for ApplyConfiguration with the mode TRY: the configuration is committed when the node was healthy with it for
-// a while. Nodes with other software wait for a person.
+// CommitNow returns a context for ApplyConfiguration: the configuration is committed at once, and not only when the node was healthy with it.
+func CommitNow(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, contract.CommitNow)
+}
+
+// CommitHealthy returns a context for ApplyConfiguration: the configuration is committed when the node was healthy with it for a while, within
+// the request's timeout. With the mode TRY, nodes with other software wait for a person.
 func CommitHealthy(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, contract.CommitHealthy)
 }

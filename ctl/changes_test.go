@@ -155,6 +155,39 @@ func TestKeepIfHealthy(t *testing.T) {
 	}
 }
 
+// TestDefaultTrial holds what the node is told about a configuration that it keeps if it is healthy, and about one that is for good.
+func TestDefaultTrial(t *testing.T) {
+	s, node := startConfigured(t)
+
+	for _, tt := range []struct {
+		more    []string
+		commit  string
+		timeout time.Duration
+	}{
+		{nil, "", 0},
+		{[]string{"--timeout", "5m"}, "healthy", 5 * time.Minute},
+		{[]string{"--mode", "no-reboot", "--for-good"}, "now", 0},
+		{[]string{"--mode", "staged", "--for-good"}, "now", 0},
+		{[]string{"--mode", "staged", "--timeout", "4m"}, "healthy", 4 * time.Minute},
+	} {
+		if r := talosctl(t, s, append([]string{"patch", "mc", "-p", "machine: {token: b}"}, tt.more...)...); r.exit != 0 {
+			t.Errorf("got %+v", r)
+		}
+
+		commit := strings.Join(node.AppliedCommit(), " ")
+		if got := node.Applied().GetTryModeTimeout().AsDuration(); got != tt.timeout || commit != tt.commit {
+			t.Errorf("%q: got timeout %s, commit %q", tt.more, got, commit)
+		}
+	}
+
+	for _, wrong := range [][]string{{"--mode", "try"}, {"--timeout", "2m"}} {
+		r := talosctl(t, s, append([]string{"patch", "mc", "-p", "machine: {token: c}", "--for-good"}, wrong...)...)
+		if r.exit == 0 || !strings.Contains(r.stderr, "--for-good goes with") {
+			t.Errorf("%q: got %+v", wrong, r)
+		}
+	}
+}
+
 // editor writes a script and sets it as the editor.
 func editor(t *testing.T, script string) {
 	t.Helper()

@@ -112,8 +112,8 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		clusterstate.Controllers(clusterstate.Deps{Shared: m.shared}),
 		secrets.Controllers(),
 		security.Controllers(),
-		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch, State: m.State}),
-		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),
+		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: m.server.Config.Fetch(container.Fetch), State: m.State}),
+		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: m.server.Config.Fetch(container.Fetch)}),
 		blockctl.Controllers(m.Platform, m.afterReset),
 	), nil
 }

@@ -38,10 +38,12 @@ const (
 	// KeyConfigFrom names the configuration that a new one was made from, as ID:DIGEST. The node refuses the new one if it has another by
 	// now. Callers that do not send it are not checked.
 	KeyConfigFrom = "talos-config-from"
-	// KeyCommit says when a configuration that is applied with the mode TRY is committed. CommitHealthy is when the machine was healthy with
-	// it for a while. Without it, and on nodes that do not know it, that is when a person confirms it.
+	// KeyCommit says when a configuration that is applied is committed. CommitHealthy is when the machine was healthy with it for a while. With
+	// the mode TRY it takes the place of a person who confirms it; with AUTO, NO_REBOOT and STAGED it has the machine wait for its health, until the
+	// request's timeout. CommitNow is at once, as without it. Nodes that do not know it ignore it.
 	KeyCommit     = "talos-commit"
 	CommitHealthy = "healthy"
+	CommitNow     = "now"
 )
 
 // TCP ports of a machine.

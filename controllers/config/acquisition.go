@@ -199,7 +199,7 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 		if e.instead != nil { // the boot begins with a trial
 			s.trial, s.unremembered = &onTrial{e.cfg}, e.cfg
 
-			return append(actions, show{configres.PersistentID, e.cfg}, activate{e.instead}, remember{e.cfg})
+			return append(actions, show{configres.PersistentID, e.next()}, activate{e.instead}, remember{e.cfg})
 		}
 
 		return append(actions, s.stored(e.cfg)...)

@@ -19,6 +19,8 @@ type (
 		err         error
 		// instead is tried in this boot, in the place of cfg.
 		instead *config.Config
+		// confirm is set when that waits for a person.
+		confirm bool
 	}
 	// sourcesRead is what was found before the platform is asked, or after it; platformAnswered is what the platform has. Either has a
 	// complete configuration, or all documents without a main one that were found so far, or nothing new.
@@ -39,6 +41,15 @@ type (
 	trialOver  struct{}
 	reverted   struct{}
 )
+
+// next returns the configuration that the next boot begins with: the one on trial, unless that waits for a person.
+func (e storeRead) next() *config.Config {
+	if e.instead == nil || e.confirm {
+		return e.cfg
+	}
+
+	return e.instead
+}
 
 // The actions. An action that fails ends the list: the events behind it do not happen.
 type (

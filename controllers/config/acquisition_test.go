@@ -23,6 +23,7 @@ import (
 //	start [remote]                   a new boot, on a platform that has a source of its own
 //	seen absent|none|blank|ready|mounted  the state of STATE; none is a machine that is on no disk
 //	store [CONFIG] [instead=CONFIG] | [broken] [access=CONFIG]
+//	waits CONFIG instead=CONFIG      the same, for a trial that waits for a person
 //	sources [CONFIG|partial=CONFIG]  what sources that are read at once have
 //	platform [CONFIG|partial=CONFIG] what the platform answers
 //	network TEXT                     addresses, routes and name servers as they are now
@@ -119,6 +120,8 @@ func (n names) event(t *testing.T, command, word, value string) any {
 		}
 
 		return storeRead{cfg: n.config(word), instead: n.config(value)}
+	case "waits":
+		return storeRead{cfg: n.config(word), instead: n.config(value), confirm: true}
 	case "sources":
 		return sourcesRead{n.config(word), n.config(value)}
 	case "platform":

@@ -29,14 +29,18 @@ type Mode int
 
 // The modes. None restarts the machine.
 const (
-	// Now stores it and puts it in effect.
+	// Now stores it and puts it in effect, for good.
 	Now Mode = iota
-	// Staged stores it for the next boot.
+	// Staged has the next boot try it, as Default does, where that is possible; elsewhere it is StagedNow.
 	Staged
+	// StagedNow stores it for the next boot, for good.
+	StagedNow
 	// Try puts it in effect for a limited time, unless a person confirms it (Decide). Until then a reboot or a power cut reverts it too.
 	Try
 	// TryHealthy is Try for a configuration that is committed as soon as the machine has been healthy with it for a while.
 	TryHealthy
+	// Default is TryHealthy where that is possible, and Now where it is not: on a machine without a configuration, for example.
+	Default
 )
 
 // DefaultTrial is how long a trial lasts when the caller does not say.
@@ -47,7 +51,7 @@ type Change struct {
 	Text   []byte
 	Mode   Mode
 	DryRun bool
-	// Trial is how long a Try lasts.
+	// Trial is how long a trial lasts.
 	Trial time.Duration
 	// From is the configuration that the new one was made from: if it is not the machine's any more, the change is refused. Without an ID
 	// nothing is checked.
@@ -56,6 +60,9 @@ type Change struct {
 	By string
 	// Anonymous is set for a caller that may not change a configured machine: only a first configuration is accepted.
 	Anonymous bool
+
+	// answers is how the cluster answers before the change.
+	answers answers
 }
 
 // Applied is the result of a Change.
@@ -89,6 +96,10 @@ type answer struct {
 // Apply checks a configuration and puts it in effect. It returns when the configuration has effect and, unless it is a trial, is stored.
 // A refusal is one of ErrInvalid, ErrDenied, ErrNotReady and ErrChanged, and leaves everything as it was.
 func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
+	if (change.Mode == Default || change.Mode == TryHealthy || change.Mode == Staged) && !change.DryRun {
+		change.answers = c.askBefore(ctx)
+	}
+
 	req := request{Change: change, answer: make(chan answer, 1)}
 
 	select {
@@ -210,18 +221,19 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 }
 
 func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
-	if change.Mode == Try || change.Mode == TryHealthy {
+	switch change.Mode {
+	case Try, TryHealthy:
 		return c.try(ctx, rt, current, cfg, change, log)
+	case Default:
+		return c.byDefault(ctx, rt, current, cfg, change, log)
+	case Staged:
+		return c.stage(ctx, rt, current, cfg, change, log)
+	case StagedNow:
+		return c.stageNow(ctx, rt, cfg, change, log)
 	}
 
 	if err := c.store.save(cfg); err != nil {
 		return "", err
-	}
-
-	if change.Mode == Staged {
-		c.trials.overwritten = false
-
-		return "Staged configuration to be applied after the next reboot", c.handle(ctx, rt, staged{cfg}, log)
 	}
 
 	if err := c.handle(ctx, rt, applied{cfg}, log); err != nil {
@@ -242,7 +254,7 @@ func describe(current, cfg *config.Config, mode Mode) string {
 		return "No changes.\n"
 	case current == nil:
 		return p.Diff
-	case mode == Staged:
+	case mode == Staged || mode == StagedNow:
 		return p.Diff + "\nThe change:\n- has effect after the next reboot\n"
 	default:
 		return p.Diff + "\nThe change:\n- " + strings.Join(consequences.Of(current, cfg), "\n- ") + "\n"

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/sys/neighbor"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/platform/cloud"
 )
@@ -60,7 +61,11 @@ type Controller struct {
 	Entries       Entries
 	entryRequests chan entryRequest
 	// seen has the conditions that a trial waits for.
-	seen chan []trial.Condition
+	seen chan sight
+	// cluster asks the API servers of the machine's cluster, and gateways the default gateways.
+	cluster  *apiServers
+	gateways *gateways
+	images   images
 
 	// Only the loop uses the rest. The store is nil unless STATE is mounted.
 	store      *store
@@ -80,7 +85,7 @@ func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, fetch cloud.Fetc
 	remote := remoteOf(args, p, fetch, known.values(p.Hardware, meta))
 
 	return &Controller{
-		requests: make(chan request), decisions: make(chan Decision), entryRequests: make(chan entryRequest), seen: make(chan []trial.Condition, 1), trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
+		requests: make(chan request), decisions: make(chan Decision), entryRequests: make(chan entryRequest), seen: make(chan sight, 1), cluster: newAPIServers(), gateways: &gateways{answers: neighbor.Answers}, trials: newTrials(), sources: fixedSources(root, args, p), remote: remote, observed: known, mode: validate.Mode(p.Mode.String()),
 		fs: disk{}, meta: meta, failed: failed, state: acquisition{remote: remote != nil},
 	}
 }
@@ -99,6 +104,7 @@ func inputs() []controller.Input {
 		controller.In[runtime.MetaLoadedSpec](controller.Weak, "", runtime.MetaLoadedID),
 		controller.In[network.HardwareAddrSpec](controller.Weak, "", network.FirstHardwareAddr),
 		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
+		controller.In[runtime.PowerRequestSpec](controller.Weak, "", runtime.PowerRequestID),
 	)
 }
 
@@ -145,6 +151,10 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			return nil
 		case <-rt.Events():
 			if err := c.observe(ctx, rt, log); err != nil {
+				return err
+			}
+
+			if err := c.leave(ctx, rt, log); err != nil {
 				return err
 			}
 
@@ -265,7 +275,7 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	case readStore:
 		cfg, access, err := c.store.find()
 
-		return storeRead{cfg: cfg, instead: c.trials.instead, access: access, err: err}, nil
+		return storeRead{cfg: cfg, instead: c.trials.instead, confirm: c.trials.record.Confirm, access: access, err: err}, nil
 	case readSources:
 		all := c.sources.before
 		if a.all {

@@ -79,6 +79,7 @@ func startWith(ctx context.Context, t *testing.T, disk *cutDisk, values map[meta
 	b := &bench{st: memory.New(), disk: disk, meta: &metaFake{values: values}}
 	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, nil, b.meta, func(err error) { b.failed = append(b.failed, err) })
 	b.Controller.fs = b.disk
+	b.cluster = noServers()
 
 	rt := cosiruntime.New(b.st, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err := rt.RegisterController(b.Controller); err != nil {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/meta"
@@ -16,10 +15,10 @@ import (
 	"github.com/seed-59268b81/talos/install/trial"
 	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
-	"github.com/seed-59268b81/talos/sys/neighbor"
 )
 
 // apidService is the id of the service without which no one can reach the machine.
@@ -62,7 +61,8 @@ func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineS
 // conditionsController passes what a trial waits for to the loop of the Controller. It is a controller of its own, since the status of the
 // machine depends on its configuration.
 func (c *Controller) conditionsController() controller.Controller {
-	asked := &gateways{answers: neighbor.Answers}
+	asked := c.gateways
+	asked.cluster = c.cluster
 
 	return &controller.Reconciler{
 		ControllerName: "config.TrialConditionsController",
@@ -74,6 +74,11 @@ func (c *Controller) conditionsController() controller.Controller {
 			controller.In[network.RouteStatusSpec](controller.Weak, ""),
 			controller.In[block.VolumeStatusSpec](controller.Weak, ""),
 			controller.In[meta.ControllerStatusSpec](controller.Weak, ""),
+			controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID),
+			controller.In[k8s.KubePrismEndpointsSpec](controller.Weak, "", k8s.KubePrismEndpointsID),
+			controller.In[k8s.EndpointSpec](controller.Weak, ""),
+			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressCurrentID),
+			controller.In[runtime.PowerRequestSpec](controller.Weak, "", runtime.PowerRequestID),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			var (
@@ -89,47 +94,70 @@ func (c *Controller) conditionsController() controller.Controller {
 				return err
 			}
 
-			further, err := furtherConditions(ctx, rt, asked, log)
+			list, err := serversOf(ctx, rt, role.MachineType.IsControlPlane())
 			if err != nil {
 				return err
 			}
 
-			c.see(append(conditions(apid, configured.OK, status), further...))
+			c.cluster.know(list)
+
+			further, lost, err := furtherConditions(ctx, rt, asked, &c.images, log)
+			if err != nil {
+				return err
+			}
+
+			// What ends while the machine goes down says nothing about a change. It is read last: a condition that it ended was read before.
+			if going := typed.Read(ctx, rt, runtime.PowerRequestID, &runtime.PowerRequestSpec{}); going.OK || going.Err != nil {
+				return going.Err
+			}
+
+			c.see(sight{append(conditions(apid, configured.OK, status), further...), lost})
 
 			return nil
 		},
 	}
 }
 
-// furtherConditions returns what a trial waits for beside the status of the machine.
-func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gateways, log *slog.Logger) ([]trial.Condition, error) {
+// furtherConditions returns what a trial waits for beside the status of the machine, and whether the cluster is lost for its other nodes too.
+func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gateways, pulled *images, log *slog.Logger) ([]trial.Condition, bool, error) {
 	trials, err1 := typed.List[runtime.TrialSpec](ctx, rt, "")
 	routes, err2 := typed.List[network.RouteStatusSpec](ctx, rt, "")
 	volumes, err3 := typed.List[block.VolumeStatusSpec](ctx, rt, "")
 	failing, err4 := typed.List[meta.ControllerStatusSpec](ctx, rt, "")
 
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 
-	running := ""
+	running, entry := "", false
 
 	for _, t := range trials {
 		if s := t.TypedSpec(); s.State == runtime.TrialRunning && !s.Confirm {
-			running = t.Metadata().ID()
+			running, entry = t.Metadata().ID(), s.ToEntry != ""
 		}
 	}
 
 	asked.follow(ctx, running, gatewaysOf(routes), rt.QueueReconcile, log)
 
-	return []trial.Condition{asked.condition(), volumesCondition(volumes), controllersCondition(failing)}, nil
+	pulled.follow(running, rt.QueueReconcile)
+
+	out := []trial.Condition{asked.condition(), pulled.condition(), volumesCondition(volumes), controllersCondition(failing)}
+	if running == "" {
+		return out, false, nil
+	}
+
+	return append(out, asked.cluster.conditions()...), asked.cluster.lost(entry), nil
 }
 
-// maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
-const maxTook = 5 * time.Minute
+// sight is what is seen of the machine's health.
+type sight struct {
+	conditions []trial.Condition
+	// lost is set when the cluster is not there for its other nodes either.
+	lost bool
+}
 
 // see has the loop know the conditions. The latest ones win.
-func (c *Controller) see(now []trial.Condition) {
+func (c *Controller) see(now sight) {
 	for {
 		select {
 		case c.seen <- now:
@@ -144,25 +172,24 @@ func (c *Controller) see(now []trial.Condition) {
 	}
 }
 
-// noteConditions keeps what holds now, and how long the machine took until all of it did. A trial that waits for a person does not wait
-// for them.
-func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, now []trial.Condition, log *slog.Logger) {
+// noteConditions keeps what holds now, and when it held first. A trial that waits for a person does not wait for that.
+func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, now sight, log *slog.Logger) {
 	t := &c.trials
 	t.met = t.met[:0:0]
 
-	t.conditions = now
+	t.conditions = now.conditions
 
-	for _, condition := range now {
+	for _, condition := range now.conditions {
 		if condition.Met {
 			t.met = append(t.met, condition.Name)
+
+			if _, ok := t.first[condition.Name]; !ok {
+				t.first[condition.Name] = t.now()
+			}
 		}
 	}
 
-	if t.took == 0 && len(t.met) == len(now) {
-		t.took = min(t.now(), maxTook)
-	}
-
 	if t.record.State == trial.Running && !t.record.Confirm {
-		c.judge(ctx, rt, trial.Observe{Now: t.now(), Conditions: now}, log)
+		c.judge(ctx, rt, trial.Observe{Now: t.now(), Conditions: now.conditions, Lost: now.lost}, log)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
@@ -35,6 +37,23 @@ func TestTrialSurvivesCuts(t *testing.T) {
 			_, err := b.Apply(ctx, Change{Text: []byte(text)})
 
 			return err
+		}
+	}
+	byDefault := func(text string) func(context.Context, *bench) error {
+		return func(ctx context.Context, b *bench) error {
+			_, err := b.Apply(ctx, Change{Text: []byte(text), Mode: Default})
+
+			return err
+		}
+	}
+	// look has the machine see for a while that it is healthy, or that it is not.
+	look := func(healthy bool, long time.Duration) func(context.Context, *bench) error {
+		return func(_ context.Context, b *bench) error {
+			b.see(sight{conditions: []trial.Condition{{Name: "apid", Met: true}, {Name: "gateway", Kind: trial.OwnBefore, Met: healthy}}})
+			time.Sleep(long)
+			synctest.Wait()
+
+			return nil
 		}
 	}
 	stage := func(text string) func(context.Context, *bench) error {
@@ -67,6 +86,18 @@ func TestTrialSurvivesCuts(t *testing.T) {
 		{"another for good", []func(context.Context, *bench) error{try(second), now(third)}, [][]string{{first}, {first, third}, {third}}},
 		{"staged, reverted", []func(context.Context, *bench) error{try(second), stage(third), decide(true)}, [][]string{{first}, {first, third}, {third}, {third}}},
 		{"staged, confirmed", []func(context.Context, *bench) error{try(second), stage(third), decide(false)}, [][]string{{first}, {first, third}, {second, third}, {second}}},
+		{
+			"kept by default", []func(context.Context, *bench) error{look(true, 0), byDefault(second), look(true, time.Minute)},
+			[][]string{{first}, {first}, {first}, {first, second}},
+		},
+		{
+			"reverted by default", []func(context.Context, *bench) error{look(true, 0), byDefault(second), look(false, 5*time.Minute)},
+			[][]string{{first}, {first}, {first}, {first}},
+		},
+		{
+			"two by default", []func(context.Context, *bench) error{look(true, 0), byDefault(second), byDefault(third), look(true, time.Minute)},
+			[][]string{{first}, {first}, {first}, {first}, {first, third}},
+		},
 	} {
 		for cut := range 60 {
 			done := true

@@ -139,7 +139,9 @@ type entryRequest struct {
 	change   trial.Change
 	by       string
 	withdraw trial.Withdraw
-	answer   chan entryAnswer
+	// silent is set when a default gateway does not answer before the trial.
+	silent bool
+	answer chan entryAnswer
 }
 
 type entryAnswer struct {
@@ -154,7 +156,7 @@ func (c *Controller) Trial(ctx context.Context) (trial.Record, error) {
 
 // TryEntry has the next boot try a boot entry. One that was to be tried at the next boot before is not.
 func (c *Controller) TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error) {
-	return c.askTrial(ctx, entryRequest{change: change, by: by})
+	return c.askTrial(ctx, entryRequest{change: change, by: by, silent: c.gateways.anySilent(ctx)})
 }
 
 // WithdrawEntry has the next boot not try the boot entry of a trial. With keep that entry stays on the machine.
@@ -194,10 +196,17 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 		return t.record, nil
 	}
 
+	// A configuration on trial would be undone by the restart; one that is healthy is kept before.
+	c.judge(ctx, rt, trial.Settle{Now: t.now(), Why: "all conditions hold, and another version of the system is to be tried"}, log)
+
+	if err := c.storeStaged(ctx, rt, "another version of the system is to be tried", log); err != nil {
+		return trial.Record{}, err
+	}
+
 	was := t.record
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,
-		Deadline: trial.DeadlineFor(0, t.took.Round(time.Second)), Before: t.met,
+		Deadline: trial.DeadlineFor(0, t.took().Round(time.Second)), Before: answers{silent: req.silent}.before(t.met),
 	}
 
 	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {

@@ -122,6 +122,7 @@ func startEntries(ctx context.Context, t *testing.T, boot *bootFake, disk *cutDi
 	b := &entryBench{bench: &bench{st: memory.New(), disk: disk, meta: &metaFake{values: values}}, boot: boot}
 	b.Controller = New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, nil, b.meta, func(error) {})
 	b.Controller.fs, b.Entries = disk, boot
+	b.cluster = noServers()
 	b.Reboot = func(_ context.Context, why string) { b.restarts = append(b.restarts, why) }
 
 	rt := cosiruntime.New(b.st, slog.New(slog.DiscardHandler))

@@ -14,31 +14,49 @@ import (
 	"github.com/seed-59268b81/talos/config/access"
 )
 
-// The files of a trial in STATE, beside the stored configuration: the one that is tried, and, while a commit replaces the stored one, that.
+// The files of a trial in STATE, beside the stored configuration: the one that is tried, the one that is to take its place, and, while a
+// commit replaces the stored one, that.
 const (
 	candidateName = "config.trial.yaml"
+	nextName      = "config.next.yaml"
 	beforeName    = "config.before.yaml"
 )
 
-// keepCandidate writes the configuration that is to be tried.
-func (s store) keepCandidate(cfg *config.Config) error { return s.write(candidateName, cfg.Bytes()) }
+// keepCandidate writes the configuration that is to be tried. The one with the digest keep stays too: until the record names the new one, a boot
+// may need it.
+func (s store) keepCandidate(cfg *config.Config, keep string) error {
+	name := candidateName
+
+	if text, err := s.read(candidateName); keep != "" && err == nil && text != nil && config.Digest(text) == keep {
+		name = nextName
+	}
+
+	return s.write(name, cfg.Bytes())
+}
 
 // candidate reads the configuration that is tried, which must have the digest.
 func (s store) candidate(digest string) (*config.Config, error) {
-	text, err := s.read(candidateName)
-	if err == nil && text == nil {
-		err = fmt.Errorf("%s is missing", candidateName)
+	found := candidateName + " is missing"
+
+	for _, name := range []string{candidateName, nextName} {
+		text, err := s.read(name)
+		if err != nil {
+			return nil, err
+		}
+
+		if text == nil {
+			continue
+		}
+
+		got := config.Digest(text)
+		if got == digest {
+			return access.DecodeStored(text)
+		}
+
+		found = name + " is another configuration: " + got
 	}
 
-	if err != nil {
-		return nil, err
-	}
-
-	if got := config.Digest(text); got != digest {
-		return nil, fmt.Errorf("%s is another configuration: %s, want %s", candidateName, got, digest)
-	}
-
-	return access.DecodeStored(text)
+	return nil, fmt.Errorf("the configuration %s is not in STATE: %s", digest, found)
 }
 
 // keepBefore keeps the stored configuration while a commit replaces it. Without one, none is kept.
@@ -74,8 +92,10 @@ func (s store) restoreBefore(none bool) (*config.Config, error) {
 }
 
 // forgetCandidate and forgetTrial remove the files of a trial that is over.
-func (s store) forgetCandidate() error { return s.remove(candidateName) }
-func (s store) forgetTrial() error     { return errors.Join(s.remove(candidateName), s.remove(beforeName)) }
+func (s store) forgetCandidate() error {
+	return errors.Join(s.remove(candidateName), s.remove(nextName))
+}
+func (s store) forgetTrial() error { return errors.Join(s.forgetCandidate(), s.remove(beforeName)) }
 
 // remove removes a file, if it exists.
 func (s store) remove(name string) error {

@@ -41,6 +41,8 @@ type gateway struct {
 // address and a route say nothing about whether the machine can be reached.
 type gateways struct {
 	answers func(context.Context, netip.Addr, string) (bool, error)
+	// cluster is asked with them, if there is one.
+	cluster *apiServers
 
 	mu sync.Mutex
 	// trial is the trial in which they are asked, and list are the gateways.
@@ -69,6 +71,10 @@ func (g *gateways) follow(ctx context.Context, trial string, list []gateway, cha
 	}
 
 	g.trial, g.asked, g.silent = trial, false, nil
+
+	if g.cluster != nil {
+		g.cluster.forget()
+	}
 
 	if trial != "" {
 		ctx, g.stop = context.WithCancel(ctx)
@@ -101,11 +107,48 @@ func (g *gateways) ask(ctx context.Context, trial string, changed func(), log *s
 	}
 }
 
-// round asks all gateways at the same time, and returns those that do not answer. An error says nothing about them.
+// round asks all gateways and the cluster at the same time, and returns the gateways that do not answer.
 func (g *gateways) round(ctx context.Context, list []gateway, log *slog.Logger) (silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, gatewayPatience)
 	defer cancel()
 
+	var all guard.Group
+
+	if g.cluster != nil {
+		all.Go(func() error {
+			g.cluster.ask(ctx)
+
+			return nil
+		})
+	}
+
+	all.Go(func() error {
+		silent = g.silentOf(ctx, list, log)
+
+		return nil
+	})
+
+	if err := all.Wait(); err != nil {
+		log.Error("the gateways could not be asked", "error", err)
+	}
+
+	return silent
+}
+
+// anySilent reports whether a gateway does not answer now.
+func (g *gateways) anySilent(ctx context.Context) bool {
+	g.mu.Lock()
+	list := g.list
+	g.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, serverPatience+time.Second) // the kernel decides in 3 s
+	defer cancel()
+
+	return len(g.silentOf(ctx, list, slog.New(slog.DiscardHandler))) > 0
+}
+
+// silentOf asks gateways, and returns those that do not answer. An error says nothing about them.
+func (g *gateways) silentOf(ctx context.Context, list []gateway, log *slog.Logger) (silent []string) {
 	var (
 		all guard.Group
 		mu  sync.Mutex
@@ -143,7 +186,7 @@ func (g *gateways) condition() trial.Condition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	c := trial.Condition{Name: "gateway", Kind: trial.OwnBefore}
+	c := trial.Condition{Name: gatewayCondition, Kind: trial.OwnBefore}
 
 	switch {
 	case len(g.list) == 0:

@@ -50,6 +50,7 @@ func TestTrialsAndStaged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(ctx context.Context, t *testing.T) {
 				b := start(ctx, t, map[string]string{fileName: first}, "")
+				b.looks(true)
 
 				for _, change := range tt.changes {
 					if _, err := b.Apply(ctx, change); err != nil {

@@ -24,30 +24,34 @@ import (
 func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
 	t := &c.trials
 
+	healthy := change.Mode != Try
+
 	wait, shortest := cmp.Or(max(change.Trial, 0), DefaultTrial), trial.MinConfirm
-	if change.Mode == TryHealthy {
-		wait, shortest = trial.DeadlineFor(max(change.Trial, 0), t.took), trial.MinDeadline
+	if healthy {
+		wait, shortest = trial.DeadlineFor(max(change.Trial, 0), t.took()), trial.MinDeadline
 	}
 
 	switch {
 	case wait < shortest || wait > trial.MaxDeadline:
 		return "", fmt.Errorf("%w: the time of a trial %s is out of range (%s to %s)", ErrInvalid, wait, shortest, trial.MaxDeadline)
-	case change.Mode == TryHealthy && current == nil:
+	case healthy && current == nil:
 		return "", fmt.Errorf("%w: a machine without a configuration has no health that a trial could keep; apply the first one without a trial", ErrNotReady)
-	case change.Mode == TryHealthy && len(t.conditions) == 0:
+	case healthy && len(t.conditions) == 0:
 		return "", fmt.Errorf("%w: the health of the machine is not known yet", ErrNotReady)
 	case !t.judged:
 		return "", fmt.Errorf("%w: a configuration cannot be tried before META is loaded (see talosctl get volumestatus)", ErrNotReady)
 	}
 
 	r := trial.Record{
-		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: change.Mode == Try, Deadline: wait,
-		Before: t.met, Config: trial.Change{To: config.Digest(cfg.Bytes())},
+		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: !healthy, Deadline: wait,
+		Before: change.answers.before(t.met), Config: trial.Change{To: config.Digest(cfg.Bytes())},
 	}
 
 	before := current
 	if t.running() {
-		before = t.before
+		if before = t.before; before == nil && c.state.trial != nil { // the boot began with it
+			before = c.state.trial.before
+		}
 	}
 
 	if before != nil {
@@ -58,7 +62,13 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 		return c.tryBefore(ctx, rt, change, log)
 	}
 
-	if err := c.store.keepCandidate(cfg); err != nil {
+	if change.Mode != Default { // such a trial leaves what is staged as it is
+		if err := c.storeStaged(ctx, rt, cmp.Or(change.By, "an apply")+" tries another one", log); err != nil {
+			return "", err
+		}
+	}
+
+	if err := c.store.keepCandidate(cfg, t.record.Config.To); err != nil {
 		return "", err
 	}
 
@@ -82,9 +92,18 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 		}
 	}
 
-	if change.Mode == TryHealthy {
+	if err := c.showPersistent(ctx, rt, t.record); err != nil {
+		return "", err
+	}
+
+	if healthy {
 		// The machine is as healthy as before, until something changes. What a change breaks shows within the time for which all must hold.
 		c.judge(ctx, rt, trial.Observe{Now: t.now(), Conditions: t.conditions}, log)
+
+		if change.Mode == Default {
+			return fmt.Sprintf("Applied configuration without a reboot. It is on trial: it stays if the machine is as healthy with it as before for %s; "+
+				"otherwise the machine goes back to the one before in %s (talosctl get trials %s)", trial.Hold, wait, r.ID), nil
+		}
 
 		return fmt.Sprintf("Applied configuration on trial: it stays if the machine is healthy with it for %s; otherwise the machine goes back to the one "+
 			"before in %s (talosctl get trials %s)", trial.Hold, wait, r.ID), nil
@@ -107,12 +126,16 @@ func (c *Controller) tryBefore(ctx context.Context, rt controller.Runtime, chang
 		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	if change.Mode == Default {
+		return fmt.Sprintf("Applied configuration without a reboot. It is the one before trial %s, which is over", id), nil
+	}
+
 	return fmt.Sprintf("The configuration before trial %s is in effect again", id), nil
 }
 
 // settleTrial ends a running trial, because a configuration is stored and in effect.
 func (c *Controller) settleTrial(ctx context.Context, rt controller.Runtime, cfg *config.Config, by string, log *slog.Logger) {
-	if !c.trials.running() {
+	if !c.trials.running() && !c.trials.record.Staged() {
 		return
 	}
 

@@ -40,15 +40,31 @@ type trials struct {
 	candidate, before *config.Config
 	// instead takes the place of the stored configuration in this boot.
 	instead *config.Config
-	// met are the names of the conditions that hold, and took is how long the machine took in this boot until all did, or 0.
+	// met are the names of the conditions that hold, and first is when each of them held first in this boot.
 	met        []string
+	first      map[string]time.Duration
 	conditions []trial.Condition
-	took       time.Duration
+	// leaving is set when the machine goes down.
+	leaving bool
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
 	overwritten bool
 }
 
-func newTrials() trials { return trials{boot: rand.Text(), start: time.Now()} }
+func newTrials() trials {
+	return trials{boot: rand.Text(), start: time.Now(), first: map[string]time.Duration{}}
+}
+
+// maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
+const maxTook = 5 * time.Minute
+
+// took returns how long the machine took in this boot until all held that holds now: what a trial waits for. Some other condition may never hold.
+func (t *trials) took() (took time.Duration) {
+	for _, name := range t.met {
+		took = max(took, t.first[name])
+	}
+
+	return min(took, maxTook)
+}
 
 // now returns the time since the boot.
 func (t *trials) now() time.Duration { return time.Since(t.start) }
@@ -123,6 +139,12 @@ func (c *Controller) decide(ctx context.Context, rt controller.Runtime, d Decisi
 		return decided{err: fmt.Errorf("%w: %s (see talosctl get trials)", ErrTrial, denied)}
 	}
 
+	if d.Revert { // one that is staged was shown as that of the next boot
+		if err := c.showPersistent(ctx, rt, c.trials.record); err != nil {
+			return decided{err: err}
+		}
+	}
+
 	switch r := c.trials.record; {
 	case r.State != want:
 		return decided{err: fmt.Errorf("%w yet: trial %s: %s; it is tried again", ErrTrial, r.ID, cmp.Or(r.Trouble(), r.Why))}
@@ -181,6 +203,12 @@ func (c *Controller) find(ctx context.Context, rt controller.Runtime, log *slog.
 		// A cut before the record was written leaves a configuration behind that was never tried.
 		if err := c.store.forgetCandidate(); err != nil {
 			log.Error("a configuration that is not needed stays in STATE", "error", err)
+		}
+	}
+
+	if t.running() && !t.record.Confirm && c.state.phase != searching { // the boot began without it
+		if err := c.showPersistent(ctx, rt, t.record); err != nil {
+			return err
 		}
 	}
 
@@ -279,7 +307,11 @@ func (c *Controller) useConfig(ctx context.Context, rt controller.Runtime, r tri
 	t := &c.trials
 
 	if digest != r.Config.To {
-		return c.handle(ctx, rt, trialOver{}, log)
+		if err := c.handle(ctx, rt, trialOver{}, log); err != nil || r.Confirm || c.state.phase == searching {
+			return err
+		}
+
+		return c.showPersistent(ctx, rt, r)
 	}
 
 	cfg, err := c.candidate(digest)

@@ -29,13 +29,15 @@ type applying struct {
 	dryRun  bool
 	timeout time.Duration
 	healthy bool
+	forGood bool
 	cmd     *cobra.Command
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
 	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout, unless you run talosctl confirm)", applyModes)
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed; with other modes: keep the configuration only if the node is as healthy with it as before, and go back after this time otherwise")
+	cmd.Flags().BoolVar(&a.forGood, "for-good", false, "with --mode auto, no-reboot and staged: keep the configuration at once, even if the node is not healthy with it (as without --timeout)")
 	cmd.Flags().BoolVar(&a.healthy, "keep-if-healthy", false, "with --mode try: keep the configuration when the node was healthy with it for 30s, without talosctl confirm (default --timeout 2m30s)")
 	a.cmd = cmd
 }
@@ -51,14 +53,28 @@ func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config
 		return session.UsageError(a.cmd, "--keep-if-healthy goes with --mode try only")
 	}
 
+	byItself := a.mode != machine.ApplyConfigurationRequest_TRY && a.mode != machine.ApplyConfigurationRequest_REBOOT
+	chosen := a.cmd.Flags().Changed("timeout")
+
+	if a.forGood && (!byItself || chosen) {
+		return session.UsageError(a.cmd, "--for-good goes with --mode auto, no-reboot and staged only, and without --timeout")
+	}
+
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.mode, DryRun: a.dryRun}
-	if a.mode == machine.ApplyConfigurationRequest_TRY {
+
+	switch {
+	case a.forGood:
+		ctx = client.CommitNow(ctx)
+	case byItself && chosen:
+		ctx = client.CommitHealthy(ctx)
+		request.TryModeTimeout = durationpb.New(a.timeout)
+	case a.mode == machine.ApplyConfigurationRequest_TRY:
 		request.TryModeTimeout = durationpb.New(a.timeout)
 
 		if a.healthy {
 			ctx = client.CommitHealthy(ctx)
 
-			if !a.cmd.Flags().Changed("timeout") {
+			if !chosen {
 				request.TryModeTimeout = nil // the node knows how long it needs
 			}
 		}

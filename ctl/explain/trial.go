@@ -5,6 +5,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -32,7 +33,8 @@ func trialRule(f *Facts, s Symptom, spec runtime.TrialSpec) *Finding {
 
 	switch spec.State {
 	case runtime.TrialRunning:
-		if spec.Waits == "" {
+		// One that only waits for time to pass keeps the machine from nothing.
+		if spec.Waits == "" || strings.HasPrefix(spec.Waits, runtime.TrialHealthy) {
 			return nil
 		}
 

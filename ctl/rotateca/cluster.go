@@ -181,7 +181,8 @@ func (c *cluster) read(ctx context.Context, h host) (*view.Config, []byte, error
 
 // apply puts a configuration in effect that was made from another, unless the node has a third by now.
 func (c *cluster) apply(ctx context.Context, h host, from, to []byte) error {
-	ctx = client.From(client.WithNode(ctx, h.name), configres.ActiveID, from)
+	// A step is for good: the next one relies on it on all nodes.
+	ctx = client.CommitNow(client.From(client.WithNode(ctx, h.name), configres.ActiveID, from))
 
 	_, err := c.api.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: to, Mode: machine.ApplyConfigurationRequest_NO_REBOOT})
 

@@ -16,7 +16,7 @@ func (r Record) boot(e Boot) (Record, []Action) {
 	r.watch = watch{}
 
 	switch {
-	case r.State == Running && r.past(e):
+	case (r.State == Running || r.Staged()) && r.past(e):
 		return r.complete()
 	case r.State != "" && cmp.Or(r.Boot, r.ArmedIn) == e.Boot:
 		return r.resume()
@@ -26,6 +26,10 @@ func (r Record) boot(e Boot) (Record, []Action) {
 
 	switch r.State {
 	case Armed:
+		if r.Staged() && e.Config != r.Config.From {
+			return r.stored(Stored{Config: e.Config, Why: "another configuration was stored since"})
+		}
+
 		if isNew || r.Entry.To == "" {
 			return r.run(e)
 		}
@@ -74,6 +78,10 @@ func (r Record) run(e Boot) (Record, []Action) {
 	// The deadline counts from the start of the machine.
 	r.State, r.Boot, r.Began = Running, e.Boot, 0
 
+	if r.Restarts > 0 { // its deadline was not meant to have a start of the machine in it
+		r.Deadline = max(r.Deadline, DefaultDeadline)
+	}
+
 	actions := []Action{Save{r}}
 	if r.Config.To != "" {
 		actions = append(actions, UseConfig{r.Config.To})
@@ -98,8 +106,13 @@ func (r Record) resume() (Record, []Action) {
 
 // complete does the rest of a commit that was cut after the commit point.
 func (r Record) complete() (Record, []Action) {
-	r.watch.passed = true
-	r, actions := r.commit("it was healthy, and the machine restarted while it was committed")
+	why := "it was healthy, and the machine restarted while it was committed"
+	if r.State == Armed {
+		why = "it was stored before it was tried"
+	}
+
+	r.State, r.watch.passed = Running, true
+	r, actions := r.commit(why)
 
 	if r.Config.To != "" {
 		actions = append(actions, UseConfig{r.Config.To})

@@ -19,7 +19,7 @@
 // entry once, and the new configuration is a file of its own. So after a cut the machine starts with what was committed, and Judge finds the
 // trial in the record:
 //
-//	armed                                 reverted: it never started
+//	armed                                 reverted: it never started. A configuration alone begins now
 //	running                               reverted: the machine restarted before the trial was decided
 //	running, and the default entry, or    committed: the cut came after the commit point, and the rest is done now
 //	  without an entry the stored
@@ -29,6 +29,12 @@
 // A change with an entry has its commit point in the default entry, and a change of the configuration alone in the stored configuration.
 // Each is replaced atomically. Boot counting of systemd-boot was rejected: it renames files on FAT at each boot, and it takes the highest
 // version, so a downgrade would never run.
+//
+// # Orderly restarts
+//
+// Who restarts a machine does not mean to undo its configuration. A configuration that waits for no person is committed before the restart if all
+// conditions hold, and have for Settled; otherwise the trial is armed again, for the next boot, twice at most. A boot entry is not: whether it
+// runs is what is tried, and a machine that cannot restart by itself must come back with the one before.
 //
 // # What decides
 //

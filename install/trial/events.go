@@ -54,6 +54,18 @@ type (
 	}
 	// Tick is time that passes: Next has the time of the next one.
 	Tick struct{ Now time.Duration }
+	// Settle commits a trial of a configuration that waits for no person, if all conditions hold and have for Settled. Otherwise nothing
+	// happens.
+	Settle struct {
+		Now time.Duration
+		Why string
+	}
+	// Leave is an orderly restart of the machine. It is a Settle; a trial that is not committed goes on at the next boot, since who restarts a
+	// machine does not mean to undo its configuration.
+	Leave struct {
+		Now       time.Duration
+		Boot, Why string
+	}
 	// Confirm commits the trial with the id, whatever its conditions are. Refuse reverts it.
 	Confirm struct {
 		Now    time.Duration
@@ -70,7 +82,7 @@ type (
 		ID, Why string
 		Keep    bool
 	}
-	// Stored is another way by which a configuration was stored and activated. It ends a running trial of a configuration.
+	// Stored is another way by which a configuration was stored. It ends the trial of a configuration.
 	Stored struct {
 		Now    time.Duration
 		Config string
@@ -94,6 +106,8 @@ func (e Arm) at() time.Duration     { return e.Now }
 func (e Boot) at() time.Duration    { return e.Now }
 func (e Observe) at() time.Duration { return e.Now }
 func (e Tick) at() time.Duration    { return e.Now }
+func (e Settle) at() time.Duration  { return e.Now }
+func (e Leave) at() time.Duration   { return e.Now }
 func (e Confirm) at() time.Duration { return e.Now }
 func (e Refuse) at() time.Duration  { return e.Now }
 func (e Stored) at() time.Duration  { return e.Now }

@@ -18,6 +18,14 @@ func Judge(r Record, event Event) (Record, []Action) {
 		return r.boot(e)
 	case Observe:
 		r.observe(e)
+	case Settle:
+		if r.settles(e.Now) {
+			return r.commit(e.Why)
+		}
+
+		return r, nil
+	case Leave:
+		return r.leave(e)
 	case Confirm:
 		if why := r.open(e.ID, Committed); why != "" {
 			return r, []Action{Deny{why}}
@@ -25,7 +33,7 @@ func Judge(r Record, event Event) (Record, []Action) {
 
 		r.watch.confirmed = cmp.Or(e.By, "a person")
 	case Refuse:
-		if r.waits() && (e.ID == "" || e.ID == r.ID) {
+		if (r.waits() || r.Staged()) && (e.ID == "" || e.ID == r.ID) {
 			return r.withdraw(Withdraw{ID: r.ID, Why: cmp.Or(e.By, "a person") + " refused it before its boot"})
 		}
 
@@ -69,7 +77,7 @@ func (r Record) open(id string, end State) string {
 
 // arm begins a trial: at once, or with the next boot.
 func (r Record) arm(e Arm) (Record, []Action) {
-	replaces := e.Replace && (r.replaceable() || r.waits() && e.Trial.Config.To == "")
+	replaces := e.Replace && (r.replaceable(e.Trial) || r.Staged() && e.Trial.Entry.To == "" || r.waits() && e.Trial.Config.To == "")
 
 	if !replaces && (!r.State.Decided() || r.Pending) {
 		return r, []Action{Deny{fmt.Sprintf("trial %s is not over: wait until it is decided, or confirm it", r.ID)}}
@@ -84,7 +92,7 @@ func (r Record) arm(e Arm) (Record, []Action) {
 		}
 	}
 
-	t.State, t.Why, t.Pending, t.Returns, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, e.Boot, "", 0, watch{}
+	t.State, t.Why, t.Pending, t.Returns, t.Restarts, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, 0, e.Boot, "", 0, watch{}
 	t.Deadline = DeadlineFor(t.Deadline, 0)
 
 	_, err := t.Encode()
@@ -101,14 +109,18 @@ func (r Record) arm(e Arm) (Record, []Action) {
 	return t, append([]Action{Save{t}}, t.start()...)
 }
 
-// replaceable reports whether another configuration may take the place of the one that is tried. Once a commit has begun, it may not: what
-// is stored may be the new configuration already.
-func (r Record) replaceable() bool {
-	return r.State == Running && r.Entry.To == "" && !r.AtBoot && r.watch.committing == ""
+// replaceable reports whether another trial may take the place of the one of a configuration. Once a commit has begun, it may not: what is
+// stored may be the new configuration already. A boot entry may only take the place of one that waits for a person: it would undo a
+// configuration that its author does not know to be on trial.
+func (r Record) replaceable(by Record) bool {
+	return r.State == Running && r.Entry.To == "" && r.watch.committing == "" && (by.Entry.To == "" || r.Confirm)
 }
 
 // waits reports whether the trial is that of a boot entry alone, which begins with the next boot: it may be another entry's.
 func (r Record) waits() bool { return r.State == Armed && r.Config.To == "" }
+
+// Staged reports whether the trial is that of a configuration alone, which begins with the next boot.
+func (r Record) Staged() bool { return r.State == Armed && r.Entry.To == "" && r.Config.To != "" }
 
 // withdraw reverts a trial that is armed. The boot loader starts the default entry, also after a cut: the next boot settles the rest.
 func (r Record) withdraw(e Withdraw) (Record, []Action) {
@@ -121,9 +133,9 @@ func (r Record) withdraw(e Withdraw) (Record, []Action) {
 	return r.revert(e.Why)
 }
 
-// stored ends a running trial of a configuration alone, since another configuration, or this one, is stored and in use.
+// stored ends a trial of a configuration alone, since another configuration, or this one, is stored.
 func (r Record) stored(e Stored) (Record, []Action) {
-	if r.State != Running || r.Entry.To != "" {
+	if !r.Staged() && (r.State != Running || r.Entry.To != "") {
 		return r, nil
 	}
 

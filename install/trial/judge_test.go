@@ -135,6 +135,10 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) trial.Event {
 		}
 
 		return trial.Observe{Now: s.now, Conditions: conditions, Lost: has("lost")}
+	case "settle":
+		return trial.Settle{Now: s.now, Why: "an upgrade begins"}
+	case "leave":
+		return trial.Leave{Now: s.now, Boot: s.id(), Why: "a person restarts the machine"}
 	case "tick":
 		return trial.Tick{Now: s.now}
 	case "confirm":

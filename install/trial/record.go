@@ -60,6 +60,8 @@ type Record struct {
 	Kept bool `json:"kept,omitempty"`
 	// Returns counts the boots of the new entry after the change was to be undone.
 	Returns int `json:"returns,omitempty"`
+	// Restarts counts the orderly restarts of the machine during the trial.
+	Restarts int `json:"restarts,omitempty"`
 	// ArmedIn is the boot in which the trial was armed, Boot the boot in which the trial runs, and Began the time since that boot when it began.
 	ArmedIn string        `json:"armedIn,omitempty"`
 	Boot    string        `json:"boot,omitempty"`
@@ -88,6 +90,8 @@ type watch struct {
 const (
 	// Hold is how long the conditions must hold.
 	Hold = 30 * time.Second
+	// Settled is how long they must have held when a trial ends early, because the machine restarts: a change shows its effect within that.
+	Settled = 10 * time.Second
 	// DefaultDeadline is that of a trial whose author chose none.
 	DefaultDeadline = 150 * time.Second
 	// MinDeadline leaves a machine time to start and to be healthy for Hold, and MaxDeadline is when no one waits for it any more.

@@ -30,10 +30,10 @@ func (r Record) restore() (actions []Action) {
 // undoing returns the actions that undo the change in this boot.
 func (r Record) undoing() []Action {
 	switch actions := r.restore(); {
-	case !r.AtBoot:
-		return append(actions, UseConfig{r.Config.From})
 	case r.Boot == "": // it never ran
 		return actions
+	case r.Entry.To == "":
+		return append(actions, UseConfig{r.Config.From})
 	default:
 		return append(actions, Reboot{fmt.Sprintf("trial %s is reverted: %s", r.ID, r.Why)})
 	}
@@ -97,7 +97,7 @@ func (r Record) done() (Record, []Action) {
 		return r, nil
 	case r.State == Running && r.watch.committing != "":
 		r.State, r.Why, r.watch = Committed, r.watch.committing, watch{}
-	case r.State == Reverted && r.Pending && (!r.AtBoot || r.Boot == ""):
+	case r.State == Reverted && r.Pending && (r.Entry.To == "" || r.Boot == ""):
 		r.Pending, r.watch = false, watch{}
 
 		return r, []Action{Save{r}, Collect{}}

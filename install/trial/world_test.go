@@ -32,7 +32,7 @@ type world struct {
 		now                 time.Duration
 	}
 
-	boots, replaces int
+	boots, replaces, leaves int
 	// healthy entries and configurations, by name; starts are the entries that start at all.
 	healthy, starts map[string]bool
 	lost            bool
@@ -257,6 +257,18 @@ func (w *world) second() error {
 		w.healthy[another.Config.To] = w.rng.IntN(3) > 0
 
 		return w.judge(trial.Arm{Now: w.running.now, Boot: w.running.boot, Trial: another, Replace: true})
+	case r.State == trial.Running && w.chance(1): // someone restarts the machine
+		w.leaves++
+
+		if w.wellFor >= trial.Settled {
+			w.proved[r.Config.To] = true
+		}
+
+		if err := w.judge(trial.Leave{Now: w.running.now, Boot: w.running.boot, Why: "a restart"}); err != nil {
+			return err
+		}
+
+		return errCut
 	case w.chance(1):
 		return w.judge(trial.Refuse{Now: w.running.now})
 	case w.chance(1):
@@ -310,8 +322,8 @@ func TestAnyCut(t *testing.T) {
 		t.Errorf("the trials do not try both verdicts often: %v", verdicts)
 	}
 
-	if replaced < 50 {
-		t.Errorf("%d trials took the place of another one, want 50", replaced)
+	if replaced < 50 || left < 50 {
+		t.Errorf("%d trials took the place of another one, and %d saw an orderly restart; want 50 of each", replaced, left)
 	}
 }
 
@@ -321,8 +333,8 @@ func FuzzAnyCut(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { tryWorld(t, seed) })
 }
 
-// replaced counts the trials that were decided in the place of another one.
-var replaced int
+// replaced counts the trials that were decided in the place of another one, and left the orderly restarts during trials.
+var replaced, left int
 
 // tryWorld runs three trials, and returns their verdicts.
 func tryWorld(t testing.TB, seed uint64) map[string]trial.State {
@@ -375,6 +387,8 @@ func tryWorld(t testing.TB, seed uint64) map[string]trial.State {
 
 		next = nil
 	}
+
+	left += w.leaves
 
 	return w.verdict
 }

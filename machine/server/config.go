@@ -21,10 +21,11 @@ import (
 	"github.com/seed-59268b81/talos/controllers/network"
 )
 
-// ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot.
+// ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot. Both, and STAGED, are on trial until the
+// machine was healthy for a while, if the caller says so.
 func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	change := config.Change{
-		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
+		Text: req.GetData(), DryRun: req.GetDryRun(),
 		By:        "apply-config" + caller(ctx),
 		Anonymous: !slices.Contains(rolesFrom(ctx), contract.RoleAdmin),
 	}
@@ -37,20 +38,32 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		}
 	}
 
-	var (
-		mode = req.GetMode()
-		err  error
-	)
+	mode := req.GetMode()
+
+	commit, err := commitOf(md)
+	if err != nil {
+		return nil, err
+	}
 
 	switch mode {
 	case machine.ApplyConfigurationRequest_AUTO, machine.ApplyConfigurationRequest_NO_REBOOT:
 		mode = machine.ApplyConfigurationRequest_NO_REBOOT
+
+		if commit == contract.CommitHealthy { // other clients send a timeout with each mode
+			change.Mode, change.Trial = config.Default, req.GetTryModeTimeout().AsDuration()
+		}
 	case machine.ApplyConfigurationRequest_STAGED:
-		change.Mode = config.Staged
+		change.Mode = config.StagedNow
+
+		if commit == contract.CommitHealthy {
+			change.Mode, change.Trial = config.Staged, req.GetTryModeTimeout().AsDuration()
+		}
 	case machine.ApplyConfigurationRequest_TRY:
-		if change.Mode, err = tryMode(md); err != nil {
+		if change.Mode, err = tryMode(commit); err != nil {
 			return nil, err
 		}
+
+		change.Trial = req.GetTryModeTimeout().AsDuration()
 	case machine.ApplyConfigurationRequest_REBOOT:
 		// Old clients send the zero value to a machine without a configuration.
 		if !change.Anonymous {
@@ -79,19 +92,30 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 	}}}, nil
 }
 
-// tryMode returns the mode of a configuration that is tried, by what the caller wants to commit it.
-func tryMode(md metadata.MD) (config.Mode, error) {
-	mode := config.Try
-
+// commitOf returns when the caller wants the configuration to be committed, or an empty string.
+func commitOf(md metadata.MD) (commit string, err error) {
 	for _, when := range md.Get(contract.KeyCommit) {
-		if when != contract.CommitHealthy {
-			return 0, status.Errorf(codes.InvalidArgument, "apply: %s: %q is unknown to this version (want %q)", contract.KeyCommit, when, contract.CommitHealthy)
+		if when != contract.CommitHealthy && when != contract.CommitNow {
+			return "", status.Errorf(codes.InvalidArgument, "apply: %s: %q is unknown to this version (want %q or %q)", contract.KeyCommit, when,
+				contract.CommitHealthy, contract.CommitNow)
 		}
 
-		mode = config.TryHealthy
+		commit = when
 	}
 
-	return mode, nil
+	return commit, nil
+}
+
+// tryMode returns the mode of a configuration that is tried.
+func tryMode(commit string) (config.Mode, error) {
+	switch commit {
+	case "":
+		return config.Try, nil
+	case contract.CommitHealthy:
+		return config.TryHealthy, nil
+	default:
+		return 0, status.Errorf(codes.InvalidArgument, "apply: %s: %q contradicts the mode try; use auto or no-reboot", contract.KeyCommit, commit)
+	}
 }
 
 // withoutDHCP returns the warning about network cards that lose DHCP, if any.

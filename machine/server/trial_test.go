@@ -37,6 +37,7 @@ func TestKeepIfHealthy(t *testing.T) {
 		text string
 	}{
 		contract.CommitHealthy: {codes.FailedPrecondition, "the health of the machine is not known yet"}, // this machine has no services
+		contract.CommitNow:     {codes.InvalidArgument, "contradicts the mode try"},
 		"soon":                 {codes.InvalidArgument, `"soon" is unknown to this version`},
 	} {
 		ctx := metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, when)
@@ -44,6 +45,45 @@ func TestKeepIfHealthy(t *testing.T) {
 		_, err := b.machine.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Mode: try, Data: []byte("# second\n" + first)})
 		if status.Code(err) != want.code || !strings.Contains(err.Error(), want.text) {
 			t.Errorf("%s: got %v, want %s: %s", when, err, want.code, want.text)
+		}
+	}
+}
+
+// TestForGood holds what a caller is told about a configuration that is not on trial: because it is the first, because the caller says nothing else, or
+// because the machine does not know its health.
+func TestForGood(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	first := string(configtest.ControlPlane(t))
+
+	for _, tt := range []struct {
+		name, text, when, want string
+	}{
+		{"the first", first, "", "Applied configuration without a reboot"},
+		{"for good", "# second\n" + first, contract.CommitNow, "Applied configuration without a reboot"},
+		{"by default", "# by default\n" + first, "", "Applied configuration without a reboot"},
+		{
+			"no health", "# third\n" + first, contract.CommitHealthy,
+			"Applied configuration without a reboot. It is stored for good: the health of the machine is not known yet",
+		},
+	} {
+		ctx := as(t.Context(), contract.RoleAdmin)
+		if tt.when != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, tt.when)
+		}
+
+		answer, err := b.machine.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(tt.text)})
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+
+		if got := answer.GetMessages()[0].GetModeDetails(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+
+		if stored, err := os.ReadFile(filepath.Join(b.disk, "config.yaml")); err != nil || string(stored) != tt.text {
+			t.Errorf("%s: stored is %.20q, %v", tt.name, stored, err)
 		}
 	}
 }

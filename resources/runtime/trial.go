@@ -22,6 +22,9 @@ const (
 	TrialReplaced  TrialState = "replaced"
 )
 
+// TrialHealthy is how Waits begins when a trial waits for time to pass only.
+const TrialHealthy = "all conditions to hold"
+
 // TrialSpec is a change of the machine that is on trial, or was: of its configuration, of the boot entry, or of both. The last one is kept
 // through reboots, some earlier ones until the next boot.
 type TrialSpec struct {

@@ -71,14 +71,14 @@ func (c *Cluster) ApplyInsecure(ctx context.Context, text []byte) error {
 	return err
 }
 
-// Apply sends a configuration as the administrator, and returns the node's answer.
+// Apply sends a configuration as the administrator, and returns the node's answer. It is for good: tests break machines with it.
 func (c *Cluster) Apply(text []byte) *machine.ApplyConfiguration {
 	c.t.Helper()
 
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 
-	answer, err := c.cluster.Apply(ctx, c.Node, c.cluster.Administrator(), text)
+	answer, err := c.cluster.Apply(client.CommitNow(ctx), c.Node, c.cluster.Administrator(), text)
 	if err != nil {
 		c.Fail("apply a configuration: %v", err)
 	}

@@ -228,7 +228,8 @@ func (s *scaled) patchAll(patches ...string) {
 		addresses = append(addresses, n.Addr.String())
 	}
 
-	args := []string{"-n", strings.Join(addresses, ","), "patch", "machineconfig"}
+	// For good: the power is cut before a trial is over.
+	args := []string{"-n", strings.Join(addresses, ","), "patch", "machineconfig", "--for-good"}
 	for _, p := range patches {
 		args = append(args, "--patch", p)
 	}

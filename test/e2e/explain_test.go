@@ -70,7 +70,7 @@ func TestExplainClock(t *testing.T) {
 		// before the configuration is found, so NTP is silent until then.
 		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}, network: {interfaces: [{interface: eth0, dhcp: false, "+
 			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().World.Networks[0].Gateway4.String()+"}]}]}}\n"+named(name)))
-		s.talosctl(t, "apply-config --mode staged --file wrong.yaml")
+		s.talosctl(t, "apply-config --mode staged --for-good --file wrong.yaml")
 
 		const found = "the configuration was found"
 

@@ -201,9 +201,20 @@ func power(t *testing.T, c *cluster.Cluster, name string) {
 }
 
 // drained evicts the pods before a reboot. There is no other node, so they come back with this one.
+//
+// A configuration is staged for that reboot: it begins with it, on trial.
 func drained(t *testing.T, c *cluster.Cluster) {
-	newSession(t, c).takes(t, 12*time.Minute,
+	s := newSession(t, c)
+
+	s.talosctl(t, "patch machineconfig --mode staged --timeout 150s --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "26"}}}`)
+	s.shows(t, hopsPath+`"?: "26"`, "get machineconfig persistent -o yaml")
+	s.shows(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +armed`, "get trials")
+
+	s.takes(t, 12*time.Minute,
 		`(?s)@: cordoned node \S+\n.*@: evicting pod `+namespace+`/web-.*@: booted\n.*@: node \S+ is ready\n`, "reboot --drain --timeout 9m")
+
+	s.comesToShow(t, `^26\n$`, "read "+hops)
+	s.shows(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +(running|committed) `, "get trials")
 
 	c.Until("the Deployment's pods are ready on the node again", 5*time.Minute, func(ctx context.Context) error {
 		// The count in the Deployment is out of date until the controller manager is back.

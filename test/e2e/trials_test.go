@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// backTime is how long a machine may take from a configuration that breaks it until the one before serves again.
+const backTime = 3 * time.Minute
+
+// goesBack applies configurations that are kept if the machine is healthy with them, with the commands of docs/trials.md: one that stays, and those that
+// cut the machine off, stop its kubelet, and, at the level All, take its cluster away.
+func goesBack(t *testing.T, c *cluster.Cluster) {
+	s := newSession(t, c)
+
+	t.Run("a good one stays", func(t *testing.T) {
+		s.talosctl(t, "patch machineconfig --timeout 150s --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "31"}}}`)
+		s.comesToShow(t, `^31\n$`, "read "+hops)
+		s.shows(t, hopsPath+`"?: "31"`, "get machineconfig persistent -o yaml")
+		s.comesToShow(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +committed +all conditions held for 30s`, "get trials")
+		s.shows(t, hopsPath+`"?: "31"`, "get machineconfig persistent -o yaml")
+	})
+
+	for _, tt := range []struct {
+		name, patch, why string
+		long             bool
+	}{
+		{
+			"no default gateway", "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: [192.0.2.9/24]}]}}",
+			`gateway \(there is no default gateway\)`, false,
+		},
+		{"no image of the kubelet", "machine: {kubelet: {image: '" + absentImage + "'}}", `images \(` + absentImage + ` is not there: .*`, false},
+		{
+			"no API server at the endpoint", "cluster: {controlPlane: {endpoint: 'https://" + noControlPlane + ":6443'}}",
+			`endpoint \(the cluster's endpoint ` + noControlPlane + `:6443 does not answer\)`, true,
+		},
+	} {
+		if tt.long && !cluster.Asked(cluster.All) {
+			continue
+		}
+
+		t.Run(tt.name, func(t *testing.T) {
+			start := time.Now()
+
+			// The answer may be lost with the network.
+			_, _ = s.tryFor(t, 15*time.Second, "patch machineconfig --timeout 1m --patch", tt.patch)
+
+			want := s.pattern(`(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +reverted +not healthy within 1m0s: .*` + tt.why)
+
+			s.Until("the machine goes back", backTime, func(ctx context.Context) error {
+				said, err := s.command(ctx, "get trials").CombinedOutput()
+				if err == nil && !want.Match(said) {
+					err = fmt.Errorf("want a match of %s", want)
+				}
+
+				if err != nil {
+					return fmt.Errorf("%w: %s", err, said)
+				}
+
+				return nil
+			})
+			s.Until("the machine is as before", backTime, func(ctx context.Context) error {
+				said, err := s.command(ctx, "get machinestatus -o yaml").CombinedOutput()
+				if err == nil && !strings.Contains(string(said), "ready: true") {
+					err = fmt.Errorf("it is not ready: %s", said)
+				}
+
+				return err
+			})
+
+			c.Measured("  "+tt.name+": the machine is as before", time.Since(start))
+
+			s.shows(t, `a change of the configuration was tried and reverted: not healthy within 1m0s: .*`+tt.why, "explain")
+			s.shows(t, hopsPath+`"?: "31"`, "get machineconfig v1alpha1 -o yaml")
+
+			if !strings.Contains(c.Console(), "is reverted: not healthy within 1m0s") {
+				t.Error("the console does not say that the machine went back")
+			}
+		})
+	}
+
+	c.Apply(c.Generated.ControlPlane)
+}
