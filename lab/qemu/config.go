@@ -50,7 +50,8 @@ type Disk struct {
 	// Base and GiB are those that the disk was created with, see CreateOverlay.
 	Base string
 	GiB  int
-	// Log, if set, is a file that records each write and flush, in the format of dm-log-writes (package test/replay).
+	// Log, if set, is a file that records each write and flush, in the format of dm-log-writes (package test/replay). Such a disk
+	// cannot be made slow (SetDisk).
 	Log string
 	// ReadOnly is set for a medium that the guest cannot write, and that machines share.
 	ReadOnly bool

@@ -52,7 +52,7 @@ func TestArgs(t *testing.T) {
 				"-blockdev driver=file,node-name=disk0-file,cache.no-flush=on,discard=unmap,filename=/lab/a,,b",
 				"-blockdev driver=qcow2,node-name=disk0-content,file=disk0-file,cache.no-flush=on,discard=unmap",
 				"-blockdev driver=file,node-name=disk0-log,cache.no-flush=on,filename=/lab/a.log",
-				"-blockdev driver=blklogwrites,node-name=disk0,file=disk0-content,log=disk0-log,log-sector-size=512",
+				"-blockdev driver=blklogwrites,node-name=disk0,file=disk0-content,log=disk0-log",
 				"-device virtio-blk-pci,drive=disk0,serial=disk0,bootindex=1",
 			},
 		},

@@ -22,7 +22,7 @@ import (
 func (d Disk) args(id string) []string {
 	if d.Log != "" {
 		// The log goes on at the next start. QEMU begins a new one if it is not told that there is one.
-		log := fmt.Sprintf("driver=blklogwrites,node-name=%s,file=%s-content,log=%s-log,log-sector-size=512", id, id, id)
+		log := fmt.Sprintf("driver=blklogwrites,node-name=%s,file=%s-content,log=%s-log", id, id, id)
 		if info, err := os.Stat(d.Log); err == nil && info.Size() > 0 {
 			log += ",log-append=on"
 		}
