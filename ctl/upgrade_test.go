@@ -3,6 +3,7 @@
 package ctl
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/trial"
 	"github.com/seed-59268b81/talos/client/clienttest"
@@ -104,5 +106,100 @@ func TestUpgradeStays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUpgradeKept: the command ends with what became of the version. A node that has lost its configuration has no containerd, and may not run
+// afterwards either.
+func TestUpgradeKept(t *testing.T) {
+	const (
+		trials   = "Trials.runtime.talos.dev"
+		statuses = "MachineStatuses.runtime.talos.dev"
+	)
+
+	noContainerd := status.Error(codes.Unavailable, "pull image: connect to containerd: no such file or directory; see: talosctl service cri")
+
+	for _, tt := range []struct {
+		name          string
+		before, after string // stages
+		pull, upgrade error
+		end           string
+		exit          int
+		stderr        []string
+	}{
+		{
+			name: "stays", before: "running", after: "running", end: "state: committed\nwhy: all conditions held\n",
+			stderr: []string{"pulling installer:2", "added boot entry", "booted", "running", "the version stays: all conditions held"},
+		},
+		{
+			name: "goes back", before: "running", after: "running", end: "state: reverted\nwhy: not healthy within 2m30s\n", exit: 1,
+			stderr: []string{"booted", "the node has gone back to the version that it had before: not healthy within 2m30s"},
+		},
+		{
+			name: "without a configuration", before: "booting", after: "booting", pull: noContainerd, end: "state: committed\nwhy: all conditions held\n",
+			stderr: []string{"added boot entry", "booted", "the version stays: all conditions held"},
+		},
+		{
+			name: "not in the registry", before: "booting", pull: noContainerd, upgrade: status.Error(codes.NotFound, "upgrade: read installer:2: not found"), exit: 1,
+			stderr: []string{"pulling installer:2", "upgrade: read installer:2: not found"},
+		},
+		{
+			name: "neither pulled nor imported", before: "running", pull: status.Error(codes.NotFound, "pull image: installer:2: not found"),
+			upgrade: status.Error(codes.NotFound, "upgrade: no such image"), exit: 1, stderr: []string{"pulling installer:2", "pull image: installer:2: not found"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			node := newNode("172.20.0.2")
+			node.Scripts = scripts()
+			node.Scripts["machine.LifecycleService/Upgrade"] = upgradeAnswers()
+
+			if tt.upgrade != nil {
+				node.Scripts["machine.LifecycleService/Upgrade"] = clienttest.Script{Err: tt.upgrade}
+			}
+
+			if tt.pull != nil {
+				node.Scripts["machine.ImageService/Pull"] = clienttest.Script{Err: tt.pull}
+			}
+
+			for _, r := range node.Resources {
+				if r.GetMetadata().GetType() == statuses {
+					r.Spec.YamlSpec = "stage: " + tt.before + "\n"
+				}
+			}
+
+			node.Resources = append(node.Resources, clienttest.Resource("runtime", trials, "k3q7zd", "state: armed\n"))
+			node.Rebooted = []*cosiapi.Resource{
+				clienttest.Resource("runtime", trials, "k3q7zd", tt.end), clienttest.Resource("runtime", statuses, "machine", "stage: "+tt.after+"\n"),
+			}
+
+			r := talosctl(t, clienttest.Start(t, map[string]*clienttest.Node{"": node, "172.20.0.2": node}),
+				"upgrade", "-n", "172.20.0.2", "--image", "installer:2", "--drain=false", "--timeout", "1m")
+			if r.exit != tt.exit {
+				t.Errorf("got exit status %d, want %d", r.exit, tt.exit)
+			}
+
+			inOrder(t, r.stderr, tt.stderr)
+		})
+	}
+}
+
+// TestUpgradeInsecure: a node that has lost its certificate is upgraded, too. Of such a command -i is the image.
+func TestUpgradeInsecure(t *testing.T) {
+	node := newNode("172.20.0.2")
+	node.Scripts = scripts()
+	node.Scripts["machine.LifecycleService/Upgrade"] = upgradeAnswers()
+
+	s := clienttest.StartMaintenance(t, node)
+	t.Setenv("TALOSCONFIG", filepath.Join(t.TempDir(), "none"))
+
+	r := run(t.Context(), "upgrade", "-n", s.Endpoint, "--insecure", "-i", "installer:2", "--no-reboot")
+	if r.exit != 0 {
+		t.Errorf("got exit status %d", r.exit)
+	}
+
+	inOrder(t, r.stderr, []string{"added boot entry Talos-v2.efi", "the next reboot is into the new version"})
+
+	if r := run(t.Context(), "upgrade", "-n", s.Endpoint, "-i", "installer:2", "--no-reboot"); r.exit != 1 {
+		t.Errorf("without --insecure: got exit status %d", r.exit)
 	}
 }

@@ -62,7 +62,7 @@ func bootPartition(ctx context.Context, st state.State, label, missing string) (
 	}
 
 	if system == nil {
-		return "", errors.New("no disk has the system: see talosctl get systemdisk")
+		return "", loader.ErrNoSystem
 	}
 
 	found, err := typed.List[block.DiscoveredVolumeSpec](ctx, st, "")

@@ -28,8 +28,9 @@ type Node struct {
 	Health     []string // progress; the last is the error of the check unless Healthy
 	Healthy    bool
 	Resources  []*cosiapi.Resource
-	Changes    []*cosiapi.Event // what a watch sees after the resources
-	Warnings   []string         // of ApplyConfiguration
+	Rebooted   []*cosiapi.Resource // resources of later boots, instead of those with the same id
+	Changes    []*cosiapi.Event    // what a watch sees after the resources
+	Warnings   []string            // of ApplyConfiguration
 	// Scripts are answers by method, such as machine.MachineService/Processes. They take precedence over the other fields.
 	Scripts map[string]Script
 
@@ -134,6 +135,12 @@ func (n *Node) resources(namespace, typ string) []*cosiapi.Resource {
 		md := r.GetMetadata()
 		if md.GetNamespace() != namespace || md.GetType() != typ {
 			continue
+		}
+
+		for _, later := range n.Rebooted {
+			if now := later.GetMetadata(); n.boots > 0 && now.GetNamespace() == namespace && now.GetType() == typ && now.GetId() == md.GetId() {
+				r = later
+			}
 		}
 
 		r = proto.CloneOf(r)

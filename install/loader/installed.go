@@ -18,6 +18,9 @@ type Partition interface {
 	Close() error
 }
 
+// ErrNoSystem is the error of a machine that is on no disk.
+var ErrNoSystem = errors.New("no disk has the system: see talosctl get systemdisk")
+
 // Installed is the boot loader of this machine. It reads the partition with the entries for each use, which must not be mounted. It is safe for
 // concurrent use.
 type Installed struct {

@@ -55,7 +55,7 @@ var knownCauses = causes{
 	{codes.FailedPrecondition, []error{
 		bootlog.ErrClosed, config.ErrNotReady, config.ErrTrial, container.ErrNotRunning, container.ErrRefused, disk.ErrInUse, metactl.ErrNotLoaded, supervisor.ErrNotAllowed,
 		etcd.ErrDiskNotReady, etcd.ErrNoCertificates, etcd.ErrNoSnapshot, etcd.ErrNotConfigured, etcd.ErrNotControlPlane, etcd.ErrTimeNotSynced,
-		install.ErrNoDisk, installation.ErrBIOS, installation.ErrInstalled, installation.ErrNoRelease, install.ErrNotEmpty, install.ErrTooSmall, release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry, loader.ErrNoKernel,
+		install.ErrNoDisk, installation.ErrBIOS, installation.ErrInstalled, installation.ErrNoRelease, install.ErrNotEmpty, install.ErrTooSmall, release.ErrArch, release.ErrTooNew, upgrade.ErrNoPrevious, upgrade.ErrNotDefault, upgrade.ErrUnknownEntry, loader.ErrNoKernel, loader.ErrNoSystem,
 	}},
 }
 

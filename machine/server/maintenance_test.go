@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/install/release"
 	"github.com/seed-59268b81/talos/install/trial"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -105,6 +106,15 @@ func TestUpgradeWithoutConfiguration(t *testing.T) {
 			}
 		}
 	}
+
+	there := b.Loader
+	b.Loader = &loader.Installed{Open: func() (loader.Partition, int64, error) { return nil, 0, loader.ErrNoSystem }}
+
+	if _, err := b.upgrade(ctx, image); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "no disk has the system") {
+		t.Errorf("a machine without a disk: got %v", err)
+	}
+
+	b.Loader = there
 
 	if trials.last.ID != "" {
 		t.Errorf("what cannot be installed is tried: %+v", trials.last)

@@ -141,7 +141,7 @@ func TestInstall(t *testing.T) {
 		}
 
 		text, err := os.ReadFile(filepath.Join(dir, "controlplane.yaml"))
-		if err != nil || !strings.Contains(string(text), "disk: /dev/vda") {
+		if err != nil || !strings.Contains(string(text), "/dev/vda") {
 			t.Fatalf("got %s, %v", text, err)
 		}
 
