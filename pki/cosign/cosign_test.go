@@ -37,7 +37,10 @@ const (
 
 // TestCheck signs with each kind of key, and checks with that and with another one of its kind.
 func TestCheck(t *testing.T) {
-	ed := func() crypto.Signer { _, key, err := ed25519.GenerateKey(rand.Reader); return must[crypto.Signer](key, err) }
+	ed := func() crypto.Signer {
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		return must[crypto.Signer](key, err)
+	}
 
 	for name, generate := range map[string]func() crypto.Signer{
 		"P-256":   func() crypto.Signer { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) },
