@@ -115,7 +115,7 @@ var fileTasks = []task{
 	{name: "image verify", calls: "machine.ImageService/Verify", do: func(t *testing.T, s *session) {
 		// The lab's machines have no rules about images. The image cache knows the digest.
 		repository, _, _ := strings.Cut(images.DefaultPause, ":")
-		s.shows(t, `(?m)^@ +false +`+repository+`@sha256:[0-9a-f]{64} +no rule of ImageVerificationConfig matches`, "image verify", images.DefaultPause)
+		s.shows(t, `(?m)^@ +false +`+repository+`.sha256:[0-9a-f]{64} +no rule of ImageVerificationConfig matches`, "image verify", images.DefaultPause)
 	}},
 	{name: "debug", calls: "machine.DebugService/ContainerRun machine.ImageService/Pull", do: func(t *testing.T, s *session) {
 		// It pulls the image, and removes the container before it ends. An emulated machine takes half a minute for each.
