@@ -25,7 +25,6 @@ import (
 // resetting is the World of a reset on the devices of a recorder, as that of package controllers/block is on those of a machine.
 type resetting struct {
 	r      *replay.Recorder
-	system string
 	table  *gpt.Table
 	values *meta.Store
 	// keeps is the device of META, which stays open.
