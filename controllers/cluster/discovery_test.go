@@ -207,6 +207,7 @@ func TestServiceChanges(t *testing.T) {
 		changed.ServiceEndpoints = []cluster.ServiceEndpoint{{Name: "renamed", Endpoint: first}, {Name: "second", Endpoint: "two-moved.example:443"}}
 		controllertest.Set(a, cluster.ConfigID, changed)
 
+		time.Sleep(2 * trusted) // the other one may have worked first
 		controllertest.Wait(a, "renamed", func(s cluster.DiscoverySourceSpec) bool { return s.Watched })
 		time.Sleep(2 * farewell)
 
