@@ -74,6 +74,7 @@ func TestMembers(t *testing.T) {
 			t.Errorf("endpoints: got %v, want %v", endpoints.Addresses, want)
 		}
 
+		time.Sleep(2 * trusted) // the second source may have worked first
 		a.Quiet(30 * time.Second)
 
 		controllertest.Wait(a, "first", func(s cluster.DiscoverySourceSpec) bool { return s.Watched && s.Members == 1 && s.Error == "" })
@@ -312,6 +313,7 @@ func TestRefused(t *testing.T) {
 
 		b, _ := machine(t, w, "b", t.TempDir())
 		wantMembers(t, b, "node-a", "node-b")
+		time.Sleep(2 * trusted) // the second source may have worked first
 		controllertest.Wait(b, "first", func(s cluster.DiscoverySourceSpec) bool { return s.Watched && s.Error != "" })
 		b.Quiet(30 * time.Second)
 	})
