@@ -39,8 +39,8 @@ const (
 	// now. Callers that do not send it are not checked.
 	KeyConfigFrom = "talos-config-from"
 	// KeyCommit says when a configuration that is applied is committed. CommitHealthy is when the machine was healthy with it for a while. With
-	// the mode TRY it takes the place of a person who confirms it; with AUTO, NO_REBOOT and STAGED it has the machine wait for its health, until the
-	// request's timeout. CommitNow is at once, as without it. Nodes that do not know it ignore it.
+	// the mode TRY it takes the place of a person who confirms it; with AUTO, NO_REBOOT and STAGED, which wait for the machine's health by
+	// themselves, it says that the request's timeout is the deadline of that. CommitNow is at once. Nodes that do not know it ignore it.
 	KeyCommit     = "talos-commit"
 	CommitHealthy = "healthy"
 	CommitNow     = "now"

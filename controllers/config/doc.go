@@ -7,8 +7,8 @@
 // power cut the disk has the old text or the new one.
 //
 // A configuration that is tried is a file of its own beside the stored one until it is committed. Package install/trial decides what becomes of
-// it, and trials.go carries that out. The record of the last trial is in META, and the resource Trial shows it. What is applied is tried if the
-// caller says so (trial_default.go).
+// it, and trials.go carries that out. The record of the last trial is in META, and the resource Trial shows it. What is applied is tried unless
+// the caller says otherwise, or it cannot be (trial_default.go).
 //
 // A stored configuration that cannot be decoded, because it is damaged or of a newer version, is left unchanged, and the machine
 // stays closed to strangers: a second file has what the API needs to know of the administrators (config/access). The certificates of

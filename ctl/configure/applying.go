@@ -36,8 +36,8 @@ type applying struct {
 func (a *applying) flags(cmd *cobra.Command) {
 	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout, unless you run talosctl confirm)", applyModes)
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed; with other modes: keep the configuration only if the node is as healthy with it as before, and go back after this time otherwise")
-	cmd.Flags().BoolVar(&a.forGood, "for-good", false, "with --mode auto, no-reboot and staged: keep the configuration at once, even if the node is not healthy with it (as without --timeout)")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted, unless it is confirmed; with other modes: when the node goes back if it is not as healthy as before (default there 2m30s)")
+	cmd.Flags().BoolVar(&a.forGood, "for-good", false, "with --mode auto, no-reboot and staged: keep the configuration at once, even if the node is not healthy with it")
 	cmd.Flags().BoolVar(&a.healthy, "keep-if-healthy", false, "with --mode try: keep the configuration when the node was healthy with it for 30s, without talosctl confirm (default --timeout 2m30s)")
 	a.cmd = cmd
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/network"
 )
 
-// ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot. Both, and STAGED, are on trial until the
-// machine was healthy for a while, if the caller says so.
+// ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot. Both are on trial until the machine was
+// healthy for a while, unless the caller says otherwise.
 func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	change := config.Change{
 		Text: req.GetData(), DryRun: req.GetDryRun(),
@@ -47,16 +47,22 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 
 	switch mode {
 	case machine.ApplyConfigurationRequest_AUTO, machine.ApplyConfigurationRequest_NO_REBOOT:
-		mode = machine.ApplyConfigurationRequest_NO_REBOOT
+		mode, change.Mode = machine.ApplyConfigurationRequest_NO_REBOOT, config.Default
 
-		if commit == contract.CommitHealthy { // other clients send a timeout with each mode
-			change.Mode, change.Trial = config.Default, req.GetTryModeTimeout().AsDuration()
+		switch commit {
+		case contract.CommitHealthy: // other clients send a timeout with each mode
+			change.Trial = req.GetTryModeTimeout().AsDuration()
+		case contract.CommitNow:
+			change.Mode = config.Now
 		}
 	case machine.ApplyConfigurationRequest_STAGED:
-		change.Mode = config.StagedNow
+		change.Mode = config.Staged
 
-		if commit == contract.CommitHealthy {
-			change.Mode, change.Trial = config.Staged, req.GetTryModeTimeout().AsDuration()
+		switch commit {
+		case contract.CommitHealthy:
+			change.Trial = req.GetTryModeTimeout().AsDuration()
+		case contract.CommitNow:
+			change.Mode = config.StagedNow
 		}
 	case machine.ApplyConfigurationRequest_TRY:
 		if change.Mode, err = tryMode(commit); err != nil {
@@ -70,7 +76,7 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 			return nil, status.Error(codes.Unimplemented, "apply with a reboot: a configuration takes effect without one; use mode auto or no-reboot, or staged for the next boot")
 		}
 
-		mode = machine.ApplyConfigurationRequest_NO_REBOOT
+		mode, change.Mode = machine.ApplyConfigurationRequest_NO_REBOOT, config.Default
 	default:
 		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is unknown; use auto, no-reboot, staged or try", mode)
 	}

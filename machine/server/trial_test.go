@@ -49,7 +49,7 @@ func TestKeepIfHealthy(t *testing.T) {
 	}
 }
 
-// TestForGood holds what a caller is told about a configuration that is not on trial: because it is the first, because the caller says nothing else, or
+// TestForGood holds what a caller is told about a configuration that is not on trial: because it is the first, because the caller says so, or
 // because the machine does not know its health.
 func TestForGood(t *testing.T) {
 	b := newBench(t)
@@ -62,9 +62,8 @@ func TestForGood(t *testing.T) {
 	}{
 		{"the first", first, "", "Applied configuration without a reboot"},
 		{"for good", "# second\n" + first, contract.CommitNow, "Applied configuration without a reboot"},
-		{"by default", "# by default\n" + first, "", "Applied configuration without a reboot"},
 		{
-			"no health", "# third\n" + first, contract.CommitHealthy,
+			"by default", "# third\n" + first, "",
 			"Applied configuration without a reboot. It is stored for good: the health of the machine is not known yet",
 		},
 	} {

@@ -24,7 +24,7 @@ var configTasks = []task{
 		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "21"}}}`)
 		s.comesToShow(t, `^21\n$`, "read "+hops)
 	}},
-	{name: "edit", calls: "ApplyConfiguration cosi.resource.State/Get", do: func(t *testing.T, s *session) {
+	{name: "edit", calls: "ApplyConfiguration cosi.resource.State/Get trial.TrialService/Confirm", do: func(t *testing.T, s *session) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 
@@ -36,6 +36,7 @@ var configTasks = []task{
 		}
 
 		s.comesToShow(t, `^22\n$`, "read "+hops)
+		s.shows(t, `(?m)^@: trial \S+ is committed: `, "confirm") // it is on trial by default, and a person may end that
 	}},
 	{name: "confirm", calls: "trial.TrialService/Confirm ApplyConfiguration", do: func(t *testing.T, s *session) {
 		try := func(value string) {

@@ -206,7 +206,7 @@ func power(t *testing.T, c *cluster.Cluster, name string) {
 func drained(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
 
-	s.talosctl(t, "patch machineconfig --mode staged --timeout 150s --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "26"}}}`)
+	s.talosctl(t, "patch machineconfig --mode staged --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "26"}}}`)
 	s.shows(t, hopsPath+`"?: "26"`, "get machineconfig persistent -o yaml")
 	s.shows(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +armed`, "get trials")
 

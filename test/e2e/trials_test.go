@@ -15,13 +15,13 @@ import (
 // backTime is how long a machine may take from a configuration that breaks it until the one before serves again.
 const backTime = 3 * time.Minute
 
-// goesBack applies configurations that are kept if the machine is healthy with them, with the commands of docs/trials.md: one that stays, and those that
+// goesBack applies configurations as users do who do not think of a trial, with the commands of docs/trials.md: one that stays, and those that
 // cut the machine off, stop its kubelet, and, at the level All, take its cluster away.
 func goesBack(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
 
 	t.Run("a good one stays", func(t *testing.T) {
-		s.talosctl(t, "patch machineconfig --timeout 150s --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "31"}}}`)
+		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "31"}}}`)
 		s.comesToShow(t, `^31\n$`, "read "+hops)
 		s.shows(t, hopsPath+`"?: "31"`, "get machineconfig persistent -o yaml")
 		s.comesToShow(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +committed +all conditions held for 30s`, "get trials")
