@@ -140,6 +140,10 @@ func TestDamage(t *testing.T) {
 					known++
 				}
 
+				if b.failure(t) == "" {
+					t.Error("no resource says why the configuration cannot be used")
+				}
+
 				for name, text := range tt.files {
 					if b.disk.durable[name] != text {
 						t.Errorf("%s was changed", name)
@@ -167,6 +171,10 @@ func TestDamage(t *testing.T) {
 
 				if b.text(t, configres.ActiveID) != was || b.text(t, configres.AccessID) != "" || b.disk.durable[fileName] != was || b.meta.values[meta.Administrators] != kept(was) {
 					t.Error("what the administrator applied is not in effect")
+				}
+
+				if got := b.failure(t); got != "" {
+					t.Errorf("failure: got %q, want none", got)
 				}
 			})
 		})

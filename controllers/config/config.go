@@ -74,6 +74,7 @@ type Controller struct {
 	installing installing
 	partial    []byte
 	trials     trials
+	failure    failure
 	// following is set while the network is an input.
 	following bool
 }
@@ -112,6 +113,7 @@ func inputs() []controller.Input {
 func (*Controller) Outputs() []controller.Output {
 	return []controller.Output{
 		controller.Out[configres.MachineConfigSpec](controller.Exclusive),
+		controller.Out[configres.ConfigFailureSpec](controller.Exclusive),
 		controller.Out[runtime.MaintenanceServiceRequestSpec](controller.Exclusive),
 		controller.Out[runtime.TrialSpec](controller.Exclusive),
 		controller.Out[runtime.UnattendedInstallStatusSpec](controller.Exclusive),
@@ -126,7 +128,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 
 	// After an error the controller is started again.
 	if c.state.sources == asked {
-		c.asking.start(ctx, c.remote, c.failed, log)
+		c.asking.start(ctx, c.remote, c.failing(rt), log)
 	}
 
 	if c.state.installation.running {
@@ -136,7 +138,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 	}
 
 	for {
-		if err := c.followNetwork(rt); err != nil {
+		if err := errors.Join(c.followNetwork(rt), c.failure.show(ctx, rt)); err != nil {
 			return err
 		}
 
@@ -286,7 +288,7 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	case readLate:
 		return c.readSources(c.sources.after, log), nil
 	case askPlatform:
-		c.asking.start(ctx, c.remote, c.failed, log)
+		c.asking.start(ctx, c.remote, c.failing(rt), log)
 	case askAgain:
 		c.asking.hurry()
 	case stopPlatform:
@@ -322,7 +324,7 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	case restart:
 		c.Reboot(ctx, "the system was installed")
 	case fail:
-		c.failed(a.err)
+		c.fail(a.err)
 	case wake:
 		time.AfterFunc(a.after, rt.QueueReconcile)
 	case report:
@@ -393,11 +395,13 @@ func (c *Controller) accumulate(source string, text []byte, log *slog.Logger) so
 func (c *Controller) unusable(source string, err error, log *slog.Logger) {
 	err = fmt.Errorf("configuration of %s: %w", source, err)
 	log.Error("no configuration", "error", err)
-	c.failed(err)
+	c.fail(err)
 }
 
 // activate puts a configuration in effect.
 func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
+	c.failure.set(nil)
+
 	if err := publish(ctx, rt, configres.ActiveID, cfg); err != nil {
 		return err
 	}

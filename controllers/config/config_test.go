@@ -146,6 +146,23 @@ func (b *bench) maintenance(t *testing.T) bool {
 	return r != nil
 }
 
+// failure returns why a configuration that was found cannot be used.
+func (b *bench) failure(t *testing.T) string {
+	t.Helper()
+	synctest.Wait()
+
+	r, err := typed.Find[configres.ConfigFailureSpec](t.Context(), b.st, "", configres.FailureID)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if r == nil {
+		return ""
+	}
+
+	return r.TypedSpec().Error
+}
+
 func inBubble(t *testing.T, fn func(ctx context.Context, t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

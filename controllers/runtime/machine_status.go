@@ -34,6 +34,7 @@ func MachineStatusController(publish func(proto.Message)) controller.Controller 
 			controller.In[runtime.PowerRequestSpec](controller.Weak, "", runtime.PowerRequestID),
 			controller.In[runtime.MaintenanceServiceRequestSpec](controller.Weak, "", runtime.MaintenanceServiceRequestID),
 			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+			controller.In[config.ConfigFailureSpec](controller.Weak, "", config.FailureID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 			controller.In[network.StatusSpec](controller.Weak, "", network.StatusID),
 			controller.In[network.ProbeStatusSpec](controller.Weak, ""),
@@ -78,6 +79,7 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 		power    runtime.PowerRequestSpec
 		request  runtime.MaintenanceServiceRequestSpec
 		role     config.MachineTypeSpec
+		failure  config.ConfigFailureSpec
 		clock    timeres.StatusSpec
 		net      network.StatusSpec
 		nodename k8s.NodenameSpec
@@ -91,6 +93,7 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 	if err := errors.Join(
 		maintenance.Err, configured.Err, registers.Err,
 		typed.Read(ctx, rt, runtime.PowerRequestID, &power).Err,
+		typed.Read(ctx, rt, config.FailureID, &failure).Err,
 		typed.Read(ctx, rt, timeres.StatusID, &clock).Err,
 		typed.Read(ctx, rt, network.StatusID, &net).Err,
 		typed.Read(ctx, rt, nodename.Nodename, &node).Err,
@@ -109,7 +112,7 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 	}
 
 	o := observed{
-		power: power.Action, reset: power.Reset, configured: configured.OK, maintenance: maintenance.OK && !configured.OK,
+		power: power.Action, reset: power.Reset, configured: configured.OK, maintenance: maintenance.OK && !configured.OK, failure: failure.Error,
 		expected: []string{"apid", "cri", "kubelet"}, services: map[string]serviceres.ServiceSpec{}, pods: map[string]bool{},
 		timeSynced:  clock.Usable(),
 		expectsNode: registers.OK && !nodename.SkipNodeRegistration, nodename: nodename.Nodename, nodeReady: node.NodeReady,

@@ -19,6 +19,8 @@ type observed struct {
 	power       runtime.PowerAction
 	reset       bool
 	configured  bool
+	// failure is why a configuration that was found cannot be used.
+	failure string
 	// expected services, by the role of the machine.
 	expected []string
 	services map[string]serviceres.ServiceSpec
@@ -44,6 +46,10 @@ func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 		return runtime.MachineStatusSpec{Stage: runtime.StageShuttingDown}
 	case o.maintenance:
 		return runtime.MachineStatusSpec{Stage: runtime.StageMaintenance, Status: runtime.MachineStatusStatus{Ready: true}}
+	case !o.configured && o.failure != "":
+		return runtime.MachineStatusSpec{Stage: runtime.StageBooting, Status: runtime.MachineStatusStatus{
+			UnmetConditions: []runtime.UnmetCondition{{Name: "configuration", Reason: o.failure}},
+		}}
 	case !o.configured:
 		return runtime.MachineStatusSpec{Stage: runtime.StageBooting}
 	}

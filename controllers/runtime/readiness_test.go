@@ -40,6 +40,10 @@ func TestJudge(t *testing.T) {
 	}{
 		{"all well", ready, runtime.StageBooting, status(runtime.StageRunning, true)},
 		{"no configuration yet", observed{}, runtime.StageUnknown, status(runtime.StageBooting, false)},
+		{
+			"a configuration that cannot be used", observed{failure: "line 8: not base64"}, runtime.StageUnknown,
+			status(runtime.StageBooting, false, runtime.UnmetCondition{Name: "configuration", Reason: "line 8: not base64"}),
+		},
 		{"maintenance", observed{maintenance: true}, runtime.StageBooting, status(runtime.StageMaintenance, true)},
 		{"rebooting", with(func(o *observed) { o.power = runtime.PowerReboot }), runtime.StageRunning, status(runtime.StageRebooting, false)},
 		{"reset", with(func(o *observed) { o.power, o.reset = runtime.PowerShutdown, true }), runtime.StageRunning, status(runtime.StageResetting, false)},

@@ -202,6 +202,11 @@ func TestScenarios(t *testing.T) {
 		{"setting", "setting kernel-arguments is not in effect: ip=none: unknown"},
 		{"dhcp-silent", "operator/dhcp4/eth0 is in effect and could not be confirmed: kept, though expired at 2026-11-21T10:30:00Z"},
 		{"maintenance", "the machine is in maintenance: it has no configuration"},
+		{"maintenance-failure", "the machine is in maintenance: it has no configuration"},
+		{
+			"config-damaged", "configuration: the stored configuration cannot be used (it stays in STATE, unchanged): decode machine configuration: " +
+				"v1alpha1 document, line 8:14, machine.ca.crt: not base64",
+		},
 		{"default-route", "there is no default route"},
 		{"route-refused", "the default route by 192.0.2.1 on eth0 is specified, but the kernel does not have it"},
 		{"no-carrier", "no network card has a carrier: eth0"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -24,11 +25,7 @@ func machineRule(f *Facts, s Symptom) *Finding {
 
 	switch status.Stage { // the other stages are those of a machine that boots or runs
 	case runtime.StageMaintenance:
-		return &Finding{
-			Says:     "the machine is in maintenance: it has no configuration",
-			Evidence: []string{name(typeOf[runtime.MachineStatusSpec](), runtime.NamespaceName, runtime.MachineStatusID) + ": stage is maintenance"},
-			Try:      "send one: talosctl apply-config --insecure --nodes ADDRESS --file FILE",
-		}
+		return maintenance(f)
 	case runtime.StageRebooting, runtime.StageShuttingDown, runtime.StageResetting, runtime.StageUpgrading, runtime.StageInstalling:
 		return &Finding{
 			Says: fmt.Sprintf("the machine is %s", status.Stage),
@@ -61,6 +58,21 @@ func machineRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
+// maintenance explains a machine that waits for a configuration. It may have found one that it cannot use.
+func maintenance(f *Facts) *Finding {
+	finding := &Finding{
+		Says:     "the machine is in maintenance: it has no configuration",
+		Evidence: []string{name(typeOf[runtime.MachineStatusSpec](), runtime.NamespaceName, runtime.MachineStatusID) + ": stage is maintenance"},
+		Try:      "send one: talosctl apply-config --insecure --nodes ADDRESS --file FILE",
+	}
+
+	if failure, ok := find[config.ConfigFailureSpec](f, config.FailureID); ok {
+		finding.Evidence = append(finding.Evidence, name(typeOf[config.ConfigFailureSpec](), config.NamespaceName, config.FailureID)+": "+failure.Error)
+	}
+
+	return finding
+}
+
 // unfound finds a control plane that is ready but not reachable at the cluster's endpoint. The control plane itself does not need the
 // endpoint: other machines and users do.
 func unfound(f *Facts) *Finding {
@@ -86,6 +98,10 @@ func conditionRule(f *Facts, s Symptom) *Finding {
 	_, reason, _ := strings.Cut(finding.Says, ": ")
 
 	switch s.ID {
+	case "configuration":
+		finding.Vague = false
+		finding.Try = "send a configuration as an administrator: talosctl apply-config --nodes ADDRESS --file FILE; or, if the stored one is of a newer " +
+			"version of the system, upgrade to that: talosctl upgrade --nodes ADDRESS --image IMAGE"
 	case "time":
 		finding.Because = []Symptom{instance[timeres.StatusSpec](timeres.NamespaceName, timeres.StatusID)}
 	case "network":

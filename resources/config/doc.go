@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config holds the resources of the machine configuration: the documents as they were applied, the role of the machine, and
-// signals while the machine looks for a configuration.
+// Package config holds the resources of the machine configuration: the documents as they were applied, why they cannot be used, the role of the machine,
+// and signals while the machine looks for a configuration.
 package config
 
 import (
@@ -21,6 +21,7 @@ func Register() error {
 	return errors.Join(
 		resource.Register[MachineConfigSpec](),
 		resource.Register[MachineTypeSpec](),
+		resource.Register[ConfigFailureSpec](),
 		resource.Register[AcquireConfigSpec](),
 		resource.Register[AcquireConfigStatus](),
 	)

@@ -65,6 +65,7 @@ func TestContainer(t *testing.T) {
 	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
 	changes(t, c, boot)
 	c.Run("goes back from configurations that break it", func(t *testing.T) { goesBack(t, c) })
+	c.Run("is brought back when its configuration is damaged", func(t *testing.T) { rescued(t, c) })
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
 }
 

@@ -289,6 +289,7 @@ var own = map[string]bool{
 	"EtcdClaims.cluster.talos.dev":                 true,
 	"AcquireConfigSpecs.v1alpha1.talos.dev":        true,
 	"AcquireConfigStatuses.v1alpha1.talos.dev":     true,
+	"ConfigFailures.config.talos.dev":              true,
 	"BootstrapRequests.etcd.talos.dev":             true,
 	"ClusterLocks.clusterstate.talos.dev":          true,
 	"EtcdLeaveRequests.etcd.talos.dev":             true,
