@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// rescued damages the stored configuration of a machine in a container. Strangers are refused, and an administrator brings the machine back,
-// with the commands of docs/rescue.md.
+// rescued cuts the power of a machine in a container while a change is on trial, and damages its stored configuration. Strangers are refused, and
+// an administrator brings the machine back, with the commands of docs/rescue.md.
 func rescued(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
 	boot, _ := c.Ready("")
@@ -24,6 +24,8 @@ func rescued(t *testing.T, c *cluster.Cluster) {
 		t.Helper()
 		s.comesToShow(t, want, strings.TrimPrefix(p.has(t, line), "-n 10.5.0.2 "))
 	}
+
+	s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "27"}}}`)
 
 	if err := c.Node.PowerCut(t.Context()); err != nil {
 		t.Fatal(err)
@@ -47,7 +49,7 @@ func rescued(t *testing.T, c *cluster.Cluster) {
 
 	c.Answers()
 	run("-n 10.5.0.2 explain", `the stored configuration cannot be used`)
-	run("-n 10.5.0.2 get trials", `(?m)^@ +runtime +Trial +.* (committed|reverted) `)
+	run("-n 10.5.0.2 get trials", `(?m)^@ +runtime +Trial +.* reverted +the machine restarted before the trial was decided`)
 	run("-n 10.5.0.2 get boots", `(?m)^@ +runtime +Boot +\S+ +\d+ +-1 `)
 	run("-n 10.5.0.2 logs machined --boot -1", `machined`)
 
