@@ -24,6 +24,8 @@ func TestClusterFlag(t *testing.T) {
 		want string
 	}{
 		{[]string{"version", "--cluster", "-n", "one"}, "do not name --nodes"},
+		{[]string{"--cluster", "-n", "one", "version"}, "do not name --nodes"},
+		{[]string{"--insecure", "--cluster", "-n", "one", "version"}, "do not use --cluster"},
 		{[]string{"version", "--cluster", "-i", "-n", "one"}, "do not use --cluster"},
 		{[]string{"bootstrap", "--cluster"}, "works on one node, and there are 2"},
 	} {

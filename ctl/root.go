@@ -77,6 +77,7 @@ func newRoot(s *session.Session, local ...*cobra.Command) *cobra.Command {
 		DisableAutoGenTag: true,
 	}
 
+	session.LeadingFlags(root)
 	root.SetFlagErrorFunc(session.FlagError)
 	root.SetCompletionCommandGroupID(withoutNode)
 

@@ -54,3 +54,12 @@ func (s *Session) maintenanceFlags(cmd *cobra.Command, short string) *cobra.Comm
 
 	return s.Flags(cmd)
 }
+
+// LeadingFlags has the root command know which flags of other commands have no value. Without them it would take the name of the command in
+// "talosctl --cluster version" for the value of the flag.
+func LeadingFlags(root *cobra.Command) {
+	for name, short := range map[string]string{"cluster": "", "insecure": "i"} {
+		root.Flags().BoolP(name, short, false, "")
+		root.Flags().Lookup(name).Hidden = true
+	}
+}
