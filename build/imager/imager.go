@@ -22,8 +22,8 @@ type Inputs struct {
 	// UKI has the kernel, the initramfs with the root image, and the command line. Stub is the program for another one.
 	UKI, Stub string
 	Loader    string
-	// GRUBBoot and GRUBCore start a disk by a BIOS.
-	GRUBBoot, GRUBCore string
+	// GRUBBoot and GRUBCore start a disk by a BIOS, and GRUBHybrid and GRUBCD a CD or its copy on a disk.
+	GRUBBoot, GRUBCore, GRUBHybrid, GRUBCD string
 	// ImageCache is the file system of the partition IMAGECACHE.
 	ImageCache string
 
@@ -36,6 +36,7 @@ func Built(p artifact.Paths) Inputs {
 	return Inputs{
 		UKI: p.UKI(), Stub: filepath.Join(p.Boot(), artifact.EFIStub), Loader: filepath.Join(p.Boot(), artifact.SystemdBoot),
 		GRUBBoot: filepath.Join(p.GRUB(), artifact.GRUBBoot), GRUBCore: filepath.Join(p.GRUB(), artifact.GRUBCore),
+		GRUBHybrid: filepath.Join(p.GRUB(), artifact.GRUBHybrid), GRUBCD: filepath.Join(p.GRUB(), artifact.GRUBCD),
 		ImageCache: p.ImageCache(),
 	}
 }
@@ -49,6 +50,10 @@ func (in Inputs) check(p Profile) error {
 		if !p.Output.Disk.NoImageCache {
 			needed = append(needed, in.ImageCache)
 		}
+	}
+
+	if p.Output.Kind == ISO {
+		needed = append(needed, in.GRUBBoot, in.GRUBCore, in.GRUBHybrid, in.GRUBCD)
 	}
 
 	for _, file := range needed {
@@ -243,7 +248,10 @@ func (m *making) iso() ([]string, error) {
 
 	file := m.file(".iso")
 
-	return []string{file}, image.MakeISO(m.ctx, file, image.ISO{Version: m.version(), Loader: m.Loader, UKI: uki})
+	return []string{file}, image.MakeISO(m.ctx, file, image.ISO{
+		Version: m.version(), Loader: m.Loader, UKI: uki,
+		BIOS: image.ISOBIOS{Hybrid: m.GRUBHybrid, CD: m.GRUBCD, Boot: m.GRUBBoot, Core: m.GRUBCore},
+	})
 }
 
 func (m *making) installer() ([]string, error) {
