@@ -18,8 +18,10 @@ import (
 type Medium struct {
 	// ID is the name of the unified kernel image, and Cmdline the command line in it.
 	ID, Cmdline string
-	// UKI is the unified kernel image, and Loader the boot loader, systemd-boot.
-	UKI, Loader install.Source
+	// UKI is the unified kernel image, and Loader the boot loader, systemd-boot. Kernel and Initramfs are in UKI.
+	UKI, Loader, Kernel, Initramfs install.Source
+	// GRUB is for the disk of a machine with a BIOS; nil if the medium is none of a CD image.
+	GRUB *install.GRUB
 }
 
 // ErrNone is the error for a device without the release.
@@ -51,9 +53,32 @@ func Open(device io.ReaderAt, size int64, version string) (*Medium, error) {
 		return nil, err
 	}
 
-	m.Cmdline, err = loader.Cmdline(m.UKI)
+	if m.Cmdline, err = loader.Cmdline(m.UKI); err != nil {
+		return nil, err
+	}
+
+	if m.Kernel, m.Initramfs, err = loader.Split(m.UKI); err != nil {
+		return nil, err
+	}
+
+	m.GRUB, err = grub(esp)
 
 	return m, err
+}
+
+// grub returns GRUB for disks, or nil if it is not there.
+func grub(esp *fat.FS) (*install.GRUB, error) {
+	boot, err1 := source(esp, loader.GRUBBootPath)
+	core, err2 := source(esp, loader.GRUBCorePath)
+
+	switch err := errors.Join(err1, err2); {
+	case errors.Is(err, ErrNone):
+		return nil, nil //nolint:nilnil // such as a disk image
+	case err != nil:
+		return nil, err
+	default:
+		return &install.GRUB{Boot: boot, Core: core}, nil
+	}
 }
 
 // source returns a file of the EFI partition.
