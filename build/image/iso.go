@@ -17,7 +17,6 @@ import (
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/fat"
-	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
 // ISO is what a CD image is made of. Its identifiers are derived from the contents of these files.
@@ -26,6 +25,8 @@ type ISO struct {
 	// Loader and UKI are the boot loader and what it starts.
 	Loader, UKI string
 	BIOS        ISOBIOS
+	// Cache is the file system of the image cache, or empty for none.
+	Cache string
 }
 
 // efiImage is the file of a CD with the file system that UEFI firmware starts from (El Torito). A partition table names it too, for disks
@@ -78,7 +79,12 @@ func (i ISO) make(ctx context.Context, path string) error {
 		return err
 	}
 
-	return i.join(ctx, path, seed, map[string]string{efiImage: efi, grubConfig: config, grubCore: i.BIOS.CD})
+	err = i.join(ctx, path, seed, map[string]string{efiImage: efi, grubConfig: config, grubCore: i.BIOS.CD})
+	if err == nil && i.Cache != "" {
+		err = addCache(path, i.Cache, seed)
+	}
+
+	return err
 }
 
 // sources returns the files that the CD is made of, and a digest of them.
@@ -135,7 +141,7 @@ func makeEFI(ctx context.Context, path, seed string, files []install.File) error
 	}
 
 	size += size / sectorSize * 8
-	size = (max(size, minFAT) + gpt.Alignment - 1) / gpt.Alignment * gpt.Alignment
+	size = aligned(max(size, minFAT))
 
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -41,22 +41,28 @@ func Built(p artifact.Paths) Inputs {
 	}
 }
 
+// needed returns the files that a profile needs.
+func (in Inputs) needed(p Profile) []string {
+	files, o := []string{in.UKI, in.Stub, in.Loader}, p.Output
+
+	if o.Kind == Image || o.Kind == ISO || o.Kind == Installer {
+		files = append(files, in.GRUBBoot, in.GRUBCore)
+	}
+
+	if o.Kind == ISO {
+		files = append(files, in.GRUBHybrid, in.GRUBCD)
+	}
+
+	if o.Kind == Image && !o.Disk.NoImageCache || o.Kind == ISO && o.Disk.ImageCache {
+		files = append(files, in.ImageCache)
+	}
+
+	return files
+}
+
 // check returns an error if a file that a profile needs is missing.
 func (in Inputs) check(p Profile) error {
-	needed := []string{in.UKI, in.Stub, in.Loader}
-	if p.Output.Kind == Image {
-		needed = append(needed, in.GRUBBoot, in.GRUBCore)
-
-		if !p.Output.Disk.NoImageCache {
-			needed = append(needed, in.ImageCache)
-		}
-	}
-
-	if p.Output.Kind == ISO {
-		needed = append(needed, in.GRUBBoot, in.GRUBCore, in.GRUBHybrid, in.GRUBCD)
-	}
-
-	for _, file := range needed {
+	for _, file := range in.needed(p) {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing: run make build first, or name the output folder of a build", file)
 		} else if err != nil {
@@ -248,10 +254,16 @@ func (m *making) iso() ([]string, error) {
 
 	file := m.file(".iso")
 
-	return []string{file}, image.MakeISO(m.ctx, file, image.ISO{
+	cd := image.ISO{
 		Version: m.version(), Loader: m.Loader, UKI: uki,
 		BIOS: image.ISOBIOS{Hybrid: m.GRUBHybrid, CD: m.GRUBCD, Boot: m.GRUBBoot, Core: m.GRUBCore},
-	})
+	}
+
+	if m.Output.Disk.ImageCache {
+		cd.Cache = m.ImageCache
+	}
+
+	return []string{file}, image.MakeISO(m.ctx, file, cd)
 }
 
 func (m *making) installer() ([]string, error) {
@@ -266,19 +278,21 @@ func (m *making) installer() ([]string, error) {
 		files[name] = file
 	}
 
-	// The files are linked, and the build's may be on another file system.
-	program, err := os.ReadFile(m.Loader)
-	if err != nil {
-		return nil, err
-	}
+	for name, from := range map[string]string{release.Loader: m.Loader, release.GRUBBoot: m.GRUBBoot, release.GRUBCore: m.GRUBCore} {
+		// The files are linked, and the build's may be on another file system.
+		program, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
 
-	files[release.Loader] = filepath.Join(m.tmp, release.Loader)
-	if err := os.WriteFile(files[release.Loader], program, 0o644); err != nil {
-		return nil, err
+		files[name] = filepath.Join(m.tmp, name)
+		if err := os.WriteFile(files[name], program, 0o644); err != nil {
+			return nil, err
+		}
 	}
 
 	name := m.Base + "-" + m.Arch
-	err = image.MakeInstaller(m.tmp, name, release.Manifest{Version: m.version(), Cmdline: m.uki.Cmdline}, files)
+	err := image.MakeInstaller(m.tmp, name, release.Manifest{Version: m.version(), Cmdline: m.uki.Cmdline}, files)
 
 	return []string{m.file(".tar")}, err
 }

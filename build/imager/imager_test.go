@@ -284,6 +284,12 @@ func TestCustomized(t *testing.T) {
 		t.Errorf("release: got version %s, command line %q", r.Version, r.Cmdline)
 	}
 
+	for _, name := range []string{release.Loader, release.Kernel, release.Initramfs, release.GRUBBoot, release.GRUBCore} {
+		if _, there := r.File(name); !there {
+			t.Errorf("release: it has no %s", name)
+		}
+	}
+
 	custom.Meta = []MetaValue{{Key: 10, Value: "network"}}
 	disk := mustMake(t, Profile{Base: "metal", Customization: custom, Output: Output{Packing: Unpacked}}, in)[0]
 

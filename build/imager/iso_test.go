@@ -5,6 +5,7 @@ package imager
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/install/loader"
+	"github.com/seed-59268b81/talos/install/medium"
 	"github.com/seed-59268b81/talos/sys/fat"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
@@ -160,5 +162,46 @@ func TestISOWithoutGRUB(t *testing.T) {
 	in.GRUBCD += ".gone"
 	if _, err := Make(t.Context(), p, in, t.TempDir()); err == nil || !strings.Contains(err.Error(), "is missing: run make build first") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestISOCache makes a CD with the container images. It has all that a CD without them has, at the same places.
+func TestISOCache(t *testing.T) {
+	in := inputs(t)
+	plain := read(t, mustMake(t, Profile{Base: "iso"}, in)[0])
+	with := Profile{Base: "iso", Output: Output{Disk: DiskOptions{ImageCache: true}}}
+	file := mustMake(t, with, in)[0]
+	b := read(t, file)
+
+	if again := read(t, mustMake(t, with, in)[0]); !bytes.Equal(again, b) {
+		t.Error("it has other bytes the second time")
+	}
+
+	// The table, which is different, is in the first 32 KiB, of which the file system uses nothing.
+	if !bytes.Equal(b[:440], plain[:440]) || !bytes.Equal(b[32<<10:len(plain)], plain[32<<10:]) {
+		t.Error("what is on the CD without images has changed")
+	}
+
+	cache := part(t, file, "IMAGECACHE")
+	if want := read(t, in.ImageCache); !bytes.HasPrefix(cache, want) || len(cache)-len(want) >= 1<<20 {
+		t.Errorf("image cache: got %d bytes, want those of %d and at most 1 MiB of zeros", len(cache), len(want))
+	}
+
+	m, err := medium.Open(bytes.NewReader(b), int64(len(b)), "v9.8.7")
+	if err != nil || m.Cache == nil || m.Cache.Size != int64(len(cache)) {
+		t.Fatalf("medium: got %+v, %v", m, err)
+	}
+
+	r, err := m.Cache.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, cache) {
+		t.Errorf("image cache of the medium: got %d bytes, %v", len(got), err)
+	}
+
+	if m, err := medium.Open(bytes.NewReader(plain), int64(len(plain)), "v9.8.7"); err != nil || m.Cache != nil {
+		t.Errorf("a medium without images: got %+v, %v", m, err)
 	}
 }
