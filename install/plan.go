@@ -161,14 +161,14 @@ func (d Disk) usable(r Request) error {
 	switch {
 	case r.Firmware == 0 || r.Firmware > Either:
 		return errors.New("the firmware is not known: choose UEFI, BIOS, or both")
-	case r.Firmware&BIOS != 0 && d.SectorSize != biosSector && d.SectorSize != 0:
-		return fmt.Errorf("its sectors have %d bytes, and a BIOS starts from disks whose sectors have %d: choose another disk", d.SectorSize, biosSector)
 	case len(d.Users) > 0:
 		return fmt.Errorf("the disk is in use by %s: choose another disk", strings.Join(d.Users, ", "))
 	case d.CDROM:
 		return errors.New("it is a CD-ROM: choose another disk")
 	case d.ReadOnly:
 		return errors.New("the disk is read-only: remove its write protection, or choose another disk")
+	case r.Firmware&BIOS != 0 && d.SectorSize != biosSector && d.SectorSize != 0:
+		return fmt.Errorf("its sectors have %d bytes, and a BIOS starts from disks whose sectors have %d: choose another disk", d.SectorSize, biosSector)
 	case d.Size < r.Size():
 		return fmt.Errorf("%w: it has %d MiB, and the system needs %d MiB", ErrTooSmall, d.Size>>20, (r.Size()+1<<20-1)>>20)
 	case !r.Wipe && d.Content != "" && !d.Unfinished():

@@ -89,10 +89,11 @@ func TestRefused(t *testing.T) {
 		is      error
 		want    string
 	}{
-		"read-only": {disk(func(d *install.Disk) { d.ReadOnly = true }), uefi, nil, "the disk is read-only"},
-		"a CD":      {disk(func(d *install.Disk) { d.CDROM = true }), uefi, nil, "it is a CD-ROM"},
-		"in use":    {disk(func(d *install.Disk) { d.Users = []string{"EPHEMERAL, mounted on /var"} }), uefi, nil, "the disk is in use by EPHEMERAL, mounted on /var"},
-		"too small": {disk(func(d *install.Disk) { d.Size = 4 * gib }), uefi, install.ErrTooSmall, "it has 4096 MiB, and the system needs 4252 MiB"},
+		"read-only":       {disk(func(d *install.Disk) { d.ReadOnly = true }), uefi, nil, "the disk is read-only"},
+		"a CD":            {disk(func(d *install.Disk) { d.CDROM = true }), uefi, nil, "it is a CD-ROM"},
+		"a CD and a BIOS": {disk(func(d *install.Disk) { d.CDROM, d.SectorSize = true, 2048 }), install.Request{Firmware: install.BIOS}, nil, "it is a CD-ROM"},
+		"in use":          {disk(func(d *install.Disk) { d.Users = []string{"EPHEMERAL, mounted on /var"} }), uefi, nil, "the disk is in use by EPHEMERAL, mounted on /var"},
+		"too small":       {disk(func(d *install.Disk) { d.Size = 4 * gib }), uefi, install.ErrTooSmall, "it has 4096 MiB, and the system needs 4252 MiB"},
 		"a file system": {
 			disk(func(d *install.Disk) { d.Content = "xfs" }), uefi, install.ErrNotEmpty, "it holds xfs: permit to wipe it",
 		},

@@ -45,7 +45,7 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 
 	l := newLab(s, o.Supervisor)
 
-	err = errors.Join(makeDisks(ctx, s, cmp.Or(o.Image.Medium, o.Image.Disk), o.diskArgs()), unpackRoot(ctx, s))
+	err = errors.Join(makeDisks(ctx, s, cmp.Or(o.Image.CD, o.Image.Disk), o.diskArgs()), unpackRoot(ctx, s))
 	if err == nil {
 		err = writeUserData(ctx, s, o.UserData)
 	}

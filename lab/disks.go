@@ -19,7 +19,7 @@ func makeDisks(ctx context.Context, s *state.Lab, image string, args []string) e
 			return err
 		}
 
-		if err := qemu.AddEntry(ctx, s.BasePath(), qemu.Entry{Emulated: !accel.Choose(ctx, s.Machine.QEMU).KVM, Args: args}); err != nil {
+		if err := addEntry(ctx, s, args); err != nil {
 			return err
 		}
 	}
@@ -52,6 +52,19 @@ func makeDisks(ctx context.Context, s *state.Lab, image string, args []string) e
 				return err
 			}
 		}
+	}
+
+	return nil
+}
+
+// addEntry adds arguments to the image that the machines start. A CD stays as it is.
+func addEntry(ctx context.Context, s *state.Lab, args []string) error {
+	if !s.Machine.CD {
+		return qemu.AddEntry(ctx, s.BasePath(), qemu.Entry{Emulated: !accel.Choose(ctx, s.Machine.QEMU).KVM, Args: args})
+	}
+
+	if len(args) > 0 {
+		return fmt.Errorf("a CD starts with its own arguments, without %q: make another one", args)
 	}
 
 	return nil

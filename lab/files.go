@@ -49,7 +49,7 @@ func (o *Options) checkQEMU() []error {
 		errs = append(errs, fmt.Errorf("%w: it creates the machines' disks: install it (Debian: qemu-utils)", err))
 	}
 
-	if i := o.Image; i.Disk == "" && i.Medium == "" && i.Kernel == "" {
+	if i := o.Image; i.Disk == "" && i.CD == "" && i.Kernel == "" {
 		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is configured"))
 	} else if i.Kernel == "" && i.Firmware == nil && !i.BIOS {
 		errs = append(errs, errors.New("a disk image needs UEFI firmware to boot, and none is configured"))
@@ -62,7 +62,7 @@ func (o *Options) checkQEMU() []error {
 func (o *Options) findFiles() []error {
 	var errs []error
 
-	files := []*string{&o.Image.Disk, &o.Image.Medium, &o.Image.Kernel, &o.Image.Initrd, &o.Image.Root, &o.Image.Cache}
+	files := []*string{&o.Image.Disk, &o.Image.CD, &o.Image.Kernel, &o.Image.Initrd, &o.Image.Root, &o.Image.Cache}
 
 	if f := o.Image.Firmware; f != nil {
 		f = &qemu.Firmware{Code: f.Code, Vars: f.Vars}

@@ -101,9 +101,9 @@ type Image struct {
 	// Disk is a raw image, copied once for the lab. It boots with the arguments of its own kernel image, and those that
 	// Options.Cloud needs.
 	Disk string
-	// Medium is a raw image of a medium that is not written, such as a CD or a USB disk, in place of Disk. The firmware starts it as long as the
-	// machine's own disk, which is empty at first, has nothing to start.
-	Medium string
+	// CD is the image of a CD, in place of Disk, which starts with its own arguments. The firmware starts it as long as the machine's own disk,
+	// which is empty at first, has nothing to start.
+	CD string
 	// Firmware is UEFI for QEMU. It is needed to boot from a disk, except by a BIOS.
 	Firmware *qemu.Firmware
 	// BIOS is set for machines with QEMU's BIOS in place of Firmware.
@@ -155,7 +155,7 @@ func (o Options) Plan() (*state.Lab, error) {
 		Domain: o.domain(), LeaseTime: o.LeaseTime, Seed: o.Seed, World: o.world(),
 		Machine: state.Machine{
 			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: strings.TrimSpace(o.Image.Cmdline + " " + strings.Join(o.args(), " ")),
-			Root: o.Image.Root, Cache: o.Image.Cache, Medium: o.Image.Medium != "", Record: o.Image.Record,
+			Root: o.Image.Root, Cache: o.Image.Cache, CD: o.Image.CD != "", Record: o.Image.Record,
 		},
 	}
 

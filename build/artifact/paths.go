@@ -72,7 +72,7 @@ func Modules(kernel string) (string, error) {
 // Boot has the boot loader and the stub of the unified kernel image: the files SystemdBoot and EFIStub.
 func (p Paths) Boot() string { return p.component("boot") }
 
-// GRUB has the boot loader for machines with a BIOS: the files GRUBBoot and GRUBCore.
+// GRUB has the boot loader for machines with a BIOS: the files GRUBBoot and GRUBCore for disks, and GRUBHybrid and GRUBCD for CD images.
 func (p Paths) GRUB() string { return p.component("grub") }
 
 // Files in Boot, GRUB and Firmware.
@@ -81,6 +81,8 @@ const (
 	EFIStub      = "linuxx64.efi.stub"
 	GRUBBoot     = "boot.img"
 	GRUBCore     = "core.img"
+	GRUBHybrid   = "hybrid.img"
+	GRUBCD       = "cd.img"
 	firmwareCode = "OVMF_CODE.fd"
 	firmwareVars = "OVMF_VARS.fd"
 )

@@ -7,7 +7,7 @@
 // A Profile is a value that says what to make; the command imager and a file in YAML are two ways to write one. Profiles have names:
 //
 //	metal                a disk, packed with zstd
-//	iso                  a CD, or a USB stick, that starts a computer with UEFI
+//	iso                  a CD, or a USB stick, that starts by UEFI and by a BIOS
 //	installer            what machines upgrade to
 //	metal-uki, pxe       files for boots over the network
 //	aws, azure, gcp, …   a disk in the form that the cloud takes

@@ -22,8 +22,8 @@ type Inputs struct {
 	// UKI has the kernel, the initramfs with the root image, and the command line. Stub is the program for another one.
 	UKI, Stub string
 	Loader    string
-	// GRUBBoot and GRUBCore start a disk by a BIOS.
-	GRUBBoot, GRUBCore string
+	// GRUBBoot and GRUBCore start a disk by a BIOS, and GRUBHybrid and GRUBCD a CD or its copy on a disk.
+	GRUBBoot, GRUBCore, GRUBHybrid, GRUBCD string
 	// ImageCache is the file system of the partition IMAGECACHE.
 	ImageCache string
 
@@ -36,22 +36,33 @@ func Built(p artifact.Paths) Inputs {
 	return Inputs{
 		UKI: p.UKI(), Stub: filepath.Join(p.Boot(), artifact.EFIStub), Loader: filepath.Join(p.Boot(), artifact.SystemdBoot),
 		GRUBBoot: filepath.Join(p.GRUB(), artifact.GRUBBoot), GRUBCore: filepath.Join(p.GRUB(), artifact.GRUBCore),
+		GRUBHybrid: filepath.Join(p.GRUB(), artifact.GRUBHybrid), GRUBCD: filepath.Join(p.GRUB(), artifact.GRUBCD),
 		ImageCache: p.ImageCache(),
 	}
 }
 
-// check returns an error if a file that a profile needs is missing.
-func (in Inputs) check(p Profile) error {
-	needed := []string{in.UKI, in.Stub, in.Loader}
-	if p.Output.Kind == Image {
-		needed = append(needed, in.GRUBBoot, in.GRUBCore)
+// needed returns the files that a profile needs.
+func (in Inputs) needed(p Profile) []string {
+	files, o := []string{in.UKI, in.Stub, in.Loader}, p.Output
 
-		if !p.Output.Disk.NoImageCache {
-			needed = append(needed, in.ImageCache)
-		}
+	if o.Kind == Image || o.Kind == ISO || o.Kind == Installer {
+		files = append(files, in.GRUBBoot, in.GRUBCore)
 	}
 
-	for _, file := range needed {
+	if o.Kind == ISO {
+		files = append(files, in.GRUBHybrid, in.GRUBCD)
+	}
+
+	if o.Kind == Image && !o.Disk.NoImageCache || o.Kind == ISO && o.Disk.ImageCache {
+		files = append(files, in.ImageCache)
+	}
+
+	return files
+}
+
+// check returns an error if a file that a profile needs is missing.
+func (in Inputs) check(p Profile) error {
+	for _, file := range in.needed(p) {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing: run make build first, or name the output folder of a build", file)
 		} else if err != nil {
@@ -243,7 +254,16 @@ func (m *making) iso() ([]string, error) {
 
 	file := m.file(".iso")
 
-	return []string{file}, image.MakeISO(m.ctx, file, image.ISO{Version: m.version(), Loader: m.Loader, UKI: uki})
+	cd := image.ISO{
+		Version: m.version(), Loader: m.Loader, UKI: uki,
+		BIOS: image.ISOBIOS{Hybrid: m.GRUBHybrid, CD: m.GRUBCD, Boot: m.GRUBBoot, Core: m.GRUBCore},
+	}
+
+	if m.Output.Disk.ImageCache {
+		cd.Cache = m.ImageCache
+	}
+
+	return []string{file}, image.MakeISO(m.ctx, file, cd)
 }
 
 func (m *making) installer() ([]string, error) {
@@ -258,19 +278,21 @@ func (m *making) installer() ([]string, error) {
 		files[name] = file
 	}
 
-	// The files are linked, and the build's may be on another file system.
-	program, err := os.ReadFile(m.Loader)
-	if err != nil {
-		return nil, err
-	}
+	for name, from := range map[string]string{release.Loader: m.Loader, release.GRUBBoot: m.GRUBBoot, release.GRUBCore: m.GRUBCore} {
+		// The files are linked, and the build's may be on another file system.
+		program, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
 
-	files[release.Loader] = filepath.Join(m.tmp, release.Loader)
-	if err := os.WriteFile(files[release.Loader], program, 0o644); err != nil {
-		return nil, err
+		files[name] = filepath.Join(m.tmp, name)
+		if err := os.WriteFile(files[name], program, 0o644); err != nil {
+			return nil, err
+		}
 	}
 
 	name := m.Base + "-" + m.Arch
-	err = image.MakeInstaller(m.tmp, name, release.Manifest{Version: m.version(), Cmdline: m.uki.Cmdline}, files)
+	err := image.MakeInstaller(m.tmp, name, release.Manifest{Version: m.version(), Cmdline: m.uki.Cmdline}, files)
 
 	return []string{m.file(".tar")}, err
 }

@@ -49,8 +49,10 @@ func inputs(t testing.TB) Inputs {
 	in := Inputs{
 		Stub: write("stub", petest.Stub(petest.AMD64)), Loader: write("loader", []byte("loader")),
 		ImageCache: write("cache", bytes.Repeat([]byte("cache"), 300_000)), efiSize: efiSize, bootSize: efiSize,
-		GRUBBoot: write("boot.img", append(bytes.Repeat([]byte("b"), 510), 0x55, 0xaa)),
-		GRUBCore: write("core.img", slices.Concat(make([]byte, 510), []byte("\x20\x08"), bytes.Repeat([]byte("core"), 1000))),
+		GRUBBoot:   write("boot.img", append(bytes.Repeat([]byte("b"), 510), 0x55, 0xaa)),
+		GRUBCore:   write("core.img", slices.Concat(make([]byte, 510), []byte("\x20\x08"), bytes.Repeat([]byte("core"), 1000))),
+		GRUBHybrid: write("hybrid.img", append(bytes.Repeat([]byte("h"), 510), 0x55, 0xaa)),
+		GRUBCD:     write("cd.img", bytes.Repeat([]byte("cd.image"), 1000)),
 	}
 
 	joined, err := image.UKI{
@@ -282,6 +284,12 @@ func TestCustomized(t *testing.T) {
 		t.Errorf("release: got version %s, command line %q", r.Version, r.Cmdline)
 	}
 
+	for _, name := range []string{release.Loader, release.Kernel, release.Initramfs, release.GRUBBoot, release.GRUBCore} {
+		if _, there := r.File(name); !there {
+			t.Errorf("release: it has no %s", name)
+		}
+	}
+
 	custom.Meta = []MetaValue{{Key: 10, Value: "network"}}
 	disk := mustMake(t, Profile{Base: "metal", Customization: custom, Output: Output{Packing: Unpacked}}, in)[0]
 
@@ -292,57 +300,6 @@ func TestCustomized(t *testing.T) {
 
 	if got, _ := values.Get(meta.MetalNetworkPlatformConfig); string(got) != "network" {
 		t.Errorf("META: got %q", got)
-	}
-}
-
-// TestISO reads a CD as firmware does: by El Torito, and, written to a USB stick, by its partition table.
-func TestISO(t *testing.T) {
-	file := mustMake(t, Profile{Base: "iso", Customization: Customization{KernelArgs: []string{"debug"}}}, inputs(t))[0]
-	xorriso := hosttest.Need(t, "xorriso")
-
-	out, err := exec.Command(xorriso, "-indev", file, "-report_el_torito", "plain", "-pvd_info").CombinedOutput()
-	if err != nil {
-		t.Fatalf("xorriso: %v: %s", err, out)
-	}
-
-	for _, want := range []string{"El Torito img path :   1  /boot/efi.img", "UEFI", "TALOS_V9_8_7", "2023111422132000"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("xorriso does not report %q:\n%s", want, out)
-		}
-	}
-
-	efi := filepath.Join(t.TempDir(), "efi.img")
-	if out, err := exec.Command(xorriso, "-osirrox", "on", "-indev", file, "-extract", "/boot/efi.img", efi).CombinedOutput(); err != nil {
-		t.Fatalf("xorriso: %v: %s", err, out)
-	}
-
-	b := read(t, file)
-
-	table, err := gpt.Read(bytes.NewReader(b), uint64(len(b)), 512)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	found := false
-
-	for _, p := range table.Partitions {
-		found = found || p.Type == gpt.TypeESP && bytes.HasPrefix(b[p.First*512:], read(t, efi)[:4096])
-	}
-
-	if !found {
-		t.Errorf("got the partitions %+v, want an EFI partition at the file system", table.Partitions)
-	}
-
-	content := read(t, efi)
-
-	f, err := fat.Open(memory(content), int64(len(content)), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	uki, err := f.ReadFile("/EFI/Linux/Talos-v9.8.7.efi", 1<<20)
-	if err != nil || !bytes.Contains(uki, []byte(stockArgs+" debug")) {
-		t.Errorf("unified kernel image: %v", err)
 	}
 }
 

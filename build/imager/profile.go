@@ -53,13 +53,15 @@ type Output struct {
 	Disk    DiskOptions `yaml:"imageOptions,omitempty"`
 }
 
-// DiskOptions are those of a disk image.
+// DiskOptions are those of a disk image, and the last one that of a CD.
 type DiskOptions struct {
 	// Size is in bytes, or 0 for the smallest.
 	Size   uint64     `yaml:"diskSize,omitempty"`
 	Format DiskFormat `yaml:"diskFormat,omitempty"`
 	// NoImageCache leaves the container images out: the machine pulls them.
 	NoImageCache bool `yaml:"noImageCache,omitempty"`
+	// ImageCache adds the container images to a CD, which has none without it.
+	ImageCache bool `yaml:"imageCache,omitempty"`
 
 	// multiple is what the size is a multiple of, beside MiB.
 	multiple uint64
@@ -212,6 +214,8 @@ func (p Profile) check() error {
 		return fmt.Errorf("values of META: only disk images have META, not output of the kind %s", o.Kind)
 	case !disk && (o.Packing != Unpacked || o.Disk.Format != Raw || o.Disk.Size > 0 || o.Disk.NoImageCache):
 		return fmt.Errorf("size, format, packing and image cache are those of disk images, not of output of the kind %s", o.Kind)
+	case o.Disk.ImageCache && o.Kind != ISO:
+		return fmt.Errorf("imageCache adds container images to a CD, not to output of the kind %s", o.Kind)
 	case o.Packing == Tar && o.Disk.Format != Raw:
 		return fmt.Errorf("a disk in an archive is raw, not %s", o.Disk.Format)
 	}
@@ -271,6 +275,7 @@ func (p Profile) With(set Profile) Profile {
 	o.Packing = cmp.Or(s.Packing, o.Packing)
 	o.Disk.Size = cmp.Or(s.Disk.Size, o.Disk.Size)
 	o.Disk.NoImageCache = o.Disk.NoImageCache || s.Disk.NoImageCache
+	o.Disk.ImageCache = o.Disk.ImageCache || s.Disk.ImageCache
 
 	return p
 }

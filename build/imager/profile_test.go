@@ -84,6 +84,7 @@ func TestBadProfiles(t *testing.T) {
 		"META's own":       {metalWith(Customization{Meta: []MetaValue{{Key: 0x80}}}), "META: key 0x80: only the system writes it"},
 		"META twice":       {metalWith(Customization{Meta: []MetaValue{{10, "a"}, {10, "b"}}}), "META: key 0x0a is there twice"},
 		"META of a CD":     {Profile{Base: "iso", Customization: Customization{Meta: []MetaValue{{10, "a"}}}}, "only disk images have META"},
+		"images on a disk": {Profile{Base: "metal", Output: Output{Disk: DiskOptions{ImageCache: true}}}, "imageCache adds container images to a CD"},
 		"size of a CD":     {Profile{Base: "iso", Output: Output{Disk: DiskOptions{Size: 1 << 30}}}, "those of disk images"},
 		"archive of qcow2": {Profile{Base: "gcp", Output: Output{Packing: Tar, Disk: DiskOptions{Format: Qcow2}}}, "a disk in an archive is raw"},
 	} {

@@ -67,6 +67,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, diagnostics io.W
 	flags.StringVar(&pack, "packing", "", "how a disk image is `packed`: raw (not at all), .zst, .gz or .tar.gz")
 	flags.StringVar(&size, "image-disk-size", "", "`size` of a disk image, such as 8GiB (default: that of the profile, or as small as possible)")
 	flags.BoolVar(&set.Output.Disk.NoImageCache, "no-image-cache", false, "leave the container images out of a disk image")
+	flags.BoolVar(&set.Output.Disk.ImageCache, "image-cache", false, "add the container images to a CD")
 	flags.StringVar(&o.input, "input", "", "output `folder` of the build (default: out in the repository)")
 	flags.StringVarP(&o.output, "output", "o", "", "`folder` to write to (default: imager in the folder of the build)")
 	flags.BoolVar(&o.print, "print", false, "print the profile in YAML and exit")

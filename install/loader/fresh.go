@@ -17,6 +17,12 @@ import (
 // ProgramPath is where the EFI partition has systemd-boot for firmware without an entry of its own for it.
 const ProgramPath = "/EFI/BOOT/BOOTX64.EFI"
 
+// GRUBBootPath and GRUBCorePath are where the EFI partition of a medium has what a machine with a BIOS installs to its disk (install.GRUB).
+const (
+	GRUBBootPath = "/grub/boot.img"
+	GRUBCorePath = "/grub/core.img"
+)
+
 // varPartition has the identifier of the EFI partition from which systemd-boot, or the image itself, was started.
 var varPartition = efivar.Name{Name: "LoaderDevicePartUUID", Vendor: vendor}
 

@@ -86,12 +86,17 @@ done
 
 // BootFiles returns the files of the partition BOOT of a new system.
 func BootFiles(s System) ([]install.File, error) {
+	return BootFilesWith(s, strings.Fields(s.Cmdline))
+}
+
+// BootFilesWith returns the same files with other arguments than the system's own.
+func BootFilesWith(s System, args []string) ([]install.File, error) {
 	env, err := encodeGRUBEnv(map[string]string{savedEntry: slots[0]})
 	if err != nil {
 		return nil, err
 	}
 
-	entry, err := entryFiles(slots[0], s, nil)
+	entry, err := entryFiles(slots[0], s, args)
 
 	return append([]install.File{
 		{Path: grubCfg, Source: install.Bytes([]byte(grubConfig()))},
@@ -99,13 +104,13 @@ func BootFiles(s System) ([]install.File, error) {
 	}, entry...), err
 }
 
-// entryFiles returns the files of an entry. The last one makes it visible.
-func entryFiles(slot string, s System, extra []string) ([]install.File, error) {
+// entryFiles returns the files of an entry with all its arguments. The last one makes it visible.
+func entryFiles(slot string, s System, args []string) ([]install.File, error) {
 	if s.Kernel.Open == nil || s.Initramfs.Open == nil {
 		return nil, ErrNoKernel
 	}
 
-	text, err := bootConfig(slot, s, extra)
+	text, err := bootConfig(slot, s, args)
 
 	return []install.File{
 		{Path: file(slot, kernelFile), Source: s.Kernel},
@@ -116,21 +121,33 @@ func entryFiles(slot string, s System, extra []string) ([]install.File, error) {
 
 func file(slot, name string) string { return "/" + slot + "/" + name }
 
-// bootConfig returns the commands that start an entry. Each argument is quoted, so that GRUB changes nothing in it.
-func bootConfig(slot string, s System, extra []string) (string, error) {
-	if strings.ContainsAny(s.Cmdline+s.Version+strings.Join(extra, ""), "\n\r\x00") {
-		return "", fmt.Errorf("command line %q: has more than one line", s.Cmdline)
+// bootConfig returns the commands that start an entry with arguments.
+func bootConfig(slot string, s System, args []string) (string, error) {
+	if strings.ContainsAny(s.Version+s.Cmdline, "\n\r\x00") {
+		return "", fmt.Errorf("version %q, command line %q: has more than one line", s.Version, s.Cmdline)
 	}
 
-	own := strings.Fields(s.Cmdline)
-	words := []string{file(slot, kernelFile)}
+	words, err := GRUBArguments(strings.Join(append(slices.Clone(args), entryArgument+slot), " "))
+	if err != nil {
+		return "", err
+	}
 
-	for _, arg := range slices.Concat(own, extra, []string{entryArgument + slot}) {
+	return fmt.Sprintf("%s%s\n%s%s\n%s%s %s\nif initrd %s; then set %s=yes; fi\n", versionComment, s.Version, argumentsComment,
+		strings.Join(strings.Fields(s.Cmdline), " "), kernelCommand, file(slot, kernelFile), words, file(slot, initramfsFile), loaded), nil
+}
+
+// GRUBArguments returns arguments of the kernel as GRUB reads them. Each is quoted, so that GRUB changes nothing in it.
+func GRUBArguments(cmdline string) (string, error) {
+	if strings.ContainsAny(cmdline, "\n\r\x00") {
+		return "", fmt.Errorf("command line %q: has more than one line", cmdline)
+	}
+
+	var words []string
+	for _, arg := range strings.Fields(cmdline) {
 		words = append(words, "'"+strings.ReplaceAll(arg, "'", quote)+"'")
 	}
 
-	return fmt.Sprintf("%s%s\n%s%s\n%s%s\nif initrd %s; then set %s=yes; fi\n", versionComment, s.Version, argumentsComment,
-		strings.Join(own, " "), kernelCommand, strings.Join(words, " "), file(slot, initramfsFile), loaded), nil
+	return strings.Join(words, " "), nil
 }
 
 // quote is a quote in a quoted argument.
@@ -318,7 +335,7 @@ func (l GRUB) add(ctx context.Context, s System) (string, error) {
 		return "", err
 	}
 
-	files, err := entryFiles(slot, s, extra)
+	files, err := entryFiles(slot, s, append(strings.Fields(s.Cmdline), extra...))
 	if err != nil {
 		return "", err
 	}

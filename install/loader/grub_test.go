@@ -4,6 +4,7 @@ package loader
 
 import (
 	"errors"
+	"io"
 	"maps"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ done
 
 	s := System{Version: "v1.2", Kernel: install.Bytes([]byte("k")), Initramfs: install.Bytes([]byte("i")), Cmdline: `console=ttyS0 a="$b" it's`}
 
-	got, err := bootConfig("B", s, []string{"console=ttyS0", "x'"})
+	got, err := bootConfig("B", s, append(strings.Fields(s.Cmdline), "console=ttyS0", "x'"))
 	if d := cmp.Diff(`# version v1.2
 # arguments console=ttyS0 a="$b" it's
 linux /B/vmlinuz 'console=ttyS0' 'a="$b"' 'it'\''s' 'console=ttyS0' 'x'\''' 'talos.boot.entry=B'
@@ -56,13 +57,34 @@ if initrd /B/initramfs.img; then set loaded=yes; fi
 		t.Errorf("further arguments (-want +got):\n%s", d)
 	}
 
-	if _, err := bootConfig("A", System{Cmdline: "a\nreboot"}, nil); err == nil {
+	if _, err := bootConfig("A", System{Cmdline: "a\nreboot"}, []string{"a"}); err == nil {
 		t.Error("a command line of two lines was accepted")
+	}
+
+	// Other arguments than the system's own.
+	files, err := BootFilesWith(s, []string{"debug"})
+	if err != nil || len(files) != 5 {
+		t.Fatalf("got %d files, %v", len(files), err)
+	}
+
+	if text, err := textOf(files[4]); err != nil || !strings.Contains(text, "linux /A/vmlinuz 'debug' 'talos.boot.entry=A'\n") {
+		t.Errorf("boot.cfg: got %q, %v", text, err)
 	}
 
 	if _, err := BootFiles(System{Cmdline: "a"}); !errors.Is(err, ErrNoKernel) {
 		t.Errorf("got %v, want %v", err, ErrNoKernel)
 	}
+}
+
+func textOf(f install.File) (string, error) {
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+
+	b, err := io.ReadAll(r)
+
+	return string(b), err
 }
 
 func FuzzGRUBEnv(f *testing.F) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/medium"
 	"github.com/seed-59268b81/talos/install/medium/mediumtest"
 )
@@ -19,7 +20,9 @@ const version = "v1.2.3"
 func TestOpen(t *testing.T) {
 	esp := mediumtest.ESP(t, version, "quiet console=ttyS0")
 
-	for name, device := range map[string][]byte{"an EFI partition": esp, "a CD": cd(esp, 0xef)} {
+	with := mediumtest.ESP(t, version, "quiet console=ttyS0", mediumtest.GRUB()...)
+
+	for name, device := range map[string][]byte{"an EFI partition": esp, "a CD": cd(esp, 0xef), "a CD with GRUB": cd(with, 0xef)} {
 		t.Run(name, func(t *testing.T) {
 			m, err := medium.Open(bytes.NewReader(device), int64(len(device)), version)
 			if err != nil {
@@ -30,19 +33,42 @@ func TestOpen(t *testing.T) {
 				t.Errorf("got %s, %q", m.ID, m.Cmdline)
 			}
 
-			for range 2 { // what is installed is read twice
-				r, err := m.UKI.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
+			want := map[*install.Source]string{
+				&m.UKI: string(mediumtest.UKI("quiet console=ttyS0")), &m.Kernel: mediumtest.Kernel, &m.Initramfs: mediumtest.Initramfs,
+			}
 
-				b, err := io.ReadAll(r)
-				if err != nil || int64(len(b)) != m.UKI.Size || !bytes.Equal(b, mediumtest.UKI("quiet console=ttyS0")) {
-					t.Errorf("got %d bytes, want %d: %v", len(b), m.UKI.Size, err)
+			if hasGRUB := m.GRUB != nil; hasGRUB != (name == "a CD with GRUB") {
+				t.Errorf("GRUB: got %v", hasGRUB)
+			} else if hasGRUB {
+				want[&m.GRUB.Core] = contentOf(t, mediumtest.GRUB()[1].Source)
+			}
+
+			for source, text := range want {
+				for range 2 { // what is installed is read twice
+					if got := contentOf(t, *source); int64(len(got)) != source.Size || got != text {
+						t.Errorf("got %q (%d bytes), want %q", got, source.Size, text)
+					}
 				}
 			}
 		})
 	}
+}
+
+func contentOf(t *testing.T, s install.Source) string {
+	t.Helper()
+
+	r, err := s.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(b)
 }
 
 func TestNoMedium(t *testing.T) {

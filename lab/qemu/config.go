@@ -28,8 +28,10 @@ type Config struct {
 	Cards []machine.Card
 	// Firmware is UEFI; without it the machine has the BIOS that QEMU has.
 	Firmware *Firmware
-	// Disks are the machine's disks. It boots from the first.
+	// Disks are the machine's disks. It boots from the first one that has something to start.
 	Disks []Disk
+	// CD is the image of a CD, from which the machine boots when it cannot boot from a disk; empty for none.
+	CD string
 	// Kernel, if set, is started directly, with Initrd and Cmdline.
 	Kernel, Initrd, Cmdline string
 }
@@ -53,8 +55,6 @@ type Disk struct {
 	// Log, if set, is a file that records each write and flush, in the format of dm-log-writes (package test/replay). Such a disk
 	// cannot be made slow (SetDisk).
 	Log string
-	// ReadOnly is set for a medium that the guest cannot write, and that machines share.
-	ReadOnly bool
 }
 
 // ConsolePath returns the log of the latest boot; those of earlier boots are beside it, see machine.Console.
@@ -113,6 +113,10 @@ func (c *Config) args() []string {
 		args = append(args, "-device", fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s,bootindex=%d", id, id, i+1))
 	}
 
+	if c.CD != "" {
+		args = append(args, cdArgs(c.CD, len(c.Disks)+1)...)
+	}
+
 	if c.Kernel != "" {
 		args = append(args, "-kernel", c.Kernel, "-append", c.Cmdline)
 		if c.Initrd != "" {
@@ -121,6 +125,16 @@ func (c *Config) args() []string {
 	}
 
 	return args
+}
+
+// cdArgs returns the arguments for a drive with a CD. Both kinds of firmware have a driver for it, and every kernel of the build: those for
+// virtual machines have none for IDE and AHCI.
+func cdArgs(path string, bootIndex int) []string {
+	return []string{
+		"-device", "virtio-scsi-pci,id=scsi",
+		"-drive", "if=none,id=cd,format=raw,readonly=on,file=" + comma(path),
+		"-device", fmt.Sprintf("scsi-cd,bus=scsi.0,drive=cd,bootindex=%d", bootIndex),
+	}
 }
 
 // comma escapes a path for an option list, in which a comma is doubled.

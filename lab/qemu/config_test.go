@@ -45,6 +45,18 @@ func TestArgs(t *testing.T) {
 			},
 		},
 		{
+			"a disk and a CD",
+			func(c *Config) { c.Disks, c.CD = []Disk{{Path: "/lab/a", Format: "qcow2"}}, "/lab/b,c" },
+			[]string{
+				"-accel tcg,thread=multi", "-cpu max,-la57",
+				"-drive if=none,id=disk0,format=qcow2,cache=unsafe,discard=unmap,file=/lab/a",
+				"-device virtio-blk-pci,drive=disk0,serial=disk0,bootindex=1",
+				"-device virtio-scsi-pci,id=scsi",
+				"-drive if=none,id=cd,format=raw,readonly=on,file=/lab/b,,c",
+				"-device scsi-cd,bus=scsi.0,drive=cd,bootindex=2",
+			},
+		},
+		{
 			"a disk whose writes are recorded",
 			func(c *Config) { c.Disks = []Disk{{Path: "/lab/a,b", Format: "qcow2", Log: "/lab/a.log"}} },
 			[]string{

@@ -35,12 +35,7 @@ func (d Disk) args(id string) []string {
 		}
 	}
 
-	mode := ""
-	if d.ReadOnly {
-		mode = ",readonly=on"
-	}
-
-	return []string{"-drive", fmt.Sprintf("if=none,id=%s,format=%s,cache=unsafe,discard=unmap%s,file=%s", id, d.Format, mode, comma(d.Path))}
+	return []string{"-drive", fmt.Sprintf("if=none,id=%s,format=%s,cache=unsafe,discard=unmap,file=%s", id, d.Format, comma(d.Path))}
 }
 
 // CopyBase copies a disk image as the base of a lab's overlays, so that the next build of the image does not change

@@ -51,8 +51,8 @@ type Machine struct {
 	// QEMU is the program of the virtual machines.
 	QEMU     string         `yaml:"qemu,omitempty"`
 	Firmware *qemu.Firmware `yaml:"firmware,omitempty"`
-	// Medium is set when BasePath is a medium beside empty disks, and not the content of the disks.
-	Medium bool `yaml:"medium,omitempty"`
+	// CD is set when BasePath is a CD beside empty disks, and not the content of the disks.
+	CD bool `yaml:"cd,omitempty"`
 	// Record is set when the writes to the first disk of each machine are recorded (DiskLogPath).
 	Record bool `yaml:"record,omitempty"`
 	// Kernel, if set, is started without a boot loader.
@@ -161,7 +161,7 @@ func (l *Lab) BasePath() string { return filepath.Join(l.Dir, baseFile) }
 
 // DiskBase returns what the machines' own disks begin with, or "" if they begin empty.
 func (l *Lab) DiskBase() string {
-	if l.Machine.Medium {
+	if l.Machine.CD {
 		return ""
 	}
 

@@ -90,8 +90,8 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2", GiB: size})
 	}
 
-	if common.Medium {
-		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.BasePath(), Format: "raw", ReadOnly: true})
+	if common.CD {
+		cfg.CD = s.lab.BasePath()
 	}
 
 	return qemu.New(cfg, s.plug(ctx, node), s.record(node), s.log)

@@ -47,8 +47,9 @@ var (
 	ErrBusy = errors.New("another installation is under way")
 	// ErrNoTarget is the error for a configuration that does not say where to install.
 	ErrNoTarget = errors.New("the system is on no disk, and the configuration names none: add the document UnattendedInstallConfig, or machine.install.disk")
-	// ErrBIOS is the error for a machine that UEFI has not started.
-	ErrBIOS = errors.New("the machine was started by a BIOS, and only a machine with UEFI installs itself: start it by UEFI, or write a disk image")
+	// ErrBIOS is the error for a machine that a BIOS has started, when the release has nothing that a BIOS starts from a disk.
+	ErrBIOS = errors.New("a BIOS has started the machine, and the release has no GRUB for its disk: " +
+		"start it from a CD image or by UEFI, name the image of an installer with GRUB, or write a disk image")
 )
 
 // prepared is an installation that can begin.
@@ -85,10 +86,6 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 		return prepared{}, ErrNoTarget
 	}
 
-	if !i.UEFI {
-		return prepared{}, ErrBIOS
-	}
-
 	system, err := typed.Find[block.SystemDiskSpec](ctx, i.State, "", block.SystemDiskID)
 	if err != nil {
 		return prepared{}, err
@@ -110,8 +107,11 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 
 	p := prepared{want: want, medium: m}
 
-	if m == nil && want.Image == "" {
+	switch {
+	case m == nil && want.Image == "":
 		err = ErrNoRelease
+	case m != nil && i.ofMedium(want.Image):
+		err = i.starts(source{grub: m.GRUB})
 	}
 
 	if err == nil {
@@ -175,7 +175,7 @@ func (i *Installer) choose(want *view.Install, disks []block.DiskSpec, m *booted
 		known, specs[d.Name] = append(known, d), spec
 	}
 
-	chosen, _, err := install.Choose(known, request(want, m), func(d install.Disk) (bool, error) { return matches(specs[d.Name]) })
+	chosen, _, err := install.Choose(known, i.request(want, m), func(d install.Disk) (bool, error) { return matches(specs[d.Name]) })
 	if err != nil {
 		return "", errors.Join(err, failed)
 	}
@@ -184,8 +184,12 @@ func (i *Installer) choose(want *view.Install, disks []block.DiskSpec, m *booted
 }
 
 // request returns the request for package install. The image cache of a medium goes with it.
-func request(want *view.Install, m *booted) install.Request {
+func (i *Installer) request(want *view.Install, m *booted) install.Request {
 	r := install.Request{Firmware: install.UEFI, Wipe: want.Wipe}
+	if !i.UEFI {
+		r.Firmware = install.BIOS
+	}
+
 	if m != nil && m.cache != nil {
 		r.ImageCache = uint64(m.cache.Size)
 	}
@@ -241,13 +245,10 @@ func (i *Installer) write(ctx context.Context, cfg *view.Config, p prepared, say
 		running = p.medium.Cmdline
 	}
 
-	fresh, err := loader.New(from.loader, from.system, arguments(from.system.Cmdline, i.Cmdline, running, p.want.Args))
+	content, entry, err := i.content(from, arguments(from.system.Cmdline, i.Cmdline, running, p.want.Args))
 	if err != nil {
 		return err
 	}
-
-	content := install.Content{EFI: fresh.Files, Time: time.Now(), Serial: serial()}
-	to := request(p.want, p.medium)
 
 	if p.medium != nil {
 		content.ImageCache = p.medium.cache
@@ -255,18 +256,37 @@ func (i *Installer) write(ctx context.Context, cfg *view.Config, p prepared, say
 
 	say(fmt.Sprintf("installing %s to %s", from.name, p.disk))
 
-	if err := install.To(ctx, i.Sys, p.disk, to, content, say); err != nil {
+	if err := install.To(ctx, i.Sys, p.disk, i.request(p.want, p.medium), content, say); err != nil {
 		return err
 	}
 
 	// The files of the disk start by themselves: without the variables, the boot loader starts its only version.
-	if err := loader.StartFresh(i.Vars, fresh.ID); err != nil {
-		say(fmt.Sprintf("the firmware does not have the name of the boot entry: %v", err))
+	if i.UEFI {
+		if err := loader.StartFresh(i.Vars, entry); err != nil {
+			say(fmt.Sprintf("the firmware does not have the name of the boot entry: %v", err))
+		}
 	}
 
 	say(fmt.Sprintf("%s is on %s", from.system.Version, p.disk))
 
 	return nil
+}
+
+// content returns the boot partitions of a new system for the machine's firmware, and its boot entry if that is UEFI.
+func (i *Installer) content(from source, args []string) (c install.Content, entry string, err error) {
+	c = install.Content{Time: time.Now(), Serial: serial()}
+
+	if !i.UEFI {
+		c.GRUB = from.grub
+		c.Boot, err = loader.BootFilesWith(from.system, args)
+
+		return c, "", err
+	}
+
+	fresh, err := loader.New(from.loader, from.system, args)
+	c.EFI = fresh.Files
+
+	return c, fresh.ID, err
 }
 
 // partition returns the identifier of the EFI partition that the machine was started from, or "".

@@ -106,7 +106,7 @@ func (i *Installer) findMedium(disks []block.DiskSpec, found []block.DiscoveredV
 			continue
 		}
 
-		return &booted{Medium: m, disk: c.disk, at: c.path, cache: cacheOf(c.disk, found), open: f}, nil
+		return &booted{Medium: m, disk: c.disk, at: c.path, cache: cmp.Or(m.Cache, cacheOf(c.disk, found)), open: f}, nil
 	}
 
 	if unread != nil {

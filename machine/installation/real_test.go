@@ -89,10 +89,10 @@ func (p part) ReadAt(b []byte, at int64) (int, error) { return p.ReaderAt.ReadAt
 func (part) WriteAt([]byte, int64) (int, error)       { return 0, os.ErrPermission }
 func (part) Sync() error                              { return nil }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T, more ...install.File) *bench {
 	t.Helper()
 
-	esp := mediumtest.ESP(t, ofMedium, ownArgs)
+	esp := mediumtest.ESP(t, ofMedium, ownArgs, more...)
 	b := &bench{st: memory.New(), medium: loop(t, esp, int64(len(esp)))}
 	b.Installer = &Installer{
 		State: b.st, Sys: disk.Sys, Vars: efivar.Dir(t.TempDir()), UEFI: true, Version: ofMedium, Cmdline: ownArgs + " debug",
@@ -170,6 +170,55 @@ func TestInstall(t *testing.T) {
 	} {
 		if got, err := esp.ReadFile(path, 1<<20); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v", path, got, err)
+		}
+	}
+}
+
+// TestInstallBIOS installs from a medium with GRUB to an empty disk, on a machine that a BIOS has started.
+func TestInstallBIOS(t *testing.T) {
+	b := newBench(t, mediumtest.GRUB()...)
+	b.UEFI, b.Cmdline = false, "BOOT_IMAGE=(uki)1+1 "+b.Cmdline
+	target := loop(t, nil, room)
+	b.has(t, target, "")
+
+	if err := b.to(t, view.Install{Disk: target, Args: []string{"extra=1", "-quiet"}}); err != nil {
+		t.Fatal(err)
+	}
+
+	f, err := disk.Open(target, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	table, err := gpt.Read(f, f.Size, f.SectorSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var first [512]byte
+	if _, err := f.ReadAt(first[:], 0); err != nil || first[0] != 'b' {
+		t.Errorf("first sector: got %q, %v", first[:8], err)
+	}
+
+	p, _ := table.Find(layout.PartitionBoot)
+	if p.Number != 3 { // where GRUB looks for it
+		t.Errorf("BOOT is the partition %d", p.Number)
+	}
+
+	boot, err := fat.Open(part{f, int64(p.First) * 512}, int64(p.Sectors())*512, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for path, want := range map[string]string{
+		"/A/vmlinuz":       mediumtest.Kernel,
+		"/A/initramfs.img": mediumtest.Initramfs,
+		"/A/boot.cfg": "# version v1.2.3\n# arguments " + ownArgs + "\n" +
+			"linux /A/vmlinuz 'pti=on' 'debug' 'extra=1' 'talos.boot.entry=A'\nif initrd /A/initramfs.img; then set loaded=yes; fi\n",
+	} {
+		if got, err := boot.ReadFile(path, 1<<20); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
 		}
 	}
 }

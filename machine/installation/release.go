@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -26,7 +27,9 @@ type source struct {
 	// name is for people.
 	name   string
 	system loader.System
+	// loader is systemd-boot, and grub what a BIOS starts, or nil.
 	loader install.Source
+	grub   *install.GRUB
 }
 
 // ErrNoRelease is the error of a machine without a medium, when no image is named.
@@ -42,8 +45,8 @@ func (i *Installer) find(ctx context.Context, cfg *view.Config, image string, m 
 	if m != nil && i.ofMedium(image) {
 		return source{
 			name:   i.describe(image, m),
-			system: loader.System{Version: i.Version, UKI: m.UKI, Cmdline: m.Cmdline},
-			loader: m.Loader,
+			system: loader.System{Version: i.Version, UKI: m.UKI, Kernel: m.Kernel, Initramfs: m.Initramfs, Cmdline: m.Cmdline},
+			loader: m.Loader, grub: m.GRUB,
 		}, nil
 	}
 
@@ -60,14 +63,40 @@ func (i *Installer) find(ctx context.Context, cfg *view.Config, image string, m 
 		return source{}, err
 	}
 
-	uki, err1 := r.Source(release.UKI)
-	program, err2 := r.Source(release.Loader)
+	return i.ofRelease(r, image)
+}
 
-	return source{
-		name:   r.Version + " of " + image,
-		system: loader.System{Version: r.Version, UKI: uki, Cmdline: r.Cmdline},
-		loader: program,
-	}, errors.Join(err1, err2)
+// ofRelease returns the release of an image. What only GRUB starts need not be in it.
+func (i *Installer) ofRelease(r *release.Image, image string) (source, error) {
+	from := source{name: r.Version + " of " + image, system: loader.System{Version: r.Version, Cmdline: r.Cmdline}}
+	grub := &install.GRUB{}
+
+	for name, to := range map[string]*install.Source{
+		release.UKI: &from.system.UKI, release.Loader: &from.loader, release.Kernel: &from.system.Kernel, release.Initramfs: &from.system.Initramfs,
+		release.GRUBBoot: &grub.Boot, release.GRUBCore: &grub.Core,
+	} {
+		s, err := r.Source(name)
+		if err != nil && (name == release.UKI || name == release.Loader || !errors.Is(err, fs.ErrNotExist)) {
+			return source{}, err
+		}
+
+		*to = s
+	}
+
+	if grub.Core.Open != nil {
+		from.grub = grub
+	}
+
+	return from, i.starts(from)
+}
+
+// starts returns why the machine's firmware cannot start a release from a disk.
+func (i *Installer) starts(from source) error {
+	if !i.UEFI && from.grub == nil {
+		return ErrBIOS
+	}
+
+	return nil
 }
 
 // describe returns where the release comes from, without asking a registry.

@@ -138,12 +138,12 @@ func start(t *testing.T, options lab.Options, config generate.Options) *Cluster 
 		t.Fatal(err)
 	}
 
-	bios, medium, record := options.Image.BIOS, options.Image.Medium, options.Image.Record
+	bios, cd, record := options.Image.BIOS, options.Image.CD, options.Image.Record
 	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
 	options.Image.BIOS, options.Image.Record = bios, record
 
-	if medium != "" {
-		options.Image.Disk, options.Image.Medium = "", medium
+	if cd != "" {
+		options.Image.Disk, options.Image.CD = "", cd
 	}
 
 	options.ControlPlanes, options.ControlPlane = max(1, options.ControlPlanes), size

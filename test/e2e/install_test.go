@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,21 +17,21 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
-	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
-	"github.com/seed-59268b81/talos/sys/gpt"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // installTime is how long an installation may take where the machine is emulated: it copies a gigabyte of images and reads it back.
 const installTime = 15 * time.Minute
 
-// medium returns an image of a medium: the disk image without META.
-func medium(t *testing.T) string {
+// cdImage makes the image of a CD that a machine can install itself from without a network, as a user does. The emulated machines have the
+// arguments that make them faster (package qemu), and pass them on.
+func cdImage(t *testing.T) string {
 	t.Helper()
 
 	built, err := artifact.Find()
@@ -39,42 +39,38 @@ func medium(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	path := filepath.Join(t.TempDir(), "medium.raw")
-	if err := qemu.CopyBase(built.Disk(), path); err != nil {
-		t.Skipf("needs a built system: %v", err)
+	imager := built.Bin("imager")
+	if _, err := os.Stat(imager); err != nil {
+		hosttest.NotBuilt(t, err)
 	}
 
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	dir := t.TempDir()
+	args := []string{"iso", "--image-cache", "--input", built.Out, "--output", dir}
 
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
+	if !accel.Choose(t.Context(), hosttest.Need(t, "qemu-system-x86_64")).KVM {
+		args = append(args, "--extra-kernel-arg", "pti=off", "--extra-kernel-arg", "cryptomgr.notests")
 	}
 
-	table, err := gpt.Read(f, uint64(info.Size()), 512)
-	if err != nil {
-		t.Fatal(err)
+	//program:built imager
+	cmd := exec.CommandContext(t.Context(), imager, args...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("imager: %v: %s", err, out)
 	}
 
-	table.Partitions = slices.DeleteFunc(table.Partitions, func(p gpt.Partition) bool { return p.Label == layout.PartitionMeta })
-
-	if err := table.Write(f); err != nil {
-		t.Fatal(err)
-	}
-
-	return path
+	return filepath.Join(dir, "iso-amd64.iso")
 }
 
-// TestInstall starts a machine from a medium that cannot be written, beside an empty disk. It is in maintenance, refuses disks that it cannot use,
-// installs itself, and is Ready from its own disk.
-func TestInstall(t *testing.T) {
+// TestInstall starts a machine by UEFI from a CD, beside an empty disk. It is in maintenance, refuses disks that it cannot use, installs itself, and
+// is Ready from its own disk.
+func TestInstall(t *testing.T) { installFromCD(t, false) }
+
+// TestInstallBIOS does the same by a BIOS.
+func TestInstallBIOS(t *testing.T) { installFromCD(t, true) }
+
+func installFromCD(t *testing.T, bios bool) {
 	cluster.Above(t, cluster.All, "starts one more virtual machine twice, which takes long where it is emulated")
 
-	c := cluster.StartIn(t, lab.Options{Provisioner: state.QEMU, Image: lab.Image{Medium: medium(t)}})
+	c := cluster.StartIn(t, lab.Options{Provisioner: state.QEMU, Image: lab.Image{CD: cdImage(t), BIOS: bios}})
 	c.Maintenance()
 
 	dir, p := t.TempDir(), newPage(t, nil, "install.md")
@@ -90,18 +86,18 @@ func TestInstall(t *testing.T) {
 	}
 
 	c.Run("disks", func(t *testing.T) {
-		if out, err := run(t.Context(), p.has(t, "get disks --insecure -n 10.5.0.2")); err != nil || !strings.Contains(out, "vda") || !strings.Contains(out, "vdb") {
+		if out, err := run(t.Context(), p.has(t, "get disks --insecure -n 10.5.0.2")); err != nil || !strings.Contains(out, "vda") || !strings.Contains(out, "sr0") {
 			t.Errorf("got %s, %v", out, err)
 		}
 
-		if out, err := run(t.Context(), p.has(t, "get discoveredvolumes --insecure -n 10.5.0.2")); err != nil || !strings.Contains(out, layout.PartitionImageCache) {
+		if out, err := run(t.Context(), p.has(t, "get discoveredvolumes --insecure -n 10.5.0.2")); err != nil || !strings.Contains(out, "iso9660") {
 			t.Errorf("got %s, %v", out, err)
 		}
 	})
 
 	c.Run("refusals", func(t *testing.T) {
 		for disk, want := range map[string]string{
-			"/dev/vdb": "it is the medium that the machine was started from",
+			"/dev/sr0": "it is the medium that the machine was started from",
 			"/dev/vdz": "machine.install.disk",
 		} {
 			text := strings.Replace(string(c.Generated.ControlPlane), "disk: /dev/vda", "disk: "+disk, 1)
@@ -153,7 +149,7 @@ func TestInstall(t *testing.T) {
 		line := p.has(t, "apply-config --insecure -n 10.5.0.2 -f controlplane.yaml")
 
 		for _, flag := range []string{" --dry-run", ""} {
-			if out, err := run(t.Context(), line+flag); err != nil || !strings.Contains(out, "of the medium vdb to /dev/vda") {
+			if out, err := run(t.Context(), line+flag); err != nil || !strings.Contains(out, "of the medium sr0 to /dev/vda") {
 				t.Fatalf("apply-config%s: got %s, %v", flag, out, err)
 			}
 		}

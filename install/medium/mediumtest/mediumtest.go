@@ -20,8 +20,8 @@ const size = 40 << 20
 // Loader is the boot loader.
 const Loader = "loader"
 
-// ESP returns an EFI partition with a version whose image has a command line.
-func ESP(t testing.TB, version, cmdline string) []byte {
+// ESP returns an EFI partition with a version whose image has a command line, and with more files, such as GRUB.
+func ESP(t testing.TB, version, cmdline string, more ...install.File) []byte {
 	t.Helper()
 
 	d := make(memory, size)
@@ -31,7 +31,9 @@ func ESP(t testing.TB, version, cmdline string) []byte {
 		t.Fatal(err)
 	}
 
-	for _, file := range loader.EFIFiles(install.Bytes([]byte(Loader)), install.Bytes(UKI(cmdline)), loader.NewID(version)) {
+	files := loader.EFIFiles(install.Bytes([]byte(Loader)), install.Bytes(UKI(cmdline)), loader.NewID(version))
+
+	for _, file := range append(files, more...) {
 		if err := install.Put(t.Context(), f, file); err != nil {
 			t.Fatal(err)
 		}
@@ -47,24 +49,46 @@ func (m memory) ReadAt(b []byte, at int64) (int, error)  { return bytes.NewReade
 func (m memory) WriteAt(b []byte, at int64) (int, error) { return copy(m[at:], b), nil }
 func (memory) Sync() error                               { return nil }
 
-// UKI returns a program with the section .cmdline alone.
+// GRUB returns what the EFI partition of a CD has for machines with a BIOS, with the form of GRUB's programs.
+func GRUB() []install.File {
+	boot := append(bytes.Repeat([]byte("b"), 510), 0x55, 0xaa)
+	core := append(make([]byte, 510), 0x20, 0x08)
+
+	return []install.File{
+		{Path: loader.GRUBBootPath, Source: install.Bytes(boot)},
+		{Path: loader.GRUBCorePath, Source: install.Bytes(append(core, bytes.Repeat([]byte("core"), 1000)...))},
+	}
+}
+
+// Kernel and Initramfs are what is in a unified kernel image.
+const (
+	Kernel    = "the kernel"
+	Initramfs = "the initramfs"
+)
+
+// UKI returns a program with the sections of a unified kernel image that are read.
 func UKI(cmdline string) []byte {
 	const headers, alignment = 512, 512
 
 	le := binary.LittleEndian
 	b := make([]byte, headers)
+	sections := []struct{ name, content string }{{".cmdline", cmdline}, {".linux", Kernel}, {".initrd", Initramfs}}
 
 	copy(b, "MZ")
 	le.PutUint32(b[60:], 64)
 	copy(b[64:], "PE\x00\x00")
 	le.PutUint16(b[68:], 0x8664)
-	le.PutUint16(b[70:], 1) // sections, which follow as there is no optional header
+	le.PutUint16(b[70:], uint16(len(sections))) // which follow as there is no optional header
 
-	section := b[88:]
-	copy(section, ".cmdline")
-	le.PutUint32(section[8:], uint32(len(cmdline)))
-	le.PutUint32(section[16:], alignment)
-	le.PutUint32(section[20:], headers)
+	for i, s := range sections {
+		header := b[88+40*i:]
+		copy(header[:8], s.name)
+		le.PutUint32(header[8:], uint32(len(s.content)))
+		le.PutUint32(header[16:], alignment)
+		le.PutUint32(header[20:], uint32(headers+alignment*i))
 
-	return append(b, append([]byte(cmdline), make([]byte, alignment-len(cmdline))...)...)
+		b = append(b, append([]byte(s.content), make([]byte, alignment-len(s.content))...)...)
+	}
+
+	return b
 }
