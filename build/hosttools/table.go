@@ -87,6 +87,7 @@ var Tools = []Tool{
 	{"tcpdump", "tcpdump", Test, "captures"},
 	{"unshare", "util-linux", Test, "programs of images in namespaces"},
 	{"xfs_growfs", "xfsprogs", Test, "volumes, which the system grows with it"},
+	{"xfs_repair", "xfsprogs", Test, "new file systems, which it checks"},
 
 	{"debootstrap", "debootstrap", Fresh, "a bare Debian"},
 }

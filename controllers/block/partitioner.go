@@ -5,6 +5,7 @@ package block
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -106,18 +107,36 @@ func wipe(f *disk.File, start, length uint64) error {
 
 // Format implements Provisioner.
 func (p Partitioner) Format(ctx context.Context, path string, spec block.FilesystemSpec) error {
+	if err := format(ctx, path, spec); err != nil {
+		return fmt.Errorf("format %s: %w", path, err)
+	}
+
+	return disk.Notify(p.Sys, filepath.Base(path))
+}
+
+func format(ctx context.Context, path string, spec block.FilesystemSpec) error {
 	if spec.Type != block.FilesystemTypeXFS {
-		return fmt.Errorf("format %s: %s is not supported", path, spec.Type)
+		return fmt.Errorf("%s is not supported", spec.Type)
 	}
 
 	// The defaults of mkfs.xfs fit the kernel. The partition was created on unused space, so nothing needs to be discarded. STATE
 	// is smaller than mkfs.xfs supports.
-	cmd := exec.CommandContext(ctx, "/usr/sbin/mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-L", spec.Label, path)
+	cmd := exec.CommandContext(ctx, "/usr/sbin/mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-L", blkid.Unfinished, path)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("format %s: mkfs.xfs: %w: %s", path, err, bytes.TrimSpace(out))
+		return fmt.Errorf("mkfs.xfs: %w: %s", err, bytes.TrimSpace(out))
 	}
 
-	return disk.Notify(p.Sys, filepath.Base(path))
+	return finish(path, spec.Label)
+}
+
+func finish(path, label string) (err error) {
+	f, err := disk.Open(path, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+
+	return blkid.Finish(f, label)
 }
 
 // Formatted implements Provisioner. Remains of an interrupted mkfs count as empty.

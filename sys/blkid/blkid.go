@@ -77,7 +77,7 @@ func Blank(r io.ReaderAt, size uint64) (bool, error) {
 		return false, fmt.Errorf("check whether the device is blank: %w", err)
 	}
 
-	return xfsInProgress(b) || len(bytes.Trim(b, "\x00")) == 0, nil
+	return xfsInProgress(b) || xfsRemains(b), nil
 }
 
 // image is a device with its sizes.

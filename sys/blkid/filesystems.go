@@ -15,17 +15,6 @@ var (
 	le = binary.LittleEndian
 )
 
-// Offsets in the superblock of XFS (XFS Algorithms & Data Structures, "Superblocks").
-const (
-	xfsSuper      = 512
-	xfsInprogress = 126
-)
-
-func isXFS(b []byte) bool { return len(b) >= xfsSuper && string(b[:4]) == "XFSB" }
-
-// xfsInProgress reports whether mkfs of the file system was interrupted: mkfs clears the mark last.
-func xfsInProgress(b []byte) bool { return isXFS(b) && b[xfsInprogress] != 0 }
-
 func probeXFS(i image) (*Info, error) {
 	b, err := i.at(0, xfsSuper)
 	if err != nil || !isXFS(b) || xfsInProgress(b) {
@@ -43,7 +32,7 @@ func probeXFS(i image) (*Info, error) {
 	}
 
 	return &Info{
-		Name: XFS, Label: text(b[108:120]), UUID: uuid(b[32:48]),
+		Name: XFS, Label: xfsLabel(b), UUID: uuid(b[32:48]),
 		Size: size, BlockSize: block, SectorSize: uint32(sector),
 	}, nil
 }

@@ -101,6 +101,13 @@ func (c *Cluster) Kubeconfig() {
 		return err
 	})
 
+	c.WriteConfigurations()
+}
+
+// WriteConfigurations writes all configurations of users but the kubeconfig, which talosctl needs.
+func (c *Cluster) WriteConfigurations() {
+	c.t.Helper()
+
 	if err := c.cluster.WriteConfigurations(); err != nil {
 		c.t.Fatal(err)
 	}

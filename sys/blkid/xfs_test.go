@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package blkid_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/sys/blkid"
+)
+
+// TestFinish gives a new file system its label. xfs_repair, which reads all superblocks with their checksums, finds nothing to repair.
+func TestFinish(t *testing.T) {
+	hosttest.Need(t, "mkfs.xfs")
+	hosttest.Need(t, "xfs_repair")
+
+	path := write(t, nil)
+	if err := os.Truncate(path, 300<<20); err != nil {
+		t.Fatal(err)
+	}
+
+	run(t, "mkfs.xfs", "-q", "-L", blkid.Unfinished, path)
+
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	if info, err := blkid.Probe(f, 300<<20, 512); err != nil || info.Name != "" {
+		t.Errorf("unfinished: got %+v, %v, want nothing", info, err)
+	}
+
+	if blank, err := blkid.Blank(f, 300<<20); err != nil || !blank {
+		t.Errorf("unfinished: got %v, %v, want a blank device", blank, err)
+	}
+
+	if err := blkid.Finish(f, "a label that is too long"); err == nil {
+		t.Error("a label that is too long was accepted")
+	}
+
+	if err := blkid.Finish(f, "STATE"); err != nil {
+		t.Fatal(err)
+	}
+
+	if info, err := blkid.Probe(f, 300<<20, 512); err != nil || info.Name != blkid.XFS || info.Label != "STATE" {
+		t.Errorf("finished: got %+v, %v, want XFS with its label", info, err)
+	}
+
+	run(t, "xfs_repair", "-n", path)
+
+	for _, offset := range []int64{0, 512} { // no superblock, and unknown data beside its remains
+		if _, err := f.WriteAt(make([]byte, 512), offset); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if blank, err := blkid.Blank(f, 300<<20); err != nil || !blank {
+		t.Errorf("remains: got %v, %v, want a blank device", blank, err)
+	}
+
+	if _, err := f.WriteAt([]byte("data"), 512); err != nil {
+		t.Fatal(err)
+	}
+
+	if blank, err := blkid.Blank(f, 300<<20); err != nil || blank {
+		t.Errorf("data: got %v, %v, want a device that is not blank", blank, err)
+	}
+
+	if err := blkid.Finish(f, "STATE"); err == nil {
+		t.Error("a device without a superblock was finished")
+	}
+}
