@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/power"
@@ -24,6 +25,9 @@ const (
 	RootImage = "/rootfs.sqsh"
 	// ModuleList names the module files to load, one a line, in order. Their parameters follow the name.
 	ModuleList = "/modules.load"
+	// EvidenceList names the file of the driver of the firmware's memory, in which the kernel keeps its last lines when it panics. It is loaded
+	// before the root image is mounted, so that a version that ends then leaves its reason. A machine without such a memory has no use for it.
+	EvidenceList = "/evidence.load"
 	// newRoot is where the new root is assembled.
 	newRoot = "/root"
 	// realInit is what runs after the switch.
@@ -45,6 +49,9 @@ func Initramfs() {
 
 	if err == nil {
 		armWatchdog(log)
+
+		// Reading what the firmware has kept takes time. The boot goes on without it.
+		guard.Go(func() error { return loadModules(EvidenceList) })
 
 		err = enterRoot(log)
 	}
