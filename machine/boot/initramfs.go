@@ -9,14 +9,11 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
-	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/mount"
-	"github.com/seed-59268b81/talos/sys/power"
 )
 
 // Paths in the initramfs.
@@ -56,8 +53,7 @@ func Initramfs() {
 		err = enterRoot(log)
 	}
 
-	log.errorf("initramfs: %v", err)
-	Halt(log.errorf)
+	Halt(fmt.Errorf("initramfs: %w", err), log.errorf)
 }
 
 func enterRoot(log *kmsg) error {
@@ -67,6 +63,10 @@ func enterRoot(log *kmsg) error {
 
 	if err := mountImage(RootImage, newRoot); err != nil {
 		return err
+	}
+
+	if _, err := os.Stat(newRoot + realInit); err != nil {
+		return fmt.Errorf("the root image has no %s: %w", realInit, err)
 	}
 
 	if err := embedConfig("/", newRoot); err != nil {
@@ -134,30 +134,4 @@ func (m moduleFile) insert() error {
 	}
 
 	return nil
-}
-
-// Halt ends a boot that has failed: it waits, so that the console can be read, and reboots. With the kernel argument panic=0 it
-// waits for ever. Log the reason first.
-func Halt(logf func(string, ...any)) {
-	args, err := cmdline.Read("/proc")
-	if err == nil && hasArg(args, "panic", "0") {
-		logf("halted because of the kernel argument panic=0; switch the machine off")
-
-		for {
-			time.Sleep(time.Hour)
-		}
-	}
-
-	logf("rebooting in 10 seconds")
-	time.Sleep(10 * time.Second)
-
-	if err := power.Flush(); err != nil {
-		logf("%v", err)
-	}
-
-	if err := power.Reboot(); err != nil {
-		logf("%v", err)
-	}
-
-	os.Exit(1)
 }
