@@ -107,15 +107,15 @@ func begin(signals <-chan os.Signal) {
 
 	log.Error("the system cannot run", "error", err)
 
-	if err := keepEnd(journal, fmt.Sprintf("the system could not run: %v", err)); err != nil {
-		log.Error("the logs of this boot could not be kept", "error", err)
+	if lost := keepEnd(journal, fmt.Sprintf("the system could not run: %v", err)); lost != nil {
+		log.Error("the logs of this boot could not be kept", "error", lost)
 	}
 
 	if place.Mode == platform.Container {
 		os.Exit(1) // the container engine reports it, and has the log
 	}
 
-	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
+	boot.Halt(err, func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
 // keepEnd records why the boot ends. It gives up after a while, as a failing disk may be the reason.

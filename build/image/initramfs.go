@@ -88,6 +88,10 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 		return err
 	}
 
+	if err := addModules(archive, modules, boot.EvidenceList, evidenceModules); err != nil {
+		return err
+	}
+
 	if err := addModules(archive, modules, boot.WatchdogList, watchdogModules); err != nil {
 		return err
 	}

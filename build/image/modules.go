@@ -17,6 +17,9 @@ import (
 // initramfsModules are the modules needed to mount the root image.
 var initramfsModules = []string{"loop", "squashfs"}
 
+// evidenceModules are the driver of the firmware's memory, which keeps the reason when a boot fails.
+var evidenceModules = []string{"efi_pstore"}
+
 // watchdogModules are the drivers of watchdogs, and of the buses that some of them are on. Not every kernel has them. The kernel's own comes
 // last: it is loaded when there is no other.
 var watchdogModules = []string{"wdat_wdt", "lpc_ich", "i2c_i801", "iTCO_wdt", "i6300esb", "sp5100_tco", boot.SoftwareWatchdog}

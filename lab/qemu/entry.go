@@ -36,7 +36,7 @@ type Entry struct {
 // The isolation (pti=on) is against Meltdown, which emulated processors do not have. It changes the page tables twice
 // in each system call, and each change makes QEMU discard its translations: with QEMU 7.2, a node takes about twice as
 // long to be Ready. The kernel's tests of its own ciphers, which would take a quarter of a second, are left out as
-// well.
+// well. So is its test of the timer: on a busy computer an emulated timer is late, and the kernel panics.
 //
 // The entry that GRUB starts on machines with a BIOS gets the same arguments.
 //
@@ -142,7 +142,7 @@ func (e Entry) change(words []string, isolated, open string, quoted func(string)
 	}
 
 	if ok {
-		words = append(words, quoted("cryptomgr.notests"))
+		words = append(words, quoted("cryptomgr.notests"), quoted("no_timer_check"))
 	}
 
 	for _, arg := range e.Args {

@@ -19,11 +19,11 @@ func TestEntry(t *testing.T) {
 		have  string
 		want  string // the arguments, or none for no entry
 	}{
-		{"emulated", Entry{Emulated: true}, "slab_nomerge pti=on console=ttyS0\n", "slab_nomerge pti=off console=ttyS0 cryptomgr.notests"},
+		{"emulated", Entry{Emulated: true}, "slab_nomerge pti=on console=ttyS0\n", "slab_nomerge pti=off console=ttyS0 cryptomgr.notests no_timer_check"},
 		{"emulated without isolation", Entry{Emulated: true}, "slab_nomerge pti=auto", ""},
 		{"nothing", Entry{}, "slab_nomerge pti=on", ""},
 		{"arguments", Entry{Args: more}, "pti=on talos.platform=metal", "pti=on talos.platform=metal talos.platform=hcloud debug"},
-		{"both", Entry{Emulated: true, Args: more}, "pti=on", "pti=off cryptomgr.notests talos.platform=hcloud debug"},
+		{"both", Entry{Emulated: true, Args: more}, "pti=on", "pti=off cryptomgr.notests no_timer_check talos.platform=hcloud debug"},
 	} {
 		want := "title Talos (lab)\nefi /EFI/Linux/Talos-v1.efi\noptions " + tt.want + "\n"
 		if got, ok := tt.entry.text("Talos-v1.efi", tt.have); ok != (tt.want != "") || ok && got != want {
@@ -40,7 +40,7 @@ func TestGRUBEntry(t *testing.T) {
 		entry Entry
 		want  string // the arguments, or none for no change
 	}{
-		{"emulated", Entry{Emulated: true}, "'pti=off' 'quiet' 'talos.boot.entry=A' 'cryptomgr.notests'"},
+		{"emulated", Entry{Emulated: true}, "'pti=off' 'quiet' 'talos.boot.entry=A' 'cryptomgr.notests' 'no_timer_check'"},
 		{"arguments", Entry{Args: []string{"debug", "it's"}}, `'pti=on' 'quiet' 'talos.boot.entry=A' 'debug' 'it'\''s'`},
 		{"nothing", Entry{}, ""},
 	} {

@@ -9,13 +9,11 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/mount"
-	"github.com/seed-59268b81/talos/sys/power"
 )
 
 // Paths in the initramfs.
@@ -24,6 +22,9 @@ const (
 	RootImage = "/rootfs.sqsh"
 	// ModuleList names the module files to load, one a line, in order. Their parameters follow the name.
 	ModuleList = "/modules.load"
+	// EvidenceList names the file of the driver of the firmware's memory, in which the kernel keeps its last lines when it panics. It is loaded
+	// before the root image is mounted, so that a version that ends then leaves its reason. A machine without such a memory has no use for it.
+	EvidenceList = "/evidence.load"
 	// newRoot is where the new root is assembled.
 	newRoot = "/root"
 	// realInit is what runs after the switch.
@@ -46,11 +47,13 @@ func Initramfs() {
 	if err == nil {
 		armWatchdog(log)
 
+		// Reading what the firmware has kept takes time. The boot goes on without it.
+		guard.Go(func() error { return loadModules(EvidenceList) })
+
 		err = enterRoot(log)
 	}
 
-	log.errorf("initramfs: %v", err)
-	Halt(log.errorf)
+	Halt(fmt.Errorf("initramfs: %w", err), log.errorf)
 }
 
 func enterRoot(log *kmsg) error {
@@ -60,6 +63,10 @@ func enterRoot(log *kmsg) error {
 
 	if err := mountImage(RootImage, newRoot); err != nil {
 		return err
+	}
+
+	if _, err := os.Stat(newRoot + realInit); err != nil {
+		return fmt.Errorf("the root image has no %s: %w", realInit, err)
 	}
 
 	if err := embedConfig("/", newRoot); err != nil {
@@ -127,30 +134,4 @@ func (m moduleFile) insert() error {
 	}
 
 	return nil
-}
-
-// Halt ends a boot that has failed: it waits, so that the console can be read, and reboots. With the kernel argument panic=0 it
-// waits for ever. Log the reason first.
-func Halt(logf func(string, ...any)) {
-	args, err := cmdline.Read("/proc")
-	if err == nil && hasArg(args, "panic", "0") {
-		logf("halted because of the kernel argument panic=0; switch the machine off")
-
-		for {
-			time.Sleep(time.Hour)
-		}
-	}
-
-	logf("rebooting in 10 seconds")
-	time.Sleep(10 * time.Second)
-
-	if err := power.Flush(); err != nil {
-		logf("%v", err)
-	}
-
-	if err := power.Reboot(); err != nil {
-		logf("%v", err)
-	}
-
-	os.Exit(1)
 }

@@ -71,10 +71,6 @@ func attachLoop(image string) (*os.File, error) {
 // switchRoot frees the initramfs, makes the new root the root, and executes init. The initramfs cannot be unmounted: its files
 // are removed, and the new root is moved over it.
 func switchRoot(root, init string) error {
-	if _, err := os.Stat(filepath.Join(root, init)); err != nil {
-		return fmt.Errorf("the root image has no %s: %w", init, err)
-	}
-
 	// An error only delays the start.
 	_ = Prefetch(filepath.Join(root, init))
 

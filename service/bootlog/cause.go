@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // Unexplained is the reason of an end that left no trace.
@@ -23,7 +25,7 @@ const Watchdog = "watchdog: the machine hung, and its watchdog reset it"
 
 // Evidence is what the hardware and the firmware recorded of the end of the last boot.
 type Evidence struct {
-	// Panic is the kernel's last message, if that was one.
+	// Panic is the kernel's last message, if that was one, or why the system did not start.
 	Panic string
 	// Watchdog is set when a watchdog reset the machine.
 	Watchdog bool
@@ -157,13 +159,19 @@ func join(parts []part) []string {
 	return lines
 }
 
-// panicIn returns the message of the panic, or else of the first error.
+// panicIn returns the message of the panic, or else of the first error, or why the system did not start.
 func panicIn(lines []string) string {
 	for _, sign := range []string{"Kernel panic - not syncing", "BUG: ", "Oops: "} {
 		for _, l := range lines {
 			if i := strings.Index(l, sign); i >= 0 {
 				return "kernel panic: " + strings.TrimPrefix(strings.TrimPrefix(l[i:], "Kernel panic - not syncing"), ": ")
 			}
+		}
+	}
+
+	for _, l := range lines {
+		if _, why, ok := strings.Cut(l, layout.DoesNotStart); ok {
+			return "the system did not start: " + why
 		}
 	}
 

@@ -44,6 +44,9 @@ func TestEvidence(t *testing.T) {
 		{"an oops", map[string]string{
 			"sys/fs/pstore/dmesg-ramoops-0": "Oops#1 Part1\n<1>[ 1.0] BUG: kernel NULL pointer dereference\n",
 		}, "kernel panic: BUG: kernel NULL pointer dereference", "[ 1.0] BUG: kernel NULL pointer dereference"},
+		{"a start that failed", map[string]string{
+			"sys/fs/pstore/dmesg-efi_pstore-3": "Shutdown#1 Part1\n<3>[ 2.0] [talos] the system does not start: initramfs: no root\n<6>[ 12.0] reboot: Restarting system\n",
+		}, "the system did not start: initramfs: no root", "[ 2.0] [talos] the system does not start: initramfs: no root|[ 12.0] reboot: Restarting system"},
 		{"rubbish", map[string]string{"sys/fs/pstore/dmesg-x": "\xff\xfe\n"}, "kernel panic: its last message was ?", "?"},
 		{"no dump", map[string]string{"sys/fs/pstore/console-ramoops-0": "hello\n"}, Unexplained, ""},
 		{"a watchdog", map[string]string{"sys/class/watchdog/watchdog0/bootstatus": "32\n"}, Watchdog, ""},

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/cpio"
+	"github.com/seed-59268b81/talos/build/image"
+	"github.com/seed-59268b81/talos/build/ociimage"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/install/release"
+	"github.com/seed-59268b81/talos/machine/boot"
+)
+
+// breaker makes versions that cannot run from one that can.
+type breaker struct {
+	built artifact.Paths
+	uki   image.UKI
+}
+
+func newBreaker(t *testing.T, built artifact.Paths) *breaker {
+	uki, err := image.ReadUKI(artifact.Paths{Out: filepath.Join(built.Out, "next")}.UKIOf(nextVersion))
+	if err != nil {
+		t.Fatalf("%v (make next builds it)", err)
+	}
+
+	return &breaker{built: built, uki: uki}
+}
+
+// early returns the part of the initramfs before the root image: init and its modules.
+func (b *breaker) early(t *testing.T) []byte {
+	t.Helper()
+
+	const header = 110 // bytes of an entry of the archive, before its name
+
+	at := bytes.Index(b.uki.Initramfs, []byte(strings.TrimPrefix(boot.RootImage, "/")+"\x00")) - header
+	if at < 0 || !bytes.HasPrefix(b.uki.Initramfs[at:], []byte("070701")) {
+		t.Fatal("the initramfs has no root image")
+	}
+
+	return bytes.Clone(b.uki.Initramfs[:at])
+}
+
+// withRoot returns the unified kernel image with another root image.
+func (b *breaker) withRoot(t *testing.T, root []byte) image.UKI {
+	t.Helper()
+
+	early := bytes.NewBuffer(b.early(t))
+	archive := cpio.NewWriter(early, 0)
+
+	if err := archive.File(strings.TrimPrefix(boot.RootImage, "/"), 0o444, int64(len(root)), bytes.NewReader(root)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	out := b.uki
+	out.Initramfs = early.Bytes()
+
+	return out
+}
+
+// emptyRoot makes a root image without any program.
+func emptyRoot(t *testing.T) []byte {
+	t.Helper()
+
+	dir := t.TempDir()
+	tree, packed := filepath.Join(dir, "tree"), filepath.Join(dir, "rootfs.sqsh")
+
+	for _, name := range []string{"dev", "proc", "sys", "sbin"} {
+		if err := os.MkdirAll(filepath.Join(tree, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if out, err := exec.CommandContext(t.Context(), "mksquashfs", tree, packed, "-quiet", "-no-progress", "-all-root", "-comp", "zstd").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return text
+}
+
+// release makes a release of the next version with the unified kernel image, and returns its archive and its name.
+func (b *breaker) release(t *testing.T, tag string, uki image.UKI) (archive, name string) {
+	t.Helper()
+
+	dir := t.TempDir()
+	file := filepath.Join(dir, release.UKI)
+
+	joined, err := uki.Join(filepath.Join(b.built.Boot(), artifact.EFIStub))
+	if err == nil {
+		err = os.WriteFile(file, joined, 0o644)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	loader := filepath.Join(dir, release.Loader)
+
+	text, err := os.ReadFile(filepath.Join(b.built.Boot(), artifact.SystemdBoot))
+	if err == nil {
+		err = os.WriteFile(loader, text, 0o644)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	layers, err := release.Trees(filepath.Join(dir, "trees"), release.Manifest{Version: nextVersion, Arch: "amd64"}, map[string]string{
+		release.UKI: file, release.Loader: loader,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	name, archive = generate.InstallerRepository+":"+tag, filepath.Join(dir, "release.tar")
+
+	err = ociimage.Write(filepath.Join(dir, "release"), ociimage.Image{
+		Reference: name, Layers: []ociimage.Tree{ociimage.Tree(layers[0]), ociimage.Tree(layers[1])},
+	})
+	if err == nil {
+		err = ociimage.Archive(archive, filepath.Join(dir, "release"))
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return archive, name
+}
