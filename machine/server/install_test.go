@@ -159,6 +159,14 @@ func TestInstall(t *testing.T) {
 	// A configuration that waits for a disk has arguments for the kernel.
 	configure(t, b, []byte("version: v1alpha1\nmachine:\n  install:\n    disk: /dev/none\n    extraKernelArgs: [extra=1]\n"))
 
+	installer.UEFI = false
+
+	if _, _, err := b.install(ctx, target, image); err == nil || !strings.Contains(err.Error(), "the release has no GRUB") {
+		t.Errorf("by a BIOS: got %v", err)
+	}
+
+	installer.UEFI = true
+
 	lines, exit, err := b.install(ctx, target, image)
 	if err != nil || !exit {
 		t.Fatalf("got %q, %v", lines, err)
@@ -198,11 +206,5 @@ func TestInstall(t *testing.T) {
 
 	if _, _, err := b.install(ctx, full, image); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "the system is on a disk already") {
 		t.Errorf("a second time: got %v", err)
-	}
-
-	installer.UEFI = false
-
-	if _, _, err := b.install(ctx, full, image); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "started by a BIOS") {
-		t.Errorf("by a BIOS: got %v", err)
 	}
 }
