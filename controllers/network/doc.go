@@ -165,7 +165,7 @@ func Controllers(d *Deps) []controller.Controller {
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
-		addressConflictController(d, kernel),
+		addressConflictController(d, kernel), podBridgeController(d),
 		// Network cards.
 		EthernetConfigController(), ethernetSpecController(d.Cards), ethernetStatusController(d.Cards),
 		LinkAliasConfigController(), linkAliasSpecController(kernel),

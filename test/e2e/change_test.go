@@ -171,31 +171,42 @@ func renamed(t *testing.T, c *cluster.Cluster) {
 		return nil
 	})
 
-	c.Until("the node has the name in Kubernetes", 5*time.Minute, func(ctx context.Context) error {
+	registered(c, name)
+
+	if after := scheduler(); after != before {
+		t.Errorf("the static pod of the scheduler changed from version %s to %s, want no change", before, after)
+	}
+
+	// The pods of the former Node are replaced; the new ones have addresses of another subnet.
+	c.Kubectl(workload, "apply", "-f", "-")
+	served(t, c)
+}
+
+// registered waits until the machine is a Ready node of that name, and deletes the node of its name before, as docs/kubelets.md says.
+func registered(c *cluster.Cluster, name string) {
+	var others []string
+
+	c.Until("the node "+name+" is Ready", 5*time.Minute, func(ctx context.Context) error {
 		nodes, err := c.Nodes(ctx)
 		if err != nil {
 			return err
 		}
 
+		others, err = nil, fmt.Errorf("there is no node %s among %d", name, len(nodes))
+
 		for _, n := range nodes {
-			if n.Metadata.Name != name {
-				continue
+			if n.Metadata.Name == name {
+				err = n.Ready()
+			} else {
+				others = append(others, n.Metadata.Name)
 			}
-
-			for _, condition := range n.Status.Conditions {
-				if condition.Type == "Ready" && condition.Status == "True" {
-					return nil
-				}
-			}
-
-			return fmt.Errorf("node %s is not ready: %+v", name, n.Status.Conditions)
 		}
 
-		return fmt.Errorf("there is no node %s among %d", name, len(nodes))
+		return err
 	})
 
-	if after := scheduler(); after != before {
-		t.Errorf("the static pod of the scheduler changed from version %s to %s, want no change", before, after)
+	for _, other := range others {
+		c.Kubectl("", "delete", "node", other)
 	}
 }
 
