@@ -38,6 +38,10 @@ func prepareKubelet(
 	if spec.ExpectedNodename != "" {
 		dir := filepath.Join(root, kubelet.PKIDir)
 
+		if err := forgetSubnet(root, kubelet.RegisteredName(os.DirFS(dir), join), spec.ExpectedNodename); err != nil {
+			return err
+		}
+
 		if err := prepareIdentity(dir, spec.ExpectedNodename, join, issuer, log); err != nil {
 			return err
 		}
@@ -62,6 +66,20 @@ func prepareKubelet(
 		if err := os.WriteFile(target, files[path], 0o600); err != nil {
 			return fmt.Errorf("kubelet: %w", err)
 		}
+	}
+
+	return nil
+}
+
+// forgetSubnet removes the file in which flannel tells its CNI plugin the pod subnet, if it is that of a Node of another name: until flannel has
+// written it again, no pod must get an address of the former subnet.
+func forgetSubnet(root, former, nodename string) error {
+	if former == "" || former == nodename {
+		return nil
+	}
+
+	if err := os.Remove(filepath.Join(root, "run/flannel/subnet.env")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("kubelet: remove the pod subnet of the Node %s: %w", former, err)
 	}
 
 	return nil

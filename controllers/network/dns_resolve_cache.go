@@ -200,15 +200,11 @@ func (c *dnsResolveCache) start(ctx context.Context, at netip.AddrPort, log *slo
 
 	server := hostdns.NewServer(c.resolver, log)
 
-	l.ended = guard.Go(func() error {
-		defer func() {
-			select {
-			case c.failed <- struct{}{}:
-			default:
-			}
-		}()
-
-		return server.Serve(ctx, packets, listener)
+	l.ended = guard.GoThen(func() error { return server.Serve(ctx, packets, listener) }, func() {
+		select {
+		case c.failed <- struct{}{}:
+		default:
+		}
 	})
 
 	return l

@@ -23,9 +23,10 @@ type podBridge struct {
 	former []netip.Prefix
 }
 
-// podBridgeController removes a bridge that has its address of pod subnets which the node had before, as it has when it is registered under
+// podBridgeController removes a bridge that has its address of a pod subnet which the node had before, as it has when it is registered under
 // another name. The CNI plugin bridge does not change the address: without the removal no pod would get a network until the next boot
-// (https://www.cni.dev/plugins/current/main/bridge). The pods that are left on it are those of the former Node, which the kubelet stops.
+// (https://www.cni.dev/plugins/current/main/bridge). What is left on it are pods of the former Node, which the kubelet stops. The bridges of the
+// configuration stay.
 func podBridgeController(d *Deps) controller.Controller {
 	b := &podBridge{kernel: d.Kernel}
 
@@ -34,6 +35,7 @@ func podBridgeController(d *Deps) controller.Controller {
 		Reads: []controller.Input{
 			controller.In[k8s.NodeStatusSpec](controller.Weak, ""),
 			controller.In[network.AddressStatusSpec](controller.Weak, network.NamespaceName),
+			controller.In[network.LinkSpecSpec](controller.Weak, network.NamespaceName),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			return b.reconcile(ctx, rt, log)
@@ -77,6 +79,15 @@ func (b *podBridge) reconcile(ctx context.Context, r state.Reader, log *slog.Log
 			continue
 		}
 
+		own, err := typed.Find[network.LinkSpecSpec](ctx, r, network.NamespaceName, link.Name)
+		if err != nil {
+			return err
+		}
+
+		if own != nil {
+			continue
+		}
+
 		log.Info("a bridge of pods is removed: the node has other pod subnets now", "link", link.Name, "former", b.former, "subnets", b.now)
 
 		if err := b.kernel.DeleteLink(link.Index); err != nil {
@@ -88,5 +99,5 @@ func (b *podBridge) reconcile(ctx context.Context, r state.Reader, log *slog.Log
 }
 
 func (b *podBridge) isFormer(a netlink.Address) bool {
-	return slices.ContainsFunc(b.former, func(p netip.Prefix) bool { return p.Contains(a.Prefix.Addr()) })
+	return slices.ContainsFunc(b.former, func(p netip.Prefix) bool { return p.Masked() == a.Prefix.Masked() })
 }

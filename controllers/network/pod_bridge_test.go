@@ -11,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
@@ -73,7 +74,12 @@ func TestPodBridge(t *testing.T) {
 
 	first, second := []netip.Prefix{prefix("10.244.0.0/24"), prefix("fd00:244::/64")}, []netip.Prefix{prefix("10.244.1.0/24"), prefix("fd00:244:1::/64")}
 
-	bridge("br0", "10.244.9.1/24") // of a user, in no subnet of this node
+	bridge("br0", "10.244.0.9/24") // of the configuration
+
+	if err := typed.Set(t.Context(), st, network.NamespaceName, "br0", network.LinkSpecSpec{Name: "br0"}); err != nil {
+		t.Fatal(err)
+	}
+
 	reconcile("br0", "eth0")
 	node("a", first...)
 	reconcile("br0", "eth0")
@@ -97,8 +103,8 @@ func TestPodBridge(t *testing.T) {
 	node("b", append(slices.Clone(second), prefix("10.244.2.0/24"))...)
 	reconcile("br0", "cni0", "eth0")
 
-	node("b", first...)
+	node("b", prefix("10.244.1.0/25")) // subnets have another size now
 	reconcile("br0", "eth0")
-	bridge("cni0", "10.244.0.1/24")
+	bridge("cni0", "10.244.1.1/25")
 	reconcile("br0", "cni0", "eth0")
 }
