@@ -67,11 +67,9 @@ func (c *discovery) ask(ctx context.Context, f facts, log *slog.Logger, now time
 	c.turn++
 	first := c.turn % len(others)
 	q := &question{}
-	q.done = guard.Go(func() error {
-		defer c.notify()
-
+	q.done = guard.GoThen(func() error {
 		return q.ask(ctx, append(others[first:len(others):len(others)], others[:first]...))
-	})
+	}, c.notify)
 	c.question = q
 }
 

@@ -136,11 +136,7 @@ func (c *discovery) open(ctx context.Context, who identity, log *slog.Logger) *s
 
 	s := &session{Session: c.deps.Open(options, log), who: who}
 	ctx, s.cancel = context.WithCancel(ctx)
-	s.done = guard.Go(func() error {
-		defer c.notify()
-
-		return s.Run(ctx)
-	})
+	s.done = guard.GoThen(func() error { return s.Run(ctx) }, c.notify)
 
 	guard.Detach(log, "discovery source", func() {
 		for {

@@ -80,19 +80,19 @@ func (w *workers) start(ctx context.Context, rt controller.Runtime, id string, j
 	own, stop := context.WithCancel(ctx)
 	run := j.begin()
 
-	w.running[id] = &worker{j.version, stop, guard.Go(func() error {
-		defer func() {
-			if own.Err() == nil {
-				rt.QueueReconcile() // it ended by itself
-			}
-		}()
+	changed := func() {
+		if own.Err() == nil {
+			rt.QueueReconcile()
+		}
+	}
 
+	w.running[id] = &worker{j.version, stop, guard.GoThen(func() error {
 		return run(own, func(err error) {
-			if w.note(id, err) && own.Err() == nil {
-				rt.QueueReconcile()
+			if w.note(id, err) {
+				changed()
 			}
 		})
-	})}
+	}, changed)}
 }
 
 // note records why a job cannot be done, and reports whether that is new.

@@ -56,13 +56,17 @@ func Call(f func() error) (err error) {
 }
 
 // Go calls f on a new goroutine. The channel receives the error of f, or its panic as a *Panic, and is then closed.
-func Go(f func() error) <-chan error {
+func Go(f func() error) <-chan error { return GoThen(f, func() {}) }
+
+// GoThen is Go for who looks at the channel without waiting, and must be told to look: then is called when the channel has the result. A call
+// at the end of f would come too early.
+func GoThen(f func() error, then func()) <-chan error {
 	ended := make(chan error, 1)
 
 	go func() {
-		defer close(ended)
-
 		ended <- Call(f)
+		close(ended)
+		then()
 	}()
 
 	return ended

@@ -66,6 +66,23 @@ func TestGoIsClosed(t *testing.T) {
 	}
 }
 
+// TestGoThen: who is told to look finds the result.
+func TestGoThen(t *testing.T) {
+	told := make(chan struct{})
+	ended := guard.GoThen(func() error { panic("boom") }, func() { close(told) })
+
+	<-told
+
+	select {
+	case err := <-ended:
+		if _, ok := errors.AsType[*guard.Panic](err); !ok {
+			t.Errorf("got %v, want the panic", err)
+		}
+	default:
+		t.Error("there is no result yet")
+	}
+}
+
 func TestDetach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
