@@ -35,8 +35,12 @@ func (r *roster) suspect(id string, now time.Time, wait time.Duration) {
 		r.doubts = map[string]doubt{}
 	}
 
-	wait += time.Duration(r.share * float64(perMachine) * float64(len(r.present)+len(r.kept)))
 	r.doubts[id] = doubt{now, now.Add(wait)}
+}
+
+// spread returns the part of the wait before a question that grows with the cluster.
+func (r *roster) spread() time.Duration {
+	return time.Duration(r.share * float64(perMachine) * float64(len(r.present)+len(r.kept)))
 }
 
 // asks reports whether another source is to be asked for what it knows. The answer is for answer.
@@ -62,10 +66,11 @@ func (r *roster) nextDoubt() (next time.Time) {
 }
 
 // answer takes what another source has; nothing if there is no other source. Machines in doubt that it lacks, too, are forgotten. What
-// it has besides is not taken: it may be what an honest source has forgotten.
+// it has besides is not taken: it may be what an honest source has forgotten. One answer is for all machines in doubt, but for those whose
+// farewell may not have reached the source.
 func (r *roster) answer(has map[string]cluster.AffiliateSpec, now time.Time) {
 	for id, d := range r.doubts {
-		if d.due.After(now) {
+		if d.due.After(now) && now.Sub(d.since) < farewells {
 			continue
 		}
 

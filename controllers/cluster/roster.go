@@ -67,7 +67,7 @@ func (r *roster) keep(a cluster.AffiliateSpec) {
 
 // hear takes what the watched source says.
 func (r *roster) hear(h heard, now time.Time) {
-	steady := h.source == r.watched && h.complete && !r.since.IsZero()
+	steady, wait := h.source == r.watched && h.complete && !r.since.IsZero(), farewells+r.spread()
 
 	for id, was := range r.present {
 		if is, still := h.affiliates[id]; still {
@@ -82,7 +82,7 @@ func (r *roster) hear(h heard, now time.Time) {
 
 		// A source that goes on and forgets a machine was told so, or has not heard from it for long.
 		if steady {
-			r.suspect(id, now, farewells)
+			r.suspect(id, now, wait)
 		}
 	}
 
@@ -129,7 +129,7 @@ func (r *roster) settle(now time.Time) (again time.Time) {
 	case !now.Before(end):
 		for id := range r.kept {
 			if _, present := r.present[id]; !present {
-				r.suspect(id, now, 0)
+				r.suspect(id, now, r.spread())
 			}
 		}
 

@@ -144,6 +144,8 @@ func TestDoubt(t *testing.T) {
 		"the source is lost meanwhile":               {0, []step{{"x:1", "", 0, "x:1"}, {"", "", time.Second, "x:1"}, {"-", "", time.Hour, "x:1"}, {"", "x:1", time.Hour, "x:1"}, {"", "", time.Hour, ""}}},
 		"a large cluster asks slowly": {0.5, []step{{"v:1 w:1 x:1 y:1", "", 0, "v:1 w:1 x:1 y:1"}, {"w:1 x:1 y:1", "", farewells, "v:1 w:1 x:1 y:1"},
 			{"w:1 x:1 y:1", "", 3 * perMachine, "w:1 x:1 y:1"}}},
+		"one answer is for all": {0, []step{{"v:1 x:1 y:1", "", 0, "v:1 x:1 y:1"}, {"v:1 x:1", "v:1 y:1", farewells - 1, "v:1 x:1 y:1"},
+			{"", "v:1", farewells, "v:1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := roster{share: test.share}
