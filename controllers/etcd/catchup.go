@@ -27,14 +27,12 @@ type catchup struct {
 
 // next returns the state after a look at a learner.
 func (c catchup) next(cluster quorum.Cluster, learner quorum.Member, now time.Time) catchup {
-	var most uint64
-	for _, m := range cluster.Voters() {
-		most = max(most, m.Applied)
-	}
+	behind := uint64(unknown)
 
-	behind := most - min(most, learner.Applied)
-	if !learner.Healthy || most == 0 {
-		behind = unknown
+	for _, m := range cluster.Voters() {
+		if m.Leader && m.Healthy && m.Applied > 0 && learner.Healthy {
+			behind = m.Applied - min(m.Applied, learner.Applied)
+		}
 	}
 
 	if c.member != learner.ID {

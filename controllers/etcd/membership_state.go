@@ -229,6 +229,7 @@ func (m *membership) joining(s sight, now time.Time) plan {
 	switch {
 	case !s.cluster.Confirmed:
 		p.waits = "etcd to have a quorum"
+		m.catchup = catchup{} // no learner can come closer
 
 		return p
 	case now.Before(m.rest):
