@@ -38,6 +38,16 @@ type Login struct {
 	Credential
 }
 
+// of returns the user and the password for a host, as containerd asks for them; nothing if they are for another one.
+func (l *Login) of(host string) (user, password string, err error) {
+	own, err := docker.DefaultHost(l.Host) // of docker.io it is another one
+	if err != nil || own != "" && own != host {
+		return "", "", err
+	}
+
+	return Credentials{host: l.Credential}.of(host)
+}
+
 // complete returns the access with all paths.
 func (a Access) complete() Access {
 	a.Hosts, a.Credentials = cmp.Or(a.Hosts, HostsDir), cmp.Or(a.Credentials, layout.RegistryCredentials)
@@ -82,13 +92,7 @@ func (a Access) unruled(ctx context.Context) (remotes.Resolver, *Attempts, error
 	login := credentials.of
 
 	if a.login != nil {
-		login = func(host string) (string, string, error) {
-			if a.login.Host != "" && a.login.Host != host {
-				return "", "", nil
-			}
-
-			return Credentials{host: a.login.Credential}.of(host)
-		}
+		login = a.login.of
 	}
 
 	tried := &Attempts{credentials: credentials}
