@@ -51,7 +51,7 @@ func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) 
 	var runnable []images.Image
 
 	for _, image := range all {
-		if holdsSignatures(image.Name) {
+		if pending.holdsSignatures(ctx, image) {
 			continue
 		}
 

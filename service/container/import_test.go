@@ -5,7 +5,12 @@
 package container
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,6 +24,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/pki/cosign"
 	"github.com/seed-59268b81/talos/service/imagerules"
 	"github.com/seed-59268b81/talos/test/registrytest"
 )
@@ -100,5 +106,47 @@ func TestBrokenImport(t *testing.T) {
 
 	if got := i.targets(t.Context(), t); len(got) != 1 || got[denied] != before.Target.Digest.String() {
 		t.Errorf("got the images %v, want %s", got, before.Target.Digest)
+	}
+}
+
+// TestImportedSignatures imports images with the tag of signatures while a rule denies all images. The rules are not for
+// one that holds signatures.
+func TestImportedSignatures(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	digest := digests.FromString("signed").String()
+	name := "registry.test/app:" + must(cosign.Tag(digest))
+	manifest, blobs := registrytest.Signature(t, "registry.test/app", digest, key)
+
+	index := must(json.Marshal(ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{{
+		MediaType: ocispec.MediaTypeImageManifest, Digest: digests.FromBytes(manifest), Size: int64(len(manifest)),
+	}}}))
+
+	for what, tt := range map[string]struct {
+		archive *registrytest.Archive
+		want    error
+	}{
+		"signatures":          {registrytest.NewArchive(t).Add(name, manifest, blobs...), nil},
+		"a program":           {registrytest.NewArchive(t).Image(name, registrytest.Random(t)), ErrRefused},
+		"an index":            {registrytest.NewArchive(t).Add(name, index, append(blobs, manifest)...), ErrRefused},
+		"without the tag":     {registrytest.NewArchive(t).Add("registry.test/app:1", manifest, blobs...), ErrRefused},
+		"a large manifest":    {registrytest.NewArchive(t).Add(name, append(manifest, bytes.Repeat([]byte(" "), cosign.MaxManifest)...), blobs...), ErrRefused},
+		"one after the other": {registrytest.NewArchive(t).Add(name, manifest, blobs...).Image(name, registrytest.Random(t)), ErrRefused},
+	} {
+		t.Run(what, func(t *testing.T) {
+			i := storesOf(t, imagerules.Rules{{Image: "*", Deny: true}})
+
+			got, err := i.Import(t.Context(), tt.archive.Reader())
+			if !errors.Is(err, tt.want) || err == nil && got != name {
+				t.Errorf("got %q, %v, want %v", got, err, tt.want)
+			}
+
+			if has := len(i.targets(t.Context(), t)) > 0; has != (tt.want == nil) {
+				t.Errorf("containerd has the image: got %t", has)
+			}
+		})
 	}
 }
