@@ -150,3 +150,21 @@ func TestImportedSignatures(t *testing.T) {
 		})
 	}
 }
+
+// TestNamedDigest refuses an image whose name has the digest of another one.
+func TestNamedDigest(t *testing.T) {
+	one, other := digests.FromString("one").String(), digests.FromString("other").String()
+	i := storesOf(t, imagerules.Rules{{Image: "registry.test/app@" + one, Skip: true}, {Image: "registry.test/app:1", Skip: true}})
+
+	for name, want := range map[string]error{
+		"registry.test/app@" + one:       nil,
+		"registry.test/app:1@" + one:     nil,
+		"registry.test/app@" + other:     ErrRefused,
+		"registry.test/unruled@" + other: ErrRefused,
+		"registry.test/app:1":            nil,
+	} {
+		if err := i.allowed(t.Context(), name, one); !errors.Is(err, want) {
+			t.Errorf("%s with the digest %s: got %v, want %v", name, one, err, want)
+		}
+	}
+}

@@ -121,6 +121,11 @@ func (i *Images) allowed(ctx context.Context, name, digest string) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 
+	// A rule may be about this very digest.
+	if named := digestOf(complete); named != "" && named != digest {
+		return fmt.Errorf("%w: %s: the image has another digest than its name: %s", ErrRefused, complete, digest)
+	}
+
 	decision, err := rules.Of(complete)
 	if err != nil {
 		return err
@@ -144,6 +149,13 @@ func (i *Images) allowed(ctx context.Context, name, digest string) error {
 	}
 
 	return fmt.Errorf("%w; and %w", local, remote)
+}
+
+// digestOf returns the digest in a complete name, or nothing.
+func digestOf(name string) string {
+	_, digest, _ := strings.Cut(name, "@")
+
+	return digest
 }
 
 // signedLocally returns an error unless containerd has a signature of the image by the rule's key.
