@@ -117,6 +117,13 @@ func makeAll(ctx context.Context, p Profile, in Inputs, dir string) ([]string, e
 	var files []string
 
 	for _, f := range made {
+		// What has a configuration has its secrets.
+		if p.Customization.Config != "" {
+			if err := os.Chmod(f, 0o600); err != nil {
+				return nil, err
+			}
+		}
+
 		target := filepath.Join(dir, filepath.Base(f))
 		if err := os.Rename(f, target); err != nil {
 			return nil, err

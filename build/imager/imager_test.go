@@ -222,6 +222,24 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestSecret lets only their owner read the files of an image with a configuration.
+func TestSecret(t *testing.T) {
+	in := inputs(t)
+
+	for _, base := range []string{"metal", "iso", "installer", "metal-uki", "pxe"} {
+		for _, file := range mustMake(t, Profile{Base: base, Customization: Customization{Config: "machine:\n  type: worker\n"}}, in) {
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if info.Mode() != 0o600 {
+				t.Errorf("%s: got the mode %v, want that only its owner reads it", filepath.Base(file), info.Mode())
+			}
+		}
+	}
+}
+
 // TestCustomized makes artifacts with all that can be added, and finds it in each.
 func TestCustomized(t *testing.T) {
 	in := inputs(t)

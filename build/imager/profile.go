@@ -262,16 +262,24 @@ func (p Profile) With(set Profile) Profile {
 	p.Customization.Meta = slices.Concat(p.Customization.Meta, set.Customization.Meta)
 	p.Customization.Config = cmp.Or(set.Customization.Config, p.Customization.Config)
 
-	o, s := &p.Output, set.Output
+	o, s, base := &p.Output, set.Output, profiles[p.Base].Output
 
-	if s.Kind != "" && s.Kind != o.Kind {
-		*o = Output{Kind: s.Kind}
+	// Another kind or format than before, which may be that of the base, is not packed as that was.
+	if s.Kind != "" && s.Kind != cmp.Or(o.Kind, base.Kind) {
+		*o = Output{}
 	}
 
-	if s.Disk.Format != "" && s.Disk.Format != o.Disk.Format {
-		o.Disk.Format, o.Packing = s.Disk.Format, ""
+	o.Kind = cmp.Or(s.Kind, o.Kind)
+
+	if o.Kind != "" && o.Kind != base.Kind {
+		base = Output{}
 	}
 
+	if s.Disk.Format != "" && s.Disk.Format != cmp.Or(o.Disk.Format, base.Disk.Format, Raw) {
+		o.Packing = ""
+	}
+
+	o.Disk.Format = cmp.Or(s.Disk.Format, o.Disk.Format)
 	o.Packing = cmp.Or(s.Packing, o.Packing)
 	o.Disk.Size = cmp.Or(s.Disk.Size, o.Disk.Size)
 	o.Disk.NoImageCache = o.Disk.NoImageCache || s.Disk.NoImageCache

@@ -144,6 +144,33 @@ func TestWith(t *testing.T) {
 	}
 }
 
+// TestWithForm sets a kind and a format over those of a profile or its base. What is set once more changes nothing.
+func TestWithForm(t *testing.T) {
+	raw := DiskOptions{Format: Raw}
+
+	for name, test := range map[string]struct {
+		base         string
+		profile, set Output
+		want         Output
+	}{
+		"the kind of the base":       {"metal", Output{Packing: Gzip}, Output{Kind: Image}, Output{Image, Gzip, raw}},
+		"the format of the base":     {"metal", Output{Packing: Gzip}, Output{Disk: raw}, Output{Image, Gzip, raw}},
+		"the kind of the profile":    {"iso", Output{Kind: Image, Packing: Gzip}, Output{Kind: Image}, Output{Image, Gzip, raw}},
+		"the usual format":           {"iso", Output{Kind: Image, Packing: Gzip}, Output{Disk: raw}, Output{Image, Gzip, raw}},
+		"the size of a base's form":  {"azure", Output{Disk: DiskOptions{Size: gib}}, Output{Kind: Image}, Output{Image, Unpacked, DiskOptions{Size: gib, Format: VHD}}},
+		"another kind":               {"metal", Output{Packing: Gzip}, Output{Kind: ISO}, Output{ISO, Unpacked, raw}},
+		"the kind of the base again": {"metal", Output{Kind: ISO, Disk: DiskOptions{ImageCache: true}}, Output{Kind: Image}, Output{Image, Zstd, raw}},
+		"another format":             {"metal", Output{Packing: Gzip}, Output{Disk: DiskOptions{Format: VHD}}, Output{Image, Unpacked, DiskOptions{Format: VHD}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Profile{Base: test.base, Output: test.profile}.With(Profile{Output: test.set}).Complete()
+			if d := cmp.Diff(test.want, got.Output, cmpopts.IgnoreUnexported(DiskOptions{})); err != nil || d != "" {
+				t.Errorf("%v (-want +got):\n%s", err, d)
+			}
+		})
+	}
+}
+
 // FuzzRead writes each profile that can be read, and reads it again.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("baseProfileName: metal\ncustomization: {extraKernelArgs: [a]}\noutput: {kind: iso}\n"))

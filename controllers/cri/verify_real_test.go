@@ -5,14 +5,8 @@
 package cri
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -23,7 +17,6 @@ import (
 
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -164,20 +157,20 @@ func TestVerifiedImport(t *testing.T) {
 
 	for _, tt := range []struct {
 		name    string
-		archive *archive
+		archive *registrytest.Archive
 		ref     string
 		fails   string
 	}{
-		{"unsigned", newArchive(t).image("registry.test/test/new:1", image), "registry.test/test/new:1", "it is not signed"},
-		{"denied", newArchive(t).image("registry.test/test/denied:1", image), "registry.test/test/denied:1", "denies it"},
-		{"open", newArchive(t).image("registry.test/test/open:2", image), "registry.test/test/open:2", ""},
+		{"unsigned", registrytest.NewArchive(t).Image("registry.test/test/new:1", image), "registry.test/test/new:1", "it is not signed"},
+		{"denied", registrytest.NewArchive(t).Image("registry.test/test/denied:1", image), "registry.test/test/denied:1", "denies it"},
+		{"open", registrytest.NewArchive(t).Image("registry.test/test/open:2", image), "registry.test/test/open:2", ""},
 		{
-			"signed", newArchive(t).add("registry.test/test/new:"+signature, manifest, blobs...).image("registry.test/test/new:1", image),
+			"signed", registrytest.NewArchive(t).Add("registry.test/test/new:"+signature, manifest, blobs...).Image("registry.test/test/new:1", image),
 			"registry.test/test/new:1", "",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			name, err := images.Import(t.Context(), tt.archive.close())
+			name, err := images.Import(t.Context(), tt.archive.Reader())
 			if tt.fails == "" && (err != nil || name != tt.ref) {
 				t.Fatalf("got %q, %v, want %q", name, err, tt.ref)
 			}
@@ -202,97 +195,13 @@ func TestVerifiedImport(t *testing.T) {
 
 	// An image that is refused does not replace another one.
 	other := registrytest.Random(t)
-	if _, err := images.Import(t.Context(), newArchive(t).image("registry.test/test/new:1", other).close()); !errors.Is(err, container.ErrRefused) {
+	if _, err := images.Import(t.Context(), registrytest.NewArchive(t).Image("registry.test/test/new:1", other).Reader()); !errors.Is(err, container.ErrRefused) {
 		t.Errorf("got %v, want %v", err, container.ErrRefused)
 	}
 
 	if target, err := images.Verified(t.Context(), "registry.test/test/new:1"); err != nil || target.Digest != digest {
 		t.Errorf("got %+v, %v, want the former %s", target, err, digest)
 	}
-}
-
-// archive is an OCI archive that is being made.
-type archive struct {
-	testing.TB
-
-	text      bytes.Buffer
-	files     *tar.Writer
-	manifests []map[string]any
-	written   map[string]bool
-}
-
-func newArchive(t *testing.T) *archive {
-	a := &archive{TB: t, written: map[string]bool{}}
-	a.files = tar.NewWriter(&a.text)
-	a.file("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
-
-	return a
-}
-
-func (a *archive) file(name string, content []byte) {
-	a.Helper()
-
-	if a.written[name] {
-		return
-	}
-
-	a.written[name] = true
-
-	err := a.files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))})
-	if err == nil {
-		_, err = a.files.Write(content)
-	}
-
-	if err != nil {
-		a.Fatal(err)
-	}
-}
-
-func (a *archive) add(name string, manifest []byte, blobs ...[]byte) *archive {
-	a.Helper()
-
-	for _, blob := range append(blobs, manifest) {
-		sum := sha256.Sum256(blob)
-		a.file("blobs/sha256/"+hex.EncodeToString(sum[:]), blob)
-	}
-
-	var kind struct {
-		MediaType string `json:"mediaType"`
-	}
-
-	if err := json.Unmarshal(manifest, &kind); err != nil {
-		a.Fatal(err)
-	}
-
-	sum := sha256.Sum256(manifest)
-	a.manifests = append(a.manifests, map[string]any{
-		"mediaType": kind.MediaType, "digest": "sha256:" + hex.EncodeToString(sum[:]), "size": len(manifest),
-		"annotations": map[string]string{"io.containerd.image.name": name},
-	})
-
-	return a
-}
-
-func (a *archive) image(name string, image v1.Image) *archive {
-	a.Helper()
-
-	blobs := [][]byte{must(image.RawConfigFile())}
-	for _, layer := range must(image.Layers()) {
-		blobs = append(blobs, must(io.ReadAll(must(layer.Compressed()))))
-	}
-
-	return a.add(name, must(image.RawManifest()), blobs...)
-}
-
-func (a *archive) close() io.Reader {
-	a.Helper()
-	a.file("index.json", must(json.Marshal(map[string]any{"schemaVersion": 2, "manifests": a.manifests})))
-
-	if err := a.files.Close(); err != nil {
-		a.Fatal(err)
-	}
-
-	return &a.text
 }
 
 // eventually waits until a condition is true.

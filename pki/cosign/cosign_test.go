@@ -145,6 +145,24 @@ func TestTag(t *testing.T) {
 	}
 }
 
+func TestHoldsSignatures(t *testing.T) {
+	const payload = `{"mediaType":"application/vnd.dev.cosign.simplesigning.v1+json"}`
+
+	for manifest, want := range map[string]bool{
+		`{"layers":[` + payload + `]}`:                                                        true,
+		`{"layers":[` + payload + `,` + payload + `]}`:                                        true,
+		`{"layers":[` + payload + `,{"mediaType":"application/vnd.oci.image.layer.v1.tar"}]}`: false,
+		`{"layers":[` + payload + `],"manifests":[{}]}`:                                       false,
+		`{"layers":[]}`: false,
+		`{}`:            false,
+		`[`:             false,
+	} {
+		if got := cosign.HoldsSignatures([]byte(manifest)); got != want {
+			t.Errorf("%s: got %t, want %t", manifest, got, want)
+		}
+	}
+}
+
 // FuzzSignatures parses what a registry may send, and checks it with a key that has signed none of it.
 func FuzzSignatures(f *testing.F) {
 	signer := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))

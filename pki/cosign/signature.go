@@ -88,6 +88,28 @@ func Signatures(manifest []byte) ([]Signature, error) {
 	return all, nil
 }
 
+// HoldsSignatures reports whether a manifest is that of an image which has nothing but payloads of signatures as layers.
+func HoldsSignatures(manifest []byte) bool {
+	var m struct {
+		Manifests []json.RawMessage `json:"manifests"`
+		Layers    []struct {
+			MediaType string `json:"mediaType"`
+		} `json:"layers"`
+	}
+
+	if json.Unmarshal(manifest, &m) != nil || len(m.Manifests) > 0 || len(m.Layers) == 0 {
+		return false
+	}
+
+	for _, layer := range m.Layers {
+		if layer.MediaType != payloadType {
+			return false
+		}
+	}
+
+	return true
+}
+
 // ErrOtherImage is the error of a signature that is of another image.
 var ErrOtherImage = errors.New("the signature is of another image")
 

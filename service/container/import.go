@@ -6,10 +6,9 @@ package container
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
+	"slices"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/images"
@@ -22,14 +21,14 @@ import (
 func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) {
 	ctx = i.context(ctx)
 
-	// It keeps the content of images that are replaced until it is known whether they are.
+	// It keeps the content until containerd has the images.
 	ctx, done, err := i.client.WithLease(ctx)
 	if err != nil {
 		return "", fmt.Errorf("import an image: %w", err)
 	}
 	defer done(context.WithoutCancel(ctx))
 
-	before, err := i.kept(ctx)
+	pending, err := i.pending()
 	if err != nil {
 		return "", fmt.Errorf("import an image: %w", err)
 	}
@@ -40,7 +39,7 @@ func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) 
 		opts = append(opts, containerd.WithImageLabels(criLabel))
 	}
 
-	all, err := i.client.Import(ctx, archive, opts...)
+	all, err := pending.client.Import(ctx, archive, opts...)
 	if err != nil {
 		return "", fmt.Errorf("import an image: %w", err)
 	}
@@ -49,83 +48,90 @@ func (i *Images) Import(ctx context.Context, archive io.Reader) (string, error) 
 		return "", fmt.Errorf("import an image: %w", ErrArchive)
 	}
 
+	var runnable []images.Image
+
 	for _, image := range all {
-		if holdsSignatures(image.Name) {
+		if pending.holdsSignatures(ctx, image) {
 			continue
 		}
 
-		if err := i.allowed(ctx, image.Name, image.Target.Digest.String()); err != nil {
-			return "", errors.Join(fmt.Errorf("import image %s: %w", image.Name, err), i.undo(ctx, all, before))
+		if err := pending.allowed(ctx, image.Name, image.Target.Digest.String()); err != nil {
+			return "", fmt.Errorf("import image %s: %w", image.Name, err)
+		}
+
+		runnable = append(runnable, image)
+	}
+
+	for _, image := range all {
+		if err := write(ctx, i.client.ImageService(), image); err != nil {
+			return "", fmt.Errorf("import image %s: %w", image.Name, err)
 		}
 	}
 
-	first := ""
-
-	for _, image := range all {
-		if holdsSignatures(image.Name) {
-			continue
-		}
-
+	for _, image := range runnable {
 		if err := containerd.NewImage(i.client, image).Unpack(ctx, ""); err != nil {
 			return "", fmt.Errorf("import image %s: unpack: %w", image.Name, err)
 		}
-
-		if first == "" {
-			first = image.Name
-		}
 	}
 
-	if first == "" {
+	if len(runnable) == 0 {
 		return all[0].Name, nil
 	}
 
-	return first, nil
+	return runnable[0].Name, nil
 }
 
-// kept returns the images that containerd has, by their names, if there are rules that may undo an import.
-func (i *Images) kept(ctx context.Context) (map[string]images.Image, error) {
-	rules, err := i.access.rules()
-	if err != nil || len(rules) == 0 {
-		return nil, err
+// write creates an image, or gives the one of its name another target and, if it has some, other labels.
+func write(ctx context.Context, to images.Store, image images.Image) error {
+	fields := []string{"target"}
+	if image.Labels != nil {
+		fields = append(fields, "labels")
 	}
 
-	all, err := i.client.ImageService().List(ctx)
-	if err != nil {
-		return nil, err
+	_, err := to.Update(ctx, image, fields...)
+	if errdefs.IsNotFound(err) {
+		_, err = to.Create(ctx, image)
 	}
 
-	byName := map[string]images.Image{}
-	for _, image := range all {
-		byName[image.Name] = image
-	}
-
-	return byName, nil
+	return err
 }
 
-// undoTimeout bounds the end of an import that is refused.
-const undoTimeout = 30 * time.Second
+// pending returns the images with those that an import adds to them, of which containerd has only the content: what no one has judged yet has
+// no name by which it could be used.
+func (i *Images) pending() (*Images, error) {
+	client, err := containerd.New("", containerd.WithServices(
+		containerd.WithImageStore(&pendingStore{Store: i.client.ImageService()}),
+		containerd.WithContentStore(i.client.ContentStore()),
+		containerd.WithLeasesService(i.client.LeasesService()),
+	))
 
-// undo removes images that were imported, and restores those of the same names.
-func (i *Images) undo(ctx context.Context, imported []images.Image, before map[string]images.Image) error {
-	// The caller may be gone.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
+	return &Images{client: client, namespace: i.namespace, access: i.access}, err
+}
 
-	var errs []error
+// pendingStore keeps the images that are written to it in memory, beside those of another store.
+type pendingStore struct {
+	images.Store
 
-	for _, image := range imported {
-		var err error
+	added []images.Image
+}
 
-		if old, replaced := before[image.Name]; replaced {
-			_, err = i.client.ImageService().Update(ctx, old)
-		} else if err = i.client.ImageService().Delete(ctx, image.Name); errdefs.IsNotFound(err) {
-			err = nil // the archive has it twice
-		}
-
-		if err != nil {
-			errs = append(errs, fmt.Errorf("undo the import of image %s: %w: remove it (talosctl image remove)", image.Name, err))
-		}
+// Get implements images.Store.
+func (s *pendingStore) Get(ctx context.Context, name string) (images.Image, error) {
+	if n := slices.IndexFunc(s.added, func(i images.Image) bool { return i.Name == name }); n >= 0 {
+		return s.added[n], nil
 	}
 
-	return errors.Join(errs...)
+	return s.Store.Get(ctx, name)
+}
+
+// Create implements images.Store.
+func (s *pendingStore) Create(_ context.Context, image images.Image) (images.Image, error) {
+	s.added = append(s.added, image)
+
+	return image, nil
+}
+
+// Update implements images.Store. An import calls it before Create.
+func (s *pendingStore) Update(ctx context.Context, image images.Image, _ ...string) (images.Image, error) {
+	return s.Create(ctx, image)
 }

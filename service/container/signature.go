@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 	digests "github.com/opencontainers/go-digest"
@@ -119,6 +121,11 @@ func (i *Images) allowed(ctx context.Context, name, digest string) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 
+	// A rule may be about this very digest.
+	if named := digestOf(complete); named != "" && named != digest {
+		return fmt.Errorf("%w: %s: the image has another digest than its name: %s", ErrRefused, complete, digest)
+	}
+
 	decision, err := rules.Of(complete)
 	if err != nil {
 		return err
@@ -144,6 +151,13 @@ func (i *Images) allowed(ctx context.Context, name, digest string) error {
 	return fmt.Errorf("%w; and %w", local, remote)
 }
 
+// digestOf returns the digest in a complete name, or nothing.
+func digestOf(name string) string {
+	_, digest, _ := strings.Cut(name, "@")
+
+	return digest
+}
+
 // signedLocally returns an error unless containerd has a signature of the image by the rule's key.
 func (i *Images) signedLocally(ctx context.Context, name, digest string, d imagerules.Decision) error {
 	ctx = i.context(ctx)
@@ -164,25 +178,40 @@ func (i *Images) signedLocally(ctx context.Context, name, digest string, d image
 		return fmt.Errorf("read the signatures of the image, %s: %w", ref, err)
 	}
 
-	err = signed(digest, image.Target, d, func(desc ocispec.Descriptor, limit int64) ([]byte, error) {
-		if desc.Size > limit {
-			return nil, fmt.Errorf("%s: has %d bytes, more than %d", desc.Digest, desc.Size, limit)
-		}
-
-		return content.ReadBlob(ctx, i.client.ContentStore(), desc)
-	})
+	err = signed(digest, image.Target, d, func(desc ocispec.Descriptor, limit int64) ([]byte, error) { return i.blob(ctx, desc, limit) })
 
 	return explainSignature(name, digest, ref, d, err)
 }
 
-// holdsSignatures reports whether the name of an image is one of signatures of another, which are not unpacked.
-func holdsSignatures(name string) bool {
-	named, err := reference.ParseNormalizedNamed(name)
+// holdsSignatures reports whether an image is one of signatures of another image, by its name and by its content. Such an image cannot run: it is
+// neither judged nor unpacked.
+func (i *Images) holdsSignatures(ctx context.Context, image images.Image) bool {
+	named, err := reference.ParseNormalizedNamed(image.Name)
 	if err != nil {
 		return false
 	}
 
 	tagged, ok := named.(reference.Tagged)
+	if !ok || !cosign.IsTag(tagged.Tag()) || !images.IsManifestType(image.Target.MediaType) {
+		return false
+	}
 
-	return ok && cosign.IsTag(tagged.Tag())
+	manifest, err := i.blob(ctx, image.Target, cosign.MaxManifest)
+
+	return err == nil && cosign.HoldsSignatures(manifest)
+}
+
+// blob returns content that containerd has, of limit bytes or less.
+func (i *Images) blob(ctx context.Context, desc ocispec.Descriptor, limit int64) ([]byte, error) {
+	blob, err := i.client.ContentStore().ReaderAt(ctx, desc)
+	if err != nil {
+		return nil, err
+	}
+	defer blob.Close()
+
+	if blob.Size() > limit {
+		return nil, fmt.Errorf("%s: has %d bytes, more than %d", desc.Digest, blob.Size(), limit)
+	}
+
+	return io.ReadAll(content.NewReader(blob))
 }

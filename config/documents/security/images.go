@@ -3,8 +3,10 @@
 package security
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/value"
@@ -112,8 +114,8 @@ func (c *ImageVerificationConfig) Validate(r *document.Report) {
 			}
 		}
 
-		if !imagePattern.MatchString(rule.Image) {
-			r.Wrong(at+".image", "%q is not a pattern of references of images: want one such as registry.example.com/*", rule.Image)
+		if err := checkPattern(rule.Image); err != nil {
+			r.Wrong(at+".image", "%q %v", rule.Image, err)
 		}
 
 		if k := rule.Keyless; k != nil {
@@ -126,4 +128,25 @@ func (c *ImageVerificationConfig) Validate(r *document.Report) {
 			}
 		}
 	}
+}
+
+// checkPattern refuses a pattern that cannot match as it is meant. Registries are compared in lower case and without the port of HTTPS; of a
+// pattern, all before the first slash is made so, if there is one.
+func checkPattern(pattern string) error {
+	if !imagePattern.MatchString(pattern) {
+		return errors.New("is not a pattern of references of images: want one such as registry.example.com/*")
+	}
+
+	before, _, slash := strings.Cut(pattern, "/")
+	registry, _, _ := strings.Cut(before, "*")
+
+	if lower := strings.ToLower(registry); !slash && registry != lower {
+		return fmt.Errorf("matches no image, because registries are compared in lower case: want %s", lower+pattern[len(registry):])
+	}
+
+	if strings.Contains(before, ":443*") {
+		return errors.New("does not match the port of HTTPS, without which registries are compared: remove :443, or add a / behind it")
+	}
+
+	return nil
 }

@@ -21,6 +21,11 @@ func TestImageVerification(t *testing.T) {
 		"two at once":       {"[{image: '*', skip: true, deny: true}]", "rules[0]: want one of skip, deny, keyless and publicKey, got 2"},
 		"no image":          {"[{deny: true}]", "image: is missing"},
 		"no pattern":        {"[{image: 'https://a.example', deny: true}, {image: 'a b', deny: true}]", `rules[1].image: "a b" is not a pattern`},
+		"capitals":          {"[{image: 'A.example/*', deny: true}, {image: '*:RC1', deny: true}, {image: 'A.example*', deny: true}]", `rules[2].image: "A.example*" matches no image, because registries are compared in lower case: want a.example*`},
+		"capitals are well": {"[{image: 'A.example/*', deny: true}, {image: '*:RC1', deny: true}]", ""},
+		"the port of HTTPS": {"[{image: 'a.example:443*', deny: true}]", `rules[0].image: "a.example:443*" does not match the port of HTTPS`},
+		"a part of a port":  {"[{image: '*:443*/app:1', deny: true}]", `"*:443*/app:1" does not match the port of HTTPS`},
+		"ports are well":    {"[{image: 'a.example:443/*', deny: true}, {image: 'a.example:4430*', deny: true}, {image: '*:443', deny: true}, {image: '*/app:443*', deny: true}]", ""},
 		"no key":            {"[{image: '*', publicKey: {certificate: x}}]", "rules[0].publicKey.certificate: want a public key"},
 		"a private key":     {"[{image: '*', publicKey: {certificate: \"-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----\\n\"}}]", `got "PRIVATE KEY"`},
 	} {

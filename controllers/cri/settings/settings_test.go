@@ -96,6 +96,10 @@ func TestCheck(t *testing.T) {
 		{name: "the folder of the system", text: part("a", "root = '/x'"), path: "CRICustomizationConfig[a].content", says: "[\"root\"]"},
 		{name: "the socket of the system", text: part("a", "[grpc]\naddress = '/x'"), path: "CRICustomizationConfig[a].content", says: "which the system sets itself"},
 		{
+			name: "the image of sandboxes", text: part("a", "[plugins.'io.containerd.cri.v1.images'.pinned_images]\nsandbox = 'r.example/pause:1'"),
+			path: "CRICustomizationConfig[a].content", says: `"pinned_images" "sandbox"], which the system sets itself: remove it`,
+		},
+		{
 			name: "a bad file", text: "machine: {type: worker, files: [{path: /etc/cri/conf.d/20-customization.part, op: create, permissions: 0o644, content: 'b ='}]}\n",
 			path: "machine.files[0].content", says: "line 1",
 		},
