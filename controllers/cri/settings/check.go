@@ -24,7 +24,12 @@ func Check(cfg *view.Config) []validate.Finding {
 	}
 
 	for _, part := range cfg.ContainerdParts() {
-		if _, err := DecodePart(part.Content); err != nil {
+		decoded, err := DecodePart(part.Content)
+		if err == nil && len(cfg.ImageRules()) > 0 && has(decoded, sandboxImage) {
+			err = fmt.Errorf("sets %q, an image that is pulled without the rules of ImageVerificationConfig: remove it", sandboxImage)
+		}
+
+		if err != nil {
 			wrong(partPath(part), err)
 		}
 	}

@@ -17,13 +17,11 @@ import (
 // ConfigVersion is the version of containerd's configuration, and of the parts that documents add to it.
 const ConfigVersion = 3
 
-// own are the keys of containerd's configuration that parts cannot set: the system finds containerd by them. The image of sandboxes is pulled by
-// containerd itself, which verifies none, unless the system has pulled it before.
-var own = [][]string{
-	{"root"}, {"state"}, {"grpc", "address"}, {"imports"},
-	{"plugins", "io.containerd.cri.v1.images", "registry", "config_path"},
-	{"plugins", "io.containerd.cri.v1.images", "pinned_images", "sandbox"},
-}
+// own are the keys of containerd's configuration that parts cannot set: the system finds containerd by them.
+var own = [][]string{{"root"}, {"state"}, {"grpc", "address"}, {"imports"}, {"plugins", "io.containerd.cri.v1.images", "registry", "config_path"}}
+
+// sandboxImage is the key of the image of sandboxes, which containerd pulls without asking who verifies images.
+var sandboxImage = []string{"plugins", "io.containerd.cri.v1.images", "pinned_images", "sandbox"}
 
 // Customization merges the parts that documents add to containerd's configuration, in their order. It is empty without any.
 func Customization(parts []view.ContainerdPart) (string, error) {

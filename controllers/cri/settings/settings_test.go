@@ -89,15 +89,18 @@ func TestCheck(t *testing.T) {
 		return "apiVersion: v1alpha1\nkind: CRIBaseRuntimeSpecConfig\noverrides: " + text + "\n"
 	}
 
+	const sandbox = "[plugins.'io.containerd.cri.v1.images'.pinned_images]\nsandbox = 'r.example/pause:1'\n"
+
 	for _, tt := range []struct{ name, text, path, says string }{
 		{name: "a good part", text: part("a", "version = 3\n[debug]\nlevel = 'debug'")},
 		{name: "not TOML", text: part("a", "a = 1\nb ="), path: "CRICustomizationConfig[a].content", says: "line 2"},
 		{name: "an old version", text: part("a", "version = 2"), path: "CRICustomizationConfig[a].content", says: "want version = 3"},
 		{name: "the folder of the system", text: part("a", "root = '/x'"), path: "CRICustomizationConfig[a].content", says: "[\"root\"]"},
 		{name: "the socket of the system", text: part("a", "[grpc]\naddress = '/x'"), path: "CRICustomizationConfig[a].content", says: "which the system sets itself"},
+		{name: "the image of sandboxes", text: part("a", sandbox)},
 		{
-			name: "the image of sandboxes", text: part("a", "[plugins.'io.containerd.cri.v1.images'.pinned_images]\nsandbox = 'r.example/pause:1'"),
-			path: "CRICustomizationConfig[a].content", says: `"pinned_images" "sandbox"], which the system sets itself: remove it`,
+			name: "the image of sandboxes beside rules", text: part("a", sandbox) + "---\napiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules:\n  - {image: '*', deny: true}\n",
+			path: "CRICustomizationConfig[a].content", says: `"pinned_images" "sandbox"], an image that is pulled without the rules`,
 		},
 		{
 			name: "a bad file", text: "machine: {type: worker, files: [{path: /etc/cri/conf.d/20-customization.part, op: create, permissions: 0o644, content: 'b ='}]}\n",
