@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -147,6 +148,38 @@ func TestDefault(t *testing.T) {
 			t.Errorf("staged: got %+v", r)
 		}
 	})
+}
+
+// TestSecondChange holds that a change in the place of another one is compared with the machine before both of them.
+func TestSecondChange(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+
+	for _, mode := range []Mode{Default, Try} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			b := start(ctx, t, map[string]string{fileName: first}, "")
+
+			var broken error
+
+			b.cluster.dial = func(context.Context, string) error { return broken }
+			b.cluster.know(addresses{endpoint: "192.0.2.9:6443", all: []string{"192.0.2.9:6443"}})
+			b.looks(true)
+
+			if _, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: mode}); err != nil {
+				t.Fatal(err)
+			}
+
+			broken = errors.New("i/o timeout")
+			b.looks(false)
+
+			if _, err := b.Apply(ctx, Change{Text: []byte("# third\n" + first), Mode: Default}); err != nil {
+				t.Fatal(err)
+			}
+
+			if got, want := b.trials.record.Before, []string{"apid", apiServerCondition, endpointCondition, "gateway"}; !slices.Equal(got, want) {
+				t.Errorf("mode %d: the second change waits for %q, want %q", mode, got, want)
+			}
+		})
+	}
 }
 
 // TestDefaultForGood holds when a configuration is stored at once, and that the answer says why.

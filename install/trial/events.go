@@ -29,7 +29,8 @@ type Event interface{ at() time.Duration }
 
 type (
 	// Arm begins a trial. Its State is set by Judge. With Replace, it may take the place of a running trial of a configuration: then it
-	// reverts to what that one would have reverted to, which is the last configuration that was committed.
+	// reverts to what that one would have reverted to, which is the last configuration that was committed, and what held before that one counts,
+	// too.
 	Arm struct {
 		Now     time.Duration
 		Boot    string

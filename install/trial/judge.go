@@ -90,6 +90,10 @@ func (r Record) arm(e Arm) (Record, []Action) {
 		if r.Config.To != "" {
 			t.Config.From, t.Replaced = r.Config.From, fmt.Sprintf("%s (configuration %s)", r.ID, r.Config.To)
 		}
+
+		if r.State == Running { // what its change broke counts, too
+			t.Before = union(r.Before, t.Before)
+		}
 	}
 
 	t.State, t.Why, t.Pending, t.Returns, t.Restarts, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, 0, e.Boot, "", 0, watch{}
@@ -107,6 +111,14 @@ func (r Record) arm(e Arm) (Record, []Action) {
 	}
 
 	return t, append([]Action{Save{t}}, t.start()...)
+}
+
+// union returns the names of both lists.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+
+	return slices.Compact(all)
 }
 
 // replaceable reports whether another trial may take the place of the one of a configuration. Once a commit has begun, it may not: what is
