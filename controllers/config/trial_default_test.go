@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/trial"
 	configres "github.com/seed-59268b81/talos/resources/config"
@@ -219,6 +220,74 @@ func TestDefaultForGood(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSecondIsNotRecorded holds what becomes of a trial when the one in its place cannot be recorded: it does not run any more, and is not shown so.
+func TestSecondIsNotRecorded(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	third := "# third\n" + first
+
+	for _, tt := range []struct {
+		mode                   Mode
+		want                   string
+		active, stored, become string
+	}{
+		{Default, "for good: a trial could not be recorded (it could not begin: write the record to META: EIO)", third, third, third},
+		{TryHealthy, "", "# second\n" + first, first, first},
+	} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			b := start(ctx, t, map[string]string{fileName: first}, "")
+			b.looks(true)
+
+			if _, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: Default}); err != nil {
+				t.Fatal(err)
+			}
+
+			time.Sleep(time.Second)
+			b.meta.fail(errors.New("EIO"))
+
+			applied, err := b.Apply(ctx, Change{Text: []byte(third), Mode: tt.mode})
+			if !strings.HasSuffix(applied.Details, tt.want) || (err != nil) != (tt.want == "") {
+				t.Errorf("mode %d: got %q, %v, want %q", tt.mode, applied.Details, err, tt.want)
+			}
+
+			if got, want := mask(b.shown(t)), []string{"configuration replaced", "configuration reverted"}; !slices.Equal(got, want) {
+				t.Errorf("mode %d: shown are %q, want %q", tt.mode, got, want)
+			}
+
+			if active, stored := b.text(t, configres.ActiveID), b.disk.durable[fileName]; active != tt.active || stored != tt.stored {
+				t.Errorf("mode %d: active is %.20q, stored %.20q", tt.mode, active, stored)
+			}
+
+			b.meta.fail(nil)
+			time.Sleep(time.Minute)
+			b.has(t, "later", tt.become, tt.become, tt.become)
+		})
+	}
+}
+
+// TestNotInEffect holds that a configuration that cannot be put in effect is not stored either.
+func TestNotInEffect(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, map[string]string{fileName: first}, "")
+		b.looks(true)
+
+		// A resource that the controller removes when it activates a configuration, and that is not its own.
+		if err := b.st.Create(ctx, resource.New[configres.MachineConfigSpec]("", configres.AccessID)); err != nil {
+			t.Fatal(err)
+		}
+
+		_, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: Default})
+		if !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "the trial could not begin: it could not begin: use configuration") {
+			t.Errorf("got %v", err)
+		}
+
+		if b.disk.durable[fileName] != first {
+			t.Error("it is stored")
+		}
+	})
 }
 
 // TestDefaultGoesDown holds what an orderly restart does to a trial.

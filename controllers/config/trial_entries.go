@@ -213,14 +213,10 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 		return trial.Record{}, fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	c.showReplaced(ctx, rt, was, log)
+
 	if t.record.State != trial.Armed {
 		return trial.Record{}, fmt.Errorf("%w: the trial could not begin: %s", ErrNotReady, cmp.Or(t.record.Trouble(), t.record.Why))
-	}
-
-	if t.record.Replaced != "" {
-		if err := c.showReplaced(ctx, rt, was, r.ID); err != nil {
-			log.Error("the trial before is not shown", "error", err)
-		}
 	}
 
 	return t.record, nil

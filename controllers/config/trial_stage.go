@@ -86,16 +86,12 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	c.showReplaced(ctx, rt, was.record, log)
+
 	if !t.record.Staged() { // nothing was changed
 		log.Error("a configuration is staged without a trial", "error", t.record.Why)
 
 		return forGood(fmt.Sprintf("a trial could not be recorded (%s)", t.record.Why))
-	}
-
-	if t.record.Replaced != "" {
-		if err := c.showReplaced(ctx, rt, was.record, r.ID); err != nil {
-			log.Error("the trial before is not shown", "error", err)
-		}
 	}
 
 	if err := c.showPersistent(ctx, rt, t.record); err != nil {

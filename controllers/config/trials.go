@@ -33,6 +33,8 @@ type trials struct {
 	judged bool
 	// finding is set while the trial of the boot before is judged.
 	finding bool
+	// recorded is the last trial whose beginning is in META.
+	recorded string
 	// boot names this boot, and start is when it began. The kernel's id of a boot is that of the host in a container.
 	boot  string
 	start time.Time
@@ -246,6 +248,10 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		if err := c.meta.Set(meta.Trial, text); err != nil {
 			return err
+		}
+
+		if !a.Record.State.Decided() {
+			c.trials.recorded = a.Record.ID
 		}
 
 		if err := c.noteFallback(a.Record); err != nil {
