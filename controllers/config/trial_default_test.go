@@ -371,8 +371,20 @@ func TestDefaultAndEntries(t *testing.T) {
 		b.healthy(t, "nodeReady")
 
 		upgrade := trial.Change{From: "A", To: "B"}
-		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "is not over") {
+		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for nodeReady (because): try again") {
 			t.Errorf("an upgrade during the trial of a configuration that is not healthy: got %v", err)
+		}
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(third), Mode: Try}); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for a person to confirm it: try again") {
+			t.Errorf("an upgrade while a configuration waits for a person: got %v", err)
+		}
+
+		if err := apply(second); err != nil {
+			t.Fatal(err)
 		}
 
 		b.healthy(t)

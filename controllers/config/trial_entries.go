@@ -199,6 +199,11 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	// A configuration on trial would be undone by the restart; one that is healthy is kept before.
 	c.judge(ctx, rt, trial.Settle{Now: t.now(), Why: "all conditions hold, and another version of the system is to be tried"}, log)
 
+	if t.running() {
+		return trial.Record{}, fmt.Errorf("%w: a configuration is on trial, and waits for %s: try again when trial %s is decided (talosctl get trials), "+
+			"or keep the configuration now (talosctl confirm)", ErrNotReady, c.specOf(t.record).Waits, t.record.ID)
+	}
+
 	if err := c.storeStaged(ctx, rt, "another version of the system is to be tried", log); err != nil {
 		return trial.Record{}, err
 	}

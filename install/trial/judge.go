@@ -122,10 +122,9 @@ func union(a, b []string) []string {
 }
 
 // replaceable reports whether another trial may take the place of the one of a configuration. Once a commit has begun, it may not: what is
-// stored may be the new configuration already. A boot entry may only take the place of one that waits for a person: it would undo a
-// configuration that its author does not know to be on trial.
+// stored may be the new configuration already. A boot entry may not either: its restart would undo the configuration.
 func (r Record) replaceable(by Record) bool {
-	return r.State == Running && r.Entry.To == "" && r.watch.committing == "" && (by.Entry.To == "" || r.Confirm)
+	return r.State == Running && r.Entry.To == "" && r.watch.committing == "" && by.Entry.To == ""
 }
 
 // waits reports whether the trial is that of a boot entry alone, which begins with the next boot: it may be another entry's.
