@@ -62,7 +62,7 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), AtBoot: true,
-		Deadline: trial.DeadlineFor(max(change.Trial, 0), t.took().Round(time.Second)), Before: change.answers.before(t.met),
+		Deadline: trial.DeadlineFor(max(change.Trial, 0), t.took()), Before: change.answers.before(t.met),
 		Config: trial.Change{From: config.Digest(stored), To: config.Digest(cfg.Bytes())},
 	}
 
