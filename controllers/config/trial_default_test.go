@@ -347,6 +347,34 @@ func TestDefaultGoesDown(t *testing.T) {
 	}
 }
 
+// TestStoredBeforeATrial holds that a trial goes on after an orderly restart when another configuration was stored for the next boot before it, and
+// goes back to that one.
+func TestStoredBeforeATrial(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	second, third := "# second\n"+first, "# third\n"+first
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, map[string]string{fileName: first}, "")
+		b.looks(true)
+
+		for _, change := range []Change{{Text: []byte(second), Mode: StagedNow}, {Text: []byte(third), Mode: Default}} {
+			if _, err := b.Apply(ctx, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		b.has(t, "on trial", third, third, second)
+		b.goesDown(t)
+
+		b = b.reboot(ctx, t)
+		b.looks(false)
+		b.has(t, "it goes on", third, third, second)
+
+		time.Sleep(trial.DefaultDeadline + time.Second)
+		b.has(t, "in the end", second, second, second)
+	})
+}
+
 // TestDefaultAndEntries holds that a configuration and a version of the system are not tried at the same time, and that neither is lost.
 func TestDefaultAndEntries(t *testing.T) {
 	first := string(configtest.ControlPlane(t))
