@@ -96,7 +96,7 @@ type answer struct {
 // Apply checks a configuration and puts it in effect. It returns when the configuration has effect and, unless it is a trial, is stored.
 // A refusal is one of ErrInvalid, ErrDenied, ErrNotReady and ErrChanged, and leaves everything as it was.
 func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
-	if (change.Mode == Default || change.Mode == TryHealthy || change.Mode == Staged) && !change.DryRun {
+	if change.Mode != Now && change.Mode != StagedNow && !change.DryRun {
 		change.answers = c.askBefore(ctx)
 	}
 

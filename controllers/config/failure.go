@@ -32,14 +32,21 @@ func (f *failure) set(err error) {
 	}
 }
 
-// show writes the resource. Only the loop of the controller calls it.
+// show writes the resource, unless a whole configuration is active. Only the loop of the controller calls it.
 func (f *failure) show(ctx context.Context, rt controller.Runtime) error {
 	f.mu.Lock()
 	text := f.text
 	f.mu.Unlock()
 
-	if text == f.shown {
-		return nil
+	var active configres.MachineConfigSpec
+
+	found := typed.Read(ctx, rt, configres.ActiveID, &active)
+	if found.OK && active.View().Complete() { // another source may have failed since
+		text = ""
+	}
+
+	if found.Err != nil || text == f.shown {
+		return found.Err
 	}
 
 	var err error

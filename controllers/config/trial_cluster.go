@@ -119,8 +119,8 @@ func (s *apiServers) forget() {
 	s.last = answers{}
 }
 
-// ask asks all API servers at the same time, and keeps who answered.
-func (s *apiServers) ask(ctx context.Context) answers {
+// ask asks all API servers at the same time, and keeps who answered, unless the question was given up.
+func (s *apiServers) ask(asked context.Context) answers {
 	s.mu.Lock()
 	list := s.list
 	s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *apiServers) ask(ctx context.Context) answers {
 		return answers{}
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	ctx, cancel := context.WithTimeout(asked, serverPatience)
 	defer cancel()
 
 	addresses := append([]string{list.endpoint}, list.all...)
@@ -165,6 +165,10 @@ func (s *apiServers) ask(ctx context.Context) answers {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
+	if asked.Err() != nil {
+		return answers{}
+	}
 
 	s.last = now
 

@@ -84,6 +84,19 @@ func TestAPIServers(t *testing.T) {
 	}
 }
 
+// TestQuestionGivenUp holds that a question that was given up, such as that of a trial that is over, says nothing about the cluster.
+func TestQuestionGivenUp(t *testing.T) {
+	s := noServers()
+	s.know(addresses{endpoint: "192.0.2.9:6443"})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if got := s.ask(ctx); got.asked || len(s.conditions()) > 0 {
+		t.Errorf("got %+v, %+v", got, s.conditions())
+	}
+}
+
 // noServers are API servers that do not answer.
 func noServers() *apiServers {
 	silent := func(context.Context, string) error { return errors.New("i/o timeout") }

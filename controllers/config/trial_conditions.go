@@ -129,17 +129,24 @@ func furtherConditions(ctx context.Context, rt controller.Runtime, asked *gatewa
 		return nil, false, err
 	}
 
-	running, entry := "", false
+	// running is a trial that is committed without a person, and tried is any that runs.
+	running, tried, entry := "", "", false
 
 	for _, t := range trials {
-		if s := t.TypedSpec(); s.State == runtime.TrialRunning && !s.Confirm {
-			running, entry = t.Metadata().ID(), s.ToEntry != ""
+		s := t.TypedSpec()
+		if s.State != runtime.TrialRunning {
+			continue
+		}
+
+		tried = t.Metadata().ID()
+		if !s.Confirm {
+			running, entry = tried, s.ToEntry != ""
 		}
 	}
 
 	asked.follow(ctx, running, gatewaysOf(routes), rt.QueueReconcile, log)
 
-	pulled.follow(running, rt.QueueReconcile)
+	pulled.follow(tried, rt.QueueReconcile)
 
 	out := []trial.Condition{asked.condition(), pulled.condition(), volumesCondition(volumes), controllersCondition(failing)}
 	if running == "" {

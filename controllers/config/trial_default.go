@@ -55,7 +55,7 @@ func (c *Controller) byDefault(ctx context.Context, rt controller.Runtime, curre
 	}
 
 	details, err := c.try(ctx, rt, current, cfg, change, log)
-	if err != nil && t.record.ID != r.ID && !t.running() { // nothing was changed
+	if now := t.record; err != nil && now.ID != r.ID && now.ID != t.recorded { // nothing was changed
 		log.Error("a configuration is stored without a trial", "error", err)
 
 		return forGood(fmt.Sprintf("a trial could not be recorded (%s)", t.record.Why))

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/trial"
 	configres "github.com/seed-59268b81/talos/resources/config"
@@ -149,6 +151,38 @@ func TestDefault(t *testing.T) {
 	})
 }
 
+// TestSecondChange holds that a change in the place of another one is compared with the machine before both of them.
+func TestSecondChange(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+
+	for _, mode := range []Mode{Default, Try} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			b := start(ctx, t, map[string]string{fileName: first}, "")
+
+			var broken error
+
+			b.cluster.dial = func(context.Context, string) error { return broken }
+			b.cluster.know(addresses{endpoint: "192.0.2.9:6443", all: []string{"192.0.2.9:6443"}})
+			b.looks(true)
+
+			if _, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: mode}); err != nil {
+				t.Fatal(err)
+			}
+
+			broken = errors.New("i/o timeout")
+			b.looks(false)
+
+			if _, err := b.Apply(ctx, Change{Text: []byte("# third\n" + first), Mode: Default}); err != nil {
+				t.Fatal(err)
+			}
+
+			if got, want := b.trials.record.Before, []string{"apid", apiServerCondition, endpointCondition, "gateway"}; !slices.Equal(got, want) {
+				t.Errorf("mode %d: the second change waits for %q, want %q", mode, got, want)
+			}
+		})
+	}
+}
+
 // TestDefaultForGood holds when a configuration is stored at once, and that the answer says why.
 func TestDefaultForGood(t *testing.T) {
 	first := string(configtest.ControlPlane(t))
@@ -186,6 +220,74 @@ func TestDefaultForGood(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSecondIsNotRecorded holds what becomes of a trial when the one in its place cannot be recorded: it does not run any more, and is not shown so.
+func TestSecondIsNotRecorded(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	third := "# third\n" + first
+
+	for _, tt := range []struct {
+		mode                   Mode
+		want                   string
+		active, stored, become string
+	}{
+		{Default, "for good: a trial could not be recorded (it could not begin: write the record to META: EIO)", third, third, third},
+		{TryHealthy, "", "# second\n" + first, first, first},
+	} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			b := start(ctx, t, map[string]string{fileName: first}, "")
+			b.looks(true)
+
+			if _, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: Default}); err != nil {
+				t.Fatal(err)
+			}
+
+			time.Sleep(time.Second)
+			b.meta.fail(errors.New("EIO"))
+
+			applied, err := b.Apply(ctx, Change{Text: []byte(third), Mode: tt.mode})
+			if !strings.HasSuffix(applied.Details, tt.want) || (err != nil) != (tt.want == "") {
+				t.Errorf("mode %d: got %q, %v, want %q", tt.mode, applied.Details, err, tt.want)
+			}
+
+			if got, want := mask(b.shown(t)), []string{"configuration replaced", "configuration reverted"}; !slices.Equal(got, want) {
+				t.Errorf("mode %d: shown are %q, want %q", tt.mode, got, want)
+			}
+
+			if active, stored := b.text(t, configres.ActiveID), b.disk.durable[fileName]; active != tt.active || stored != tt.stored {
+				t.Errorf("mode %d: active is %.20q, stored %.20q", tt.mode, active, stored)
+			}
+
+			b.meta.fail(nil)
+			time.Sleep(time.Minute)
+			b.has(t, "later", tt.become, tt.become, tt.become)
+		})
+	}
+}
+
+// TestNotInEffect holds that a configuration that cannot be put in effect is not stored either.
+func TestNotInEffect(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, map[string]string{fileName: first}, "")
+		b.looks(true)
+
+		// A resource that the controller removes when it activates a configuration, and that is not its own.
+		if err := b.st.Create(ctx, resource.New[configres.MachineConfigSpec]("", configres.AccessID)); err != nil {
+			t.Fatal(err)
+		}
+
+		_, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: Default})
+		if !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "the trial could not begin: it could not begin: use configuration") {
+			t.Errorf("got %v", err)
+		}
+
+		if b.disk.durable[fileName] != first {
+			t.Error("it is stored")
+		}
+	})
 }
 
 // TestDefaultGoesDown holds what an orderly restart does to a trial.
@@ -245,6 +347,34 @@ func TestDefaultGoesDown(t *testing.T) {
 	}
 }
 
+// TestStoredBeforeATrial holds that a trial goes on after an orderly restart when another configuration was stored for the next boot before it, and
+// goes back to that one.
+func TestStoredBeforeATrial(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	second, third := "# second\n"+first, "# third\n"+first
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, map[string]string{fileName: first}, "")
+		b.looks(true)
+
+		for _, change := range []Change{{Text: []byte(second), Mode: StagedNow}, {Text: []byte(third), Mode: Default}} {
+			if _, err := b.Apply(ctx, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		b.has(t, "on trial", third, third, second)
+		b.goesDown(t)
+
+		b = b.reboot(ctx, t)
+		b.looks(false)
+		b.has(t, "it goes on", third, third, second)
+
+		time.Sleep(trial.DefaultDeadline + time.Second)
+		b.has(t, "in the end", second, second, second)
+	})
+}
+
 // TestDefaultAndEntries holds that a configuration and a version of the system are not tried at the same time, and that neither is lost.
 func TestDefaultAndEntries(t *testing.T) {
 	first := string(configtest.ControlPlane(t))
@@ -269,8 +399,20 @@ func TestDefaultAndEntries(t *testing.T) {
 		b.healthy(t, "nodeReady")
 
 		upgrade := trial.Change{From: "A", To: "B"}
-		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "is not over") {
+		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for nodeReady (because): try again") {
 			t.Errorf("an upgrade during the trial of a configuration that is not healthy: got %v", err)
+		}
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(third), Mode: Try}); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for a person to confirm it: try again") {
+			t.Errorf("an upgrade while a configuration waits for a person: got %v", err)
+		}
+
+		if err := apply(second); err != nil {
+			t.Fatal(err)
 		}
 
 		b.healthy(t)

@@ -199,6 +199,11 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	// A configuration on trial would be undone by the restart; one that is healthy is kept before.
 	c.judge(ctx, rt, trial.Settle{Now: t.now(), Why: "all conditions hold, and another version of the system is to be tried"}, log)
 
+	if t.running() {
+		return trial.Record{}, fmt.Errorf("%w: a configuration is on trial, and waits for %s: try again when trial %s is decided (talosctl get trials), "+
+			"or keep the configuration now (talosctl confirm)", ErrNotReady, c.specOf(t.record).Waits, t.record.ID)
+	}
+
 	if err := c.storeStaged(ctx, rt, "another version of the system is to be tried", log); err != nil {
 		return trial.Record{}, err
 	}
@@ -206,21 +211,17 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	was := t.record
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,
-		Deadline: trial.DeadlineFor(0, t.took().Round(time.Second)), Before: answers{silent: req.silent}.before(t.met),
+		Deadline: trial.DeadlineFor(0, t.took()), Before: answers{silent: req.silent}.before(t.met),
 	}
 
 	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {
 		return trial.Record{}, fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	c.showReplaced(ctx, rt, was, log)
+
 	if t.record.State != trial.Armed {
 		return trial.Record{}, fmt.Errorf("%w: the trial could not begin: %s", ErrNotReady, cmp.Or(t.record.Trouble(), t.record.Why))
-	}
-
-	if t.record.Replaced != "" {
-		if err := c.showReplaced(ctx, rt, was, r.ID); err != nil {
-			log.Error("the trial before is not shown", "error", err)
-		}
 	}
 
 	return t.record, nil

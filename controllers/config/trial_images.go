@@ -19,52 +19,59 @@ import (
 // the services say nothing about it.
 type images struct {
 	mu sync.Mutex
-	// missing has why an image is not there.
-	missing map[string]string
-	// era counts how often all were forgotten: a pull that began before that is about an earlier configuration.
-	era   int
-	trial string
+	// pulls are the pulls that run, and failed has why the last pull of an image failed.
+	pulls  map[*pull]struct{}
+	failed map[string]string
+	trial  string
 	// changed is called when what is missing has changed.
 	changed func()
+}
+
+// pull is the pull of an image. Its failure says nothing once former is set: it began for a configuration that another one has replaced. Who
+// needs the image still pulls it again.
+type pull struct {
+	image  string
+	former bool
 }
 
 // Fetch returns fetch, which pulls an image, for controllers that replace the image of what runs. A trial waits for what they pull.
 func (c *Controller) Fetch(fetch func(ctx context.Context, namespace, image string) error) func(ctx context.Context, namespace, image string) error {
 	return func(ctx context.Context, namespace, image string) error {
-		era := c.images.begin(image)
+		p := c.images.begin(image)
 		err := fetch(ctx, namespace, image)
-		c.images.end(image, era, err)
+		c.images.end(p, err)
 
 		return err
 	}
 }
 
 // begin notes a pull. One that failed before keeps its reason meanwhile.
-func (i *images) begin(image string) (era int) {
+func (i *images) begin(image string) *pull {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
-	if i.missing == nil {
-		i.missing = map[string]string{}
+	if i.pulls == nil {
+		i.pulls, i.failed = map[*pull]struct{}{}, map[string]string{}
 	}
 
-	if _, failed := i.missing[image]; !failed {
-		i.missing[image] = "it is being pulled"
-		i.notify()
-	}
+	p := &pull{image: image}
+	i.pulls[p] = struct{}{}
+	i.notify()
 
-	return i.era
+	return p
 }
 
-func (i *images) end(image string, era int, err error) {
+func (i *images) end(p *pull, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+
+	delete(i.pulls, p)
 
 	switch {
 	case err == nil:
-		delete(i.missing, image)
-	case era == i.era:
-		i.missing[image] = err.Error()
+		delete(i.failed, p.image)
+	case !p.former:
+		i.failed[p.image] = err.Error()
 	}
 
 	i.notify()
@@ -76,14 +83,22 @@ func (i *images) notify() {
 	}
 }
 
-// follow forgets what is missing when a trial is over: a configuration that was reverted needs nothing any more.
+// follow forgets what failed when a trial is over: the next configuration may not need it. What is being pulled counts for a trial that takes
+// the place of another one. A configuration that was reverted needs nothing any more.
 func (i *images) follow(trial string, changed func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
 	if i.trial != "" && i.trial != trial {
-		clear(i.missing)
-		i.era++
+		clear(i.failed)
+
+		for p := range i.pulls {
+			p.former = true
+		}
+
+		if trial == "" {
+			clear(i.pulls)
+		}
 	}
 
 	i.trial, i.changed = trial, changed
@@ -94,9 +109,16 @@ func (i *images) condition() trial.Condition {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
+	missing := maps.Clone(i.failed)
+	for p := range i.pulls {
+		if missing[p.image] == "" {
+			missing[p.image] = "it is being pulled"
+		}
+	}
+
 	var why []string
-	for _, image := range slices.Sorted(maps.Keys(i.missing)) {
-		why = append(why, fmt.Sprintf("%s is not there: %s", image, i.missing[image]))
+	for _, image := range slices.Sorted(maps.Keys(missing)) {
+		why = append(why, fmt.Sprintf("%s is not there: %s", image, missing[image]))
 	}
 
 	return trial.Condition{Name: "images", Kind: trial.OwnBefore, Met: len(why) == 0, Why: strings.Join(why, "; ")}

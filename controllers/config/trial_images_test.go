@@ -94,3 +94,72 @@ func TestImages(t *testing.T) {
 		})
 	}
 }
+
+// TestImagesOfTwoChanges holds what of the images that a change needs counts for one in its place: what is still being pulled, and no failure.
+func TestImagesOfTwoChanges(t *testing.T) {
+	missing := errors.New("not found")
+
+	for _, tt := range []struct {
+		name string
+		// during and after are what becomes of the pull during the first trial, and during the next one. The next trial waits unless met is set.
+		during, after func(i *images, p *pull)
+		next          string
+		met           bool
+	}{
+		{"it is being pulled", nil, nil, "t2", false},
+		{"it is there later", nil, func(i *images, p *pull) { i.end(p, nil) }, "t2", true},
+		{"it failed before", func(i *images, p *pull) { i.end(p, missing) }, nil, "t2", true},
+		{"it fails later: the second change may correct its name", nil, func(i *images, p *pull) { i.end(p, missing) }, "t2", true},
+		{"it fails again", nil, func(i *images, p *pull) { i.end(p, missing); i.end(i.begin(p.image), missing) }, "t2", false},
+		{"the first change is reverted", nil, nil, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			i := &images{}
+			i.follow("t1", func() {})
+			p := i.begin("registry.test/kubelet:v2")
+
+			if tt.during != nil {
+				tt.during(i, p)
+			}
+
+			i.follow(tt.next, func() {})
+
+			if tt.after != nil {
+				tt.after(i, p)
+			}
+
+			if got := i.condition(); got.Met != tt.met {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// TestImagesOfAPerson holds that an image that was missing during a trial that waits for a person does not count after it.
+func TestImagesOfAPerson(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := startEntries(ctx, t, &bootFake{entries: []string{"A"}, booted: "A", byDefault: "A"}, newCutDisk(map[string]string{fileName: first}, -1), map[meta.Tag]string{})
+		b.mount(t)
+		b.healthy(t)
+
+		if _, err := b.Apply(ctx, Change{Text: []byte("# second\n" + first), Mode: Try}); err != nil {
+			t.Fatal(err)
+		}
+
+		synctest.Wait()
+
+		fetch := b.Fetch(func(context.Context, string, string) error { return errors.New("not found") })
+		if err := fetch(ctx, "system", "registry.test/kubelet:v2"); err == nil || b.images.condition().Met {
+			t.Errorf("during the trial: got %v, %+v", err, b.images.condition())
+		}
+
+		time.Sleep(DefaultTrial + time.Second)
+		synctest.Wait()
+
+		if c := b.images.condition(); !c.Met {
+			t.Errorf("after the trial: got %+v", c)
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/install/trial"
@@ -32,7 +33,15 @@ func (c *Controller) leave(ctx context.Context, rt controller.Runtime, log *slog
 	t.leaving = true
 
 	if t.running() && !request.Reset {
-		c.judge(ctx, rt, trial.Leave{Now: t.now(), Boot: t.boot, Why: fmt.Sprintf("the machine goes down: %s", request.Action)}, log)
+		event := trial.Leave{Now: t.now(), Boot: t.boot, Why: fmt.Sprintf("the machine goes down: %s", request.Action)}
+
+		if c.store != nil {
+			if text, err := c.store.load(); err == nil && text != nil {
+				event.Config = config.Digest(text)
+			}
+		}
+
+		c.judge(ctx, rt, event, log)
 	}
 
 	return nil

@@ -7,6 +7,7 @@ package config
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -54,12 +55,19 @@ func (c *Controller) showTrial(ctx context.Context, rt controller.Runtime) error
 	return nil
 }
 
-// showReplaced publishes that a trial was replaced by another one.
-func (c *Controller) showReplaced(ctx context.Context, rt controller.Runtime, was trial.Record, by string) error {
+// showReplaced publishes that the trial that was there before was replaced, if it was: also by one that could not begin.
+func (c *Controller) showReplaced(ctx context.Context, rt controller.Runtime, was trial.Record, log *slog.Logger) {
+	by := c.trials.record.ID
+	if was.State.Decided() || was.ID == by {
+		return
+	}
+
 	spec := c.specOf(was)
 	spec.State, spec.Why, spec.Until, spec.Waits = runtime.TrialReplaced, fmt.Sprintf("trial %s took its place", by), "", ""
 
-	return typed.Set(ctx, rt, "", was.ID, spec)
+	if err := typed.Set(ctx, rt, "", was.ID, spec); err != nil {
+		log.Error("the trial before is not shown", "error", err)
+	}
 }
 
 // specOf returns the resource of a trial.

@@ -51,6 +51,11 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 		return forGood("the health of the machine is not known yet")
 	}
 
+	deadline := trial.DeadlineFor(max(change.Trial, 0), t.took())
+	if deadline < trial.MinDeadline || deadline > trial.MaxDeadline {
+		return "", fmt.Errorf("%w: the time of a trial %s is out of range (%s to %s)", ErrInvalid, deadline, trial.MinDeadline, trial.MaxDeadline)
+	}
+
 	if err := c.commitByStaging(ctx, rt, change.By, log); err != nil {
 		return "", err
 	}
@@ -62,14 +67,11 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), AtBoot: true,
-		Deadline: trial.DeadlineFor(max(change.Trial, 0), t.took().Round(time.Second)), Before: change.answers.before(t.met),
+		Deadline: deadline, Before: change.answers.before(t.met),
 		Config: trial.Change{From: config.Digest(stored), To: config.Digest(cfg.Bytes())},
 	}
 
-	switch {
-	case r.Deadline < trial.MinDeadline || r.Deadline > trial.MaxDeadline:
-		return "", fmt.Errorf("%w: the time of a trial %s is out of range (%s to %s)", ErrInvalid, r.Deadline, trial.MinDeadline, trial.MaxDeadline)
-	case stored == nil || r.Config.From == r.Config.To:
+	if stored == nil || r.Config.From == r.Config.To {
 		return forGood("")
 	}
 
@@ -86,16 +88,12 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	c.showReplaced(ctx, rt, was.record, log)
+
 	if !t.record.Staged() { // nothing was changed
 		log.Error("a configuration is staged without a trial", "error", t.record.Why)
 
 		return forGood(fmt.Sprintf("a trial could not be recorded (%s)", t.record.Why))
-	}
-
-	if t.record.Replaced != "" {
-		if err := c.showReplaced(ctx, rt, was.record, r.ID); err != nil {
-			log.Error("the trial before is not shown", "error", err)
-		}
 	}
 
 	if err := c.showPersistent(ctx, rt, t.record); err != nil {

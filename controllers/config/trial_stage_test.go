@@ -118,8 +118,18 @@ func TestStagedAnswers(t *testing.T) {
 		b.mount(t)
 		b.healthy(t)
 
+		if _, err := b.Apply(ctx, Change{Text: []byte(third), Mode: Default}); err != nil {
+			t.Fatal(err)
+		}
+
 		if _, err := b.Apply(ctx, Change{Text: []byte(second), Mode: Staged, Trial: time.Second}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("a short time: got %v", err)
+		}
+
+		b.has(t, "a short time: what is on trial stays so", third, third, first)
+
+		if _, err := b.Decide(ctx, Decision{Revert: true}); err != nil {
+			t.Fatal(err)
 		}
 
 		if applied, err := b.Apply(ctx, Change{Text: []byte(second), Mode: Staged}); err != nil || !strings.Contains(applied.Details, "in 2m30s (talosctl get trials "+b.trials.record.ID) {

@@ -16,10 +16,13 @@ func TestTook(t *testing.T) {
 		{nil, 0},
 		{[]string{"apid", "nodeReady"}, 200 * time.Second},
 		{[]string{"apid"}, 8 * time.Second},
-		{[]string{"apid", "time"}, maxTook}, // it waited for a person to correct the time server
+		{[]string{"apid", endpointCondition, apiServerCondition}, 8 * time.Second}, // an earlier change was on trial after hours
+		{[]string{"apid", "time"}, maxTook},                                        // it waited for a person to correct the time server
 	} {
 		trials := newTrials()
-		trials.first = map[string]time.Duration{"apid": 8 * time.Second, "nodeReady": 200 * time.Second, "time": time.Hour}
+		trials.first = map[string]time.Duration{
+			"apid": 8*time.Second + time.Millisecond, "nodeReady": 200 * time.Second, "time": time.Hour, endpointCondition: 3 * time.Hour, apiServerCondition: 3 * time.Hour,
+		}
 		trials.met = tt.met
 
 		if got := trials.took(); got != tt.want {

@@ -82,14 +82,10 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 		return "", fmt.Errorf("%w: %s", ErrNotReady, denied)
 	}
 
+	c.showReplaced(ctx, rt, was.record, log)
+
 	if t.record.State != trial.Running {
 		return "", fmt.Errorf("%w: the trial could not begin: %s", ErrNotReady, t.record.Why)
-	}
-
-	if t.record.Replaced != "" {
-		if err := c.showReplaced(ctx, rt, was.record, r.ID); err != nil {
-			log.Error("the trial before is not shown", "error", err)
-		}
 	}
 
 	if err := c.showPersistent(ctx, rt, t.record); err != nil {

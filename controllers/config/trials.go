@@ -33,6 +33,8 @@ type trials struct {
 	judged bool
 	// finding is set while the trial of the boot before is judged.
 	finding bool
+	// recorded is the last trial whose beginning is in META.
+	recorded string
 	// boot names this boot, and start is when it began. The kernel's id of a boot is that of the host in a container.
 	boot  string
 	start time.Time
@@ -57,13 +59,16 @@ func newTrials() trials {
 // maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
 const maxTook = 5 * time.Minute
 
-// took returns how long the machine took in this boot until all held that holds now: what a trial waits for. Some other condition may never hold.
+// took returns how long the machine took in this boot until all held that holds now: what a trial waits for. Some other condition may never hold,
+// and the cluster is asked during a trial only, so when it answered first says nothing.
 func (t *trials) took() (took time.Duration) {
 	for _, name := range t.met {
-		took = max(took, t.first[name])
+		if name != endpointCondition && name != apiServerCondition {
+			took = max(took, t.first[name])
+		}
 	}
 
-	return min(took, maxTook)
+	return min(took.Round(time.Second), maxTook)
 }
 
 // now returns the time since the boot.
@@ -246,6 +251,10 @@ func (c *Controller) carryOut(ctx context.Context, rt controller.Runtime, r tria
 
 		if err := c.meta.Set(meta.Trial, text); err != nil {
 			return err
+		}
+
+		if !a.Record.State.Decided() {
+			c.trials.recorded = a.Record.ID
 		}
 
 		if err := c.noteFallback(a.Record); err != nil {

@@ -29,7 +29,8 @@ type Event interface{ at() time.Duration }
 
 type (
 	// Arm begins a trial. Its State is set by Judge. With Replace, it may take the place of a running trial of a configuration: then it
-	// reverts to what that one would have reverted to, which is the last configuration that was committed.
+	// reverts to what that one would have reverted to, which is the last configuration that was committed, and what held before that one counts,
+	// too.
 	Arm struct {
 		Now     time.Duration
 		Boot    string
@@ -61,10 +62,11 @@ type (
 		Why string
 	}
 	// Leave is an orderly restart of the machine. It is a Settle; a trial that is not committed goes on at the next boot, since who restarts a
-	// machine does not mean to undo its configuration.
+	// machine does not mean to undo its configuration. Config is the digest of the stored configuration: the next boot goes back to that one, which
+	// may have been stored for it and is not the one before the trial.
 	Leave struct {
-		Now       time.Duration
-		Boot, Why string
+		Now               time.Duration
+		Boot, Config, Why string
 	}
 	// Confirm commits the trial with the id, whatever its conditions are. Refuse reverts it.
 	Confirm struct {

@@ -90,6 +90,10 @@ func (r Record) arm(e Arm) (Record, []Action) {
 		if r.Config.To != "" {
 			t.Config.From, t.Replaced = r.Config.From, fmt.Sprintf("%s (configuration %s)", r.ID, r.Config.To)
 		}
+
+		if r.State == Running { // what its change broke counts, too
+			t.Before = union(r.Before, t.Before)
+		}
 	}
 
 	t.State, t.Why, t.Pending, t.Returns, t.Restarts, t.ArmedIn, t.Boot, t.Began, t.watch = Armed, "", false, 0, 0, e.Boot, "", 0, watch{}
@@ -109,11 +113,18 @@ func (r Record) arm(e Arm) (Record, []Action) {
 	return t, append([]Action{Save{t}}, t.start()...)
 }
 
+// union returns the names of both lists.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+
+	return slices.Compact(all)
+}
+
 // replaceable reports whether another trial may take the place of the one of a configuration. Once a commit has begun, it may not: what is
-// stored may be the new configuration already. A boot entry may only take the place of one that waits for a person: it would undo a
-// configuration that its author does not know to be on trial.
+// stored may be the new configuration already. A boot entry may not either: its restart would undo the configuration.
 func (r Record) replaceable(by Record) bool {
-	return r.State == Running && r.Entry.To == "" && r.watch.committing == "" && (by.Entry.To == "" || r.Confirm)
+	return r.State == Running && r.Entry.To == "" && r.watch.committing == "" && by.Entry.To == ""
 }
 
 // waits reports whether the trial is that of a boot entry alone, which begins with the next boot: it may be another entry's.

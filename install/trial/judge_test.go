@@ -25,6 +25,7 @@ import (
 //	                              the conditions: those that are not met, the others hold
 //	withdraw [id=x] [keep]        a boot that does not come
 //	stored [config=2]             another way by which a configuration was stored
+//	leave [config=3]              an orderly restart, with that stored configuration
 //	confirm, refuse [id=x] [by=y], fatal why=(x), done, tick: as their names say, [at=5s]
 //	failed N error                action N of the last list, from 0, failed
 //
@@ -138,7 +139,7 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) trial.Event {
 	case "settle":
 		return trial.Settle{Now: s.now, Why: "an upgrade begins"}
 	case "leave":
-		return trial.Leave{Now: s.now, Boot: s.id(), Why: "a person restarts the machine"}
+		return trial.Leave{Now: s.now, Boot: s.id(), Config: a["config"], Why: "a person restarts the machine"}
 	case "tick":
 		return trial.Tick{Now: s.now}
 	case "confirm":

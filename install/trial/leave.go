@@ -32,5 +32,9 @@ func (r Record) leave(e Leave) (Record, []Action) {
 	r.State, r.AtBoot, r.ArmedIn, r.Boot, r.Began, r.watch = Armed, true, e.Boot, "", 0, watch{}
 	r.Restarts++
 
+	if e.Config != "" && e.Config != r.Config.To {
+		r.Config.From = e.Config
+	}
+
 	return r, []Action{Save{r}, Report{Text: "trial " + r.ID + " goes on at the next boot: " + e.Why}}
 }

@@ -66,10 +66,11 @@ func (s *Server) upgrading(what string, fn func() error) error {
 	return failed(what, err)
 }
 
-// idle returns an error while a trial runs. One that waits for the next boot may be replaced.
+// idle returns an error while a trial runs. One that waits for the next boot may be replaced. One of a configuration that waits for no person
+// may be kept: TryEntry decides.
 func (s *Server) idle(ctx context.Context) (trial.Record, error) {
 	last, err := s.Trials.Trial(ctx)
-	if err == nil && (last.State == trial.Running || last.Pending) {
+	if err == nil && (last.State == trial.Running && (last.Entry.To != "" || last.Confirm) || last.Pending) {
 		err = status.Errorf(codes.FailedPrecondition, "trial %s is not over: wait until it is decided (talosctl get trials), or confirm it (talosctl confirm)", last.ID)
 	}
 

@@ -351,6 +351,30 @@ func TestNoRestart(t *testing.T) {
 	}
 }
 
+// TestIdle holds during which trials an upgrade and a rollback begin. Whether a configuration that waits for no person is kept, TryEntry decides.
+func TestIdle(t *testing.T) {
+	entry, configuration := trial.Change{From: "A", To: "B"}, trial.Change{From: "1", To: "2"}
+
+	for _, tt := range []struct {
+		name string
+		last trial.Record
+		idle bool
+	}{
+		{"no trial", trial.Record{}, true},
+		{"decided", trial.Record{State: trial.Reverted, Config: configuration}, true},
+		{"not undone", trial.Record{State: trial.Reverted, Config: configuration, Pending: true}, false},
+		{"a version waits for the restart", trial.Record{State: trial.Armed, Entry: entry}, true},
+		{"a version runs", trial.Record{State: trial.Running, Entry: entry}, false},
+		{"a configuration", trial.Record{State: trial.Running, Config: configuration}, true},
+		{"a configuration that waits for a person", trial.Record{State: trial.Running, Config: configuration, Confirm: true}, false},
+	} {
+		s := &Server{System: System{Trials: &memoryTrials{last: tt.last}}}
+		if _, err := s.idle(t.Context()); (err == nil) != tt.idle {
+			t.Errorf("%s: got %v", tt.name, err)
+		}
+	}
+}
+
 // TestNoEntries: a container has no boot entries, and a machine that starts does not know them yet.
 func TestNoEntries(t *testing.T) {
 	b := newBench(t)
