@@ -13,6 +13,7 @@ import (
 	"path"
 
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/fat"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
@@ -103,17 +104,14 @@ func (w *writing) find(label string) (section, bool) {
 	return section{io.NewSectionReader(w.disk, offset, int64(p.Sectors()*w.table.SectorSize)), w.disk, offset}, there
 }
 
-// endSize covers the signatures of file systems, arrays and partition tables.
-const endSize = 1 << 20
-
 func (w *writing) wipe() error {
 	if w.fresh {
 		return nil
 	}
 
-	zeros := make([]byte, endSize)
+	zeros := make([]byte, blkid.EndSize)
 
-	for _, offset := range []int64{0, int64(w.table.Sectors*w.table.SectorSize) - endSize} {
+	for _, offset := range []int64{0, int64(w.table.Sectors*w.table.SectorSize) - blkid.EndSize} {
 		if _, err := w.disk.WriteAt(zeros, offset); err != nil {
 			return err
 		}

@@ -32,8 +32,8 @@ func TestFinish(t *testing.T) {
 		t.Errorf("unfinished: got %+v, %v, want nothing", info, err)
 	}
 
-	if blank, err := blkid.Blank(f, 300<<20); err != nil || !blank {
-		t.Errorf("unfinished: got %v, %v, want a blank device", blank, err)
+	if is, err := blkid.Unformatted(f, 300<<20); err != nil || !is {
+		t.Errorf("unfinished: got %v, %v, want an unformatted device", is, err)
 	}
 
 	if err := blkid.Finish(f, "a label that is too long"); err == nil {
@@ -56,16 +56,16 @@ func TestFinish(t *testing.T) {
 		}
 	}
 
-	if blank, err := blkid.Blank(f, 300<<20); err != nil || !blank {
-		t.Errorf("remains: got %v, %v, want a blank device", blank, err)
+	if is, err := blkid.Unformatted(f, 300<<20); err != nil || !is {
+		t.Errorf("remains: got %v, %v, want an unformatted device", is, err)
 	}
 
 	if _, err := f.WriteAt([]byte("data"), 512); err != nil {
 		t.Fatal(err)
 	}
 
-	if blank, err := blkid.Blank(f, 300<<20); err != nil || blank {
-		t.Errorf("data: got %v, %v, want a device that is not blank", blank, err)
+	if is, err := blkid.Unformatted(f, 300<<20); err != nil || is {
+		t.Errorf("data: got %v, %v, want a device with data", is, err)
 	}
 
 	if err := blkid.Finish(f, "STATE"); err == nil {
