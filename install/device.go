@@ -8,10 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
-	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/disk"
 )
 
@@ -64,34 +62,11 @@ func identify(sys, path string) (Disk, error) {
 	return Disk{Name: path, ReadOnly: id.ReadOnly, CDROM: id.CDROM}, nil
 }
 
-// unknown is the content of a disk that is neither blank nor known.
-const unknown = "unknown data"
-
 // look reads what is on an open disk.
 func (d *Disk) look(f *disk.File) error {
 	d.Size, d.SectorSize = f.Size, f.SectorSize
 
-	return d.probe(f)
-}
-
-func (d *Disk) probe(r io.ReaderAt) error {
-	info, err := blkid.Probe(r, d.Size, d.SectorSize)
-	if err != nil {
-		return err
-	}
-
-	d.Content, d.Table = info.Name, info.Table
-
-	if info.Name != "" {
-		return nil
-	}
-
-	blank, err := blkid.Blank(r, d.Size)
-	if err == nil && !blank {
-		d.Content = unknown
-	}
-
-	return err
+	return d.Probe(f)
 }
 
 // To installs to a disk of this machine, which nothing else can use meanwhile.

@@ -50,6 +50,7 @@ func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text
 		{"write " + layout.PartitionImageCache, func() error { return w.raw(layout.PartitionImageCache, c.ImageCache) }},
 		{"write the boot code", w.start},
 		{"make " + layout.PartitionMeta + " visible", func() error { return p.Table.Write(d) }},
+		{"remove the mark of the installation", w.unmark},
 	} {
 		err := ctx.Err()
 		if err == nil {
@@ -104,17 +105,33 @@ func (w *writing) find(label string) (section, bool) {
 	return section{io.NewSectionReader(w.disk, offset, int64(p.Sectors()*w.table.SectorSize)), w.disk, offset}, there
 }
 
+// wipe zeroes both ends, except for the mark. A mark that is there already stays throughout.
 func (w *writing) wipe() error {
 	if w.fresh {
 		return nil
 	}
 
-	zeros := make([]byte, blkid.EndSize)
+	start, end := make([]byte, blkid.EndSize), make([]byte, blkid.EndSize)
+	copy(start[markAt:], mark)
 
-	for _, offset := range []int64{0, int64(w.table.Sectors*w.table.SectorSize) - blkid.EndSize} {
-		if _, err := w.disk.WriteAt(zeros, offset); err != nil {
-			return err
-		}
+	if _, err := w.disk.WriteAt(end, int64(w.table.Sectors*w.table.SectorSize)-blkid.EndSize); err != nil {
+		return err
+	}
+
+	if _, err := w.disk.WriteAt(start, 0); err != nil {
+		return err
+	}
+
+	return w.disk.Sync()
+}
+
+func (w *writing) unmark() error {
+	if w.fresh {
+		return nil
+	}
+
+	if _, err := w.disk.WriteAt(make([]byte, len(mark)), markAt); err != nil {
+		return err
 	}
 
 	return w.disk.Sync()
