@@ -25,7 +25,8 @@ type Device interface {
 	Sync() error
 }
 
-// Write installs: it carries out the plan. What was on the disk is lost, from the first write on.
+// Write installs: it carries out the plan. What was on the disk is lost, from the first write on. What starts the disk comes last, so that firmware
+// does not start an interrupted installation.
 func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text string)) error {
 	if err := c.check(p.Table); err != nil {
 		return fmt.Errorf("install to %s: %w", p.Disk, err)
@@ -43,11 +44,11 @@ func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text
 	}{
 		{"wipe the ends of the disk", w.wipe},
 		{"write the partition table", func() error { return p.unfinished().Write(d) }},
-		{"write " + layout.PartitionEFI, func() error { return w.files(layout.PartitionEFI, c.EFI) }},
 		{"write " + layout.PartitionBoot, func() error { return w.files(layout.PartitionBoot, c.Boot) }},
 		{"write " + layout.PartitionBIOS, w.grub},
 		{"write " + layout.PartitionMeta, w.meta},
 		{"write " + layout.PartitionImageCache, func() error { return w.raw(layout.PartitionImageCache, c.ImageCache) }},
+		{"write " + layout.PartitionEFI, func() error { return w.files(layout.PartitionEFI, c.EFI) }},
 		{"write the boot code", w.start},
 		{"make " + layout.PartitionMeta + " visible", func() error { return p.Table.Write(d) }},
 		{"remove the mark of the installation", w.unmark},
@@ -105,26 +106,33 @@ func (w *writing) find(label string) (section, bool) {
 	return section{io.NewSectionReader(w.disk, offset, int64(p.Sectors()*w.table.SectorSize)), w.disk, offset}, there
 }
 
-// wipe zeroes both ends, except for the mark. A mark that is there already stays throughout.
+// wipe zeroes both ends, except for the mark, and the start of the partition EFI, where firmware would start an old system until there is the new one.
+// A mark that is there already stays throughout.
 func (w *writing) wipe() error {
 	if w.fresh {
 		return nil
 	}
 
-	start, end := make([]byte, blkid.EndSize), make([]byte, blkid.EndSize)
+	start, zeros := make([]byte, blkid.EndSize), make([]byte, blkid.EndSize)
 	copy(start[markAt:], mark)
 
-	if _, err := w.disk.WriteAt(end, int64(w.table.Sectors*w.table.SectorSize)-blkid.EndSize); err != nil {
-		return err
-	}
+	efi, _ := w.find(layout.PartitionEFI)
 
-	if _, err := w.disk.WriteAt(start, 0); err != nil {
-		return err
+	for _, part := range []struct {
+		offset int64
+		b      []byte
+	}{
+		{0, start}, {efi.offset, zeros}, {int64(w.table.Sectors*w.table.SectorSize) - blkid.EndSize, zeros},
+	} {
+		if _, err := w.disk.WriteAt(part.b, part.offset); err != nil {
+			return err
+		}
 	}
 
 	return w.disk.Sync()
 }
 
+// unmark removes the mark.
 func (w *writing) unmark() error {
 	if w.fresh {
 		return nil
