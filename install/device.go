@@ -69,6 +69,9 @@ func (d *Disk) look(f *disk.File) error {
 	return d.Probe(f)
 }
 
+// ErrNotRead is the error for an installed system whose partitions the kernel does not have.
+var ErrNotRead = errors.New("the system is installed, and the kernel does not have its partitions: restart the machine from the disk")
+
 // To installs to a disk of this machine, which nothing else can use meanwhile.
 func To(ctx context.Context, sys, path string, r Request, c Content, progress func(text string)) error {
 	d, err := identify(sys, path)
@@ -100,7 +103,7 @@ func To(ctx context.Context, sys, path string, r Request, c Content, progress fu
 	}
 
 	if err := f.ForgetPartitions(); err != nil {
-		return fmt.Errorf("install to %s: %w", path, err)
+		return fmt.Errorf("install to %s: %w: %w", path, ErrNotRead, err)
 	}
 
 	return nil

@@ -256,8 +256,9 @@ func (i *Installer) write(ctx context.Context, cfg *view.Config, p prepared, say
 
 	say(fmt.Sprintf("installing %s to %s", from.name, p.disk))
 
-	if err := install.To(ctx, i.Sys, p.disk, i.request(p.want, p.medium), content, say); err != nil {
-		return err
+	written := install.To(ctx, i.Sys, p.disk, i.request(p.want, p.medium), content, say)
+	if written != nil && !errors.Is(written, install.ErrNotRead) {
+		return written
 	}
 
 	// The files of the disk start by themselves: without the variables, the boot loader starts its only version.
@@ -269,7 +270,7 @@ func (i *Installer) write(ctx context.Context, cfg *view.Config, p prepared, say
 
 	say(fmt.Sprintf("%s is on %s", from.system.Version, p.disk))
 
-	return nil
+	return written
 }
 
 // content returns the boot partitions of a new system for the machine's firmware, and its boot entry if that is UEFI.

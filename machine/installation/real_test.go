@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/memory"
@@ -38,7 +40,7 @@ const (
 )
 
 // loop returns a loop device with a content and a size.
-func loop(t *testing.T, content []byte, size int64) string {
+func loop(t *testing.T, content []byte, size int64, args ...string) string {
 	t.Helper()
 
 	if os.Geteuid() != 0 {
@@ -52,7 +54,7 @@ func loop(t *testing.T, content []byte, size int64) string {
 
 	losetup := hosttest.Need(t, "losetup")
 
-	out, err := exec.Command(losetup, "--find", "--show", file).CombinedOutput()
+	out, err := exec.Command(losetup, append(args, "--find", "--show", file)...).CombinedOutput()
 	if err != nil {
 		t.Skipf("this computer has no loop devices: %v: %s", err, out)
 	}
@@ -166,6 +168,7 @@ func TestInstall(t *testing.T) {
 	for path, want := range map[string]string{
 		"/EFI/BOOT/BOOTX64.EFI":             mediumtest.Loader,
 		"/EFI/Linux/Talos-v1.2.3.efi":       string(mediumtest.UKI(ownArgs)),
+		"/loader/loader.conf":               "timeout 0\neditor no\ndefault Talos-v1.2.3.conf\n",
 		"/loader/entries/Talos-v1.2.3.conf": "title Talos v1.2.3\nefi /EFI/Linux/Talos-v1.2.3.efi\noptions " + ownArgs + " debug extra=1\n",
 	} {
 		if got, err := esp.ReadFile(path, 1<<20); err != nil || string(got) != want {
@@ -220,6 +223,39 @@ func TestInstallBIOS(t *testing.T) {
 		if got, err := boot.ReadFile(path, 1<<20); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
 		}
+	}
+}
+
+// TestPartitionInUse installs to a disk with a partition that a program has open: the kernel does not read the new table, and the firmware has the
+// name of the entry all the same.
+func TestPartitionInUse(t *testing.T) {
+	b := newBench(t)
+	target := loop(t, nil, room, "--partscan")
+	b.has(t, target, "")
+
+	d, err := disk.Open(target, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+
+	if err := d.AddPartition(1, 1<<20, 1<<20); err != nil {
+		t.Skipf("the kernel accepts no partitions: %v", err)
+	}
+
+	p, err := os.Open(target + "p1")
+	if err != nil {
+		t.Skipf("no device of a partition appears (no devtmpfs): %v", err)
+	}
+	defer p.Close()
+
+	if err := b.to(t, view.Install{Disk: target}); !errors.Is(err, install.ErrNotRead) {
+		t.Errorf("got %v, want %v", err, install.ErrNotRead)
+	}
+
+	name, err := b.Vars.Get(efivar.Name{Name: "LoaderEntryDefault", Vendor: uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")})
+	if text, _ := efivar.DecodeText(name); err != nil || text != "Talos-v1.2.3.conf" {
+		t.Errorf("default entry: got %q, %v", text, err)
 	}
 }
 
