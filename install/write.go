@@ -28,15 +28,20 @@ type Device interface {
 // Write installs: it carries out the plan. What was on the disk is lost, from the first write on. What starts the disk comes last, so that firmware
 // does not start an interrupted installation.
 func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text string)) error {
-	if err := c.check(p.Table); err != nil {
-		return fmt.Errorf("install to %s: %w", p.Disk, err)
-	}
-
 	if progress == nil {
 		progress = func(string) {}
 	}
 
 	w := &writing{ctx: ctx, disk: d, table: p.Table, fresh: p.Fresh, content: c, progress: progress}
+
+	err := c.check(p.Table)
+	if err == nil {
+		err = w.place()
+	}
+
+	if err != nil {
+		return fmt.Errorf("install to %s: %w", p.Disk, err)
+	}
 
 	for _, step := range []struct {
 		text string
@@ -75,8 +80,8 @@ type writing struct {
 	fresh    bool
 	content  Content
 	progress func(string)
-	// bootCode is the program in the first sector, once BIOS has what it loads.
-	bootCode []byte
+	// bootCode is the program in the first sector, and core what it loads from the partition BIOS; nil if no BIOS starts the disk.
+	bootCode, core []byte
 }
 
 // section is a partition of a disk.
@@ -252,20 +257,22 @@ func (w *writing) meta() error {
 	return w.raw(layout.PartitionMeta, w.content.Meta)
 }
 
+// place reads the programs of GRUB, before anything is written.
+func (w *writing) place() (err error) {
+	if p, there := w.table.Find(layout.PartitionBIOS); there && w.content.GRUB != nil {
+		w.bootCode, w.core, err = w.content.GRUB.place(p.First)
+	}
+
+	return err
+}
+
 // grub writes the core of GRUB.
 func (w *writing) grub() error {
-	p, there := w.table.Find(layout.PartitionBIOS)
-	if !there || w.content.GRUB == nil {
+	if w.core == nil {
 		return nil
 	}
 
-	boot, core, err := w.content.GRUB.place(p.First)
-	if err != nil {
-		return err
-	}
-
-	source := Bytes(core)
-	w.bootCode = boot
+	source := Bytes(w.core)
 
 	return w.raw(layout.PartitionBIOS, &source)
 }
