@@ -70,6 +70,9 @@ func loop(t *testing.T, content []byte, size int64, args ...string) string {
 	return path
 }
 
+// vendor is that of the variables of boot loaders.
+var vendor = uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")
+
 // bench is a machine that was started from a medium, with disks.
 type bench struct {
 	*Installer
@@ -253,9 +256,31 @@ func TestPartitionInUse(t *testing.T) {
 		t.Errorf("got %v, want %v", err, install.ErrNotRead)
 	}
 
-	name, err := b.Vars.Get(efivar.Name{Name: "LoaderEntryDefault", Vendor: uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")})
+	name, err := b.Vars.Get(efivar.Name{Name: "LoaderEntryDefault", Vendor: vendor})
 	if text, _ := efivar.DecodeText(name); err != nil || text != "Talos-v1.2.3.conf" {
 		t.Errorf("default entry: got %q, %v", text, err)
+	}
+}
+
+// TestStartedFromOther has the firmware start another disk than the medium: its release cannot be read, and it is not written to.
+func TestStartedFromOther(t *testing.T) {
+	b := newBench(t)
+	target := loop(t, nil, room)
+	b.has(t, target, "")
+
+	err := errors.Join(
+		typed.Set(t.Context(), b.st, "", "p1", block.DiscoveredVolumeSpec{
+			Type: block.DeviceTypePartition, DevPath: target + "p1", ParentDevPath: target, PartitionUUID: "5A7D0C4E-1A2B-4C3D-8E9F-001122334455",
+		}),
+		b.Vars.Set(efivar.Name{Name: "LoaderDevicePartUUID", Vendor: vendor}, efivar.EncodeText("5a7d0c4e-1a2b-4c3d-8e9f-001122334455")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const want = "the disk is in use by this boot: the firmware has started the machine from it"
+	if err := b.to(t, view.Install{Disk: target, Wipe: true}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 
