@@ -8,10 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
-	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/disk"
 )
 
@@ -64,35 +62,15 @@ func identify(sys, path string) (Disk, error) {
 	return Disk{Name: path, ReadOnly: id.ReadOnly, CDROM: id.CDROM}, nil
 }
 
-// unknown is the content of a disk that is neither blank nor known.
-const unknown = "unknown data"
-
 // look reads what is on an open disk.
 func (d *Disk) look(f *disk.File) error {
 	d.Size, d.SectorSize = f.Size, f.SectorSize
 
-	return d.probe(f)
+	return d.Probe(f)
 }
 
-func (d *Disk) probe(r io.ReaderAt) error {
-	info, err := blkid.Probe(r, d.Size, d.SectorSize)
-	if err != nil {
-		return err
-	}
-
-	d.Content, d.Table = info.Name, info.Table
-
-	if info.Name != "" {
-		return nil
-	}
-
-	blank, err := blkid.Blank(r, d.Size)
-	if err == nil && !blank {
-		d.Content = unknown
-	}
-
-	return err
-}
+// ErrNotRead is the error for an installed system whose partitions the kernel does not have.
+var ErrNotRead = errors.New("the system is installed, and the kernel does not have its partitions: restart the machine from the disk")
 
 // To installs to a disk of this machine, which nothing else can use meanwhile.
 func To(ctx context.Context, sys, path string, r Request, c Content, progress func(text string)) error {
@@ -125,7 +103,7 @@ func To(ctx context.Context, sys, path string, r Request, c Content, progress fu
 	}
 
 	if err := f.ForgetPartitions(); err != nil {
-		return fmt.Errorf("install to %s: %w", path, err)
+		return fmt.Errorf("install to %s: %w: %w", path, ErrNotRead, err)
 	}
 
 	return nil

@@ -101,6 +101,22 @@ func TestBadGRUB(t *testing.T) {
 		}
 	}
 
+	// A program that cannot be placed is found before the disk is written to.
+	const size = 300 << 20
+
+	plan, err := For(Disk{Name: "disk", Size: size, SectorSize: 512}, Request{Firmware: BIOS, EFISize: 36 << 20, BootSize: 36 << 20, Image: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	plan.Fresh = false
+	disk := powercut.New(size)
+
+	err = Write(t.Context(), disk, plan, Content{GRUB: &GRUB{Bytes(boot), Bytes(make([]byte, 5000))}}, nil)
+	if err == nil || err.Error() != "install to disk: GRUB: its core has no list of sectors" || disk.Writes() > 0 {
+		t.Errorf("got %v after %d writes", err, disk.Writes())
+	}
+
 	if _, err := For(Disk{Name: "/dev/sda", Size: 1 << 40, SectorSize: 4096}, Request{Firmware: BIOS}); err == nil ||
 		!strings.Contains(err.Error(), "its sectors have 4096 bytes, and a BIOS starts from disks whose sectors have 512") {
 		t.Errorf("got %v", err)

@@ -24,6 +24,8 @@ type Disk struct {
 	// Content is the name of what is on the disk, empty when it is blank. Table is its partition table, if it has one.
 	Content string
 	Table   *gpt.Table
+	// Begun is set when the disk has the mark of an installation that has not ended.
+	Begun bool
 }
 
 // Firmware is what starts the machine.
@@ -198,17 +200,14 @@ func (d Disk) content() string {
 	return "the partitions " + strings.Join(labels, ", ")
 }
 
-// Unfinished reports whether the disk has what an interrupted installation leaves: its partitions without META.
+// Unfinished reports whether the disk has what an interrupted installation leaves: its mark, and none of the partition table, or its partitions
+// without META.
 func (d Disk) Unfinished() bool {
 	if d.Table == nil {
-		return false
+		return d.Begun && (d.Content == unknown)
 	}
 
-	if p, there := d.Table.Find(layout.PartitionEFI); !there || p.Type != gpt.TypeESP {
-		return false
-	}
-
-	return !slices.ContainsFunc(d.Table.Partitions, func(p gpt.Partition) bool {
+	return d.Begun && !slices.ContainsFunc(d.Table.Partitions, func(p gpt.Partition) bool {
 		return !slices.Contains([]string{layout.PartitionEFI, layout.PartitionBIOS, layout.PartitionBoot, layout.PartitionImageCache}, p.Label)
 	})
 }

@@ -101,7 +101,17 @@ func TestRefused(t *testing.T) {
 			disk(func(d *install.Disk) { d.Content, d.Table = "gpt", tableOf(t, "EFI", "data") }), uefi, install.ErrNotEmpty, "the partitions EFI, data",
 		},
 		"an installed system": {
-			disk(func(d *install.Disk) { d.Content, d.Table = "gpt", tableOf(t, "EFI", "META") }), uefi, install.ErrNotEmpty, "the partitions EFI, META",
+			disk(func(d *install.Disk) { d.Content, d.Table, d.Begun = "gpt", tableOf(t, "EFI", "META"), true }), uefi, install.ErrNotEmpty,
+			"the partitions EFI, META",
+		},
+		"an EFI partition of another system": {
+			disk(func(d *install.Disk) { d.Content, d.Table = "gpt", tableOf(t, "EFI") }), uefi, install.ErrNotEmpty, "the partitions EFI",
+		},
+		"partitions beside an interrupted installation": {
+			disk(func(d *install.Disk) { d.Content, d.Table, d.Begun = "gpt", tableOf(t, "EFI", "data"), true }), uefi, install.ErrNotEmpty, "EFI, data",
+		},
+		"a file system over an interrupted installation": {
+			disk(func(d *install.Disk) { d.Content, d.Begun = "btrfs", true }), uefi, install.ErrNotEmpty, "it holds btrfs",
 		},
 		"an empty table":  {disk(func(d *install.Disk) { d.Content, d.Table = "gpt", tableOf(t) }), uefi, install.ErrNotEmpty, "it holds gpt"},
 		"no firmware":     {good, install.Request{}, nil, "the firmware is not known"},
@@ -118,12 +128,17 @@ func TestRefused(t *testing.T) {
 	}
 
 	for name, d := range map[string]install.Disk{
-		"what an interrupted installation left": disk(func(d *install.Disk) { d.Content, d.Table = "gpt", tableOf(t, "EFI", "BIOS", "BOOT") }),
+		"what an interrupted installation left": disk(func(d *install.Disk) { d.Content, d.Table, d.Begun = "gpt", tableOf(t, "EFI", "BIOS", "BOOT"), true }),
+		"half of the table of an installation":  disk(func(d *install.Disk) { d.Content, d.Begun = "unknown data", true }),
 		"blank":                                 good,
 	} {
 		if _, err := install.For(d, uefi); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+
+	if _, err := install.For(disk(func(d *install.Disk) { d.Content = "unknown data" }), uefi); !errors.Is(err, install.ErrNotEmpty) {
+		t.Errorf("unknown data: got %v, want %v", err, install.ErrNotEmpty)
 	}
 
 	wipe := uefi

@@ -13,6 +13,7 @@ import (
 	"path"
 
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/fat"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
@@ -24,17 +25,23 @@ type Device interface {
 	Sync() error
 }
 
-// Write installs: it carries out the plan. What was on the disk is lost, from the first write on.
+// Write installs: it carries out the plan. What was on the disk is lost, from the first write on. What starts the disk comes last, so that firmware
+// does not start an interrupted installation.
 func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text string)) error {
-	if err := c.check(p.Table); err != nil {
-		return fmt.Errorf("install to %s: %w", p.Disk, err)
-	}
-
 	if progress == nil {
 		progress = func(string) {}
 	}
 
 	w := &writing{ctx: ctx, disk: d, table: p.Table, fresh: p.Fresh, content: c, progress: progress}
+
+	err := c.check(p.Table)
+	if err == nil {
+		err = w.place()
+	}
+
+	if err != nil {
+		return fmt.Errorf("install to %s: %w", p.Disk, err)
+	}
 
 	for _, step := range []struct {
 		text string
@@ -42,13 +49,14 @@ func Write(ctx context.Context, d Device, p *Plan, c Content, progress func(text
 	}{
 		{"wipe the ends of the disk", w.wipe},
 		{"write the partition table", func() error { return p.unfinished().Write(d) }},
-		{"write " + layout.PartitionEFI, func() error { return w.files(layout.PartitionEFI, c.EFI) }},
 		{"write " + layout.PartitionBoot, func() error { return w.files(layout.PartitionBoot, c.Boot) }},
 		{"write " + layout.PartitionBIOS, w.grub},
 		{"write " + layout.PartitionMeta, w.meta},
 		{"write " + layout.PartitionImageCache, func() error { return w.raw(layout.PartitionImageCache, c.ImageCache) }},
+		{"write " + layout.PartitionEFI, func() error { return w.files(layout.PartitionEFI, c.EFI) }},
 		{"write the boot code", w.start},
 		{"make " + layout.PartitionMeta + " visible", func() error { return p.Table.Write(d) }},
+		{"remove the mark of the installation", w.unmark},
 	} {
 		err := ctx.Err()
 		if err == nil {
@@ -72,8 +80,8 @@ type writing struct {
 	fresh    bool
 	content  Content
 	progress func(string)
-	// bootCode is the program in the first sector, once BIOS has what it loads.
-	bootCode []byte
+	// bootCode is the program in the first sector, and core what it loads from the partition BIOS; nil if no BIOS starts the disk.
+	bootCode, core []byte
 }
 
 // section is a partition of a disk.
@@ -103,20 +111,40 @@ func (w *writing) find(label string) (section, bool) {
 	return section{io.NewSectionReader(w.disk, offset, int64(p.Sectors()*w.table.SectorSize)), w.disk, offset}, there
 }
 
-// endSize covers the signatures of file systems, arrays and partition tables.
-const endSize = 1 << 20
-
+// wipe zeroes both ends, except for the mark, and the start of the partition EFI, where firmware would start an old system until there is the new one.
+// A mark that is there already stays throughout.
 func (w *writing) wipe() error {
 	if w.fresh {
 		return nil
 	}
 
-	zeros := make([]byte, endSize)
+	start, zeros := make([]byte, blkid.EndSize), make([]byte, blkid.EndSize)
+	copy(start[markAt:], mark)
 
-	for _, offset := range []int64{0, int64(w.table.Sectors*w.table.SectorSize) - endSize} {
-		if _, err := w.disk.WriteAt(zeros, offset); err != nil {
+	efi, _ := w.find(layout.PartitionEFI)
+
+	for _, part := range []struct {
+		offset int64
+		b      []byte
+	}{
+		{0, start}, {efi.offset, zeros}, {int64(w.table.Sectors*w.table.SectorSize) - blkid.EndSize, zeros},
+	} {
+		if _, err := w.disk.WriteAt(part.b, part.offset); err != nil {
 			return err
 		}
+	}
+
+	return w.disk.Sync()
+}
+
+// unmark removes the mark.
+func (w *writing) unmark() error {
+	if w.fresh {
+		return nil
+	}
+
+	if _, err := w.disk.WriteAt(make([]byte, len(mark)), markAt); err != nil {
+		return err
 	}
 
 	return w.disk.Sync()
@@ -229,20 +257,22 @@ func (w *writing) meta() error {
 	return w.raw(layout.PartitionMeta, w.content.Meta)
 }
 
+// place reads the programs of GRUB, before anything is written.
+func (w *writing) place() (err error) {
+	if p, there := w.table.Find(layout.PartitionBIOS); there && w.content.GRUB != nil {
+		w.bootCode, w.core, err = w.content.GRUB.place(p.First)
+	}
+
+	return err
+}
+
 // grub writes the core of GRUB.
 func (w *writing) grub() error {
-	p, there := w.table.Find(layout.PartitionBIOS)
-	if !there || w.content.GRUB == nil {
+	if w.core == nil {
 		return nil
 	}
 
-	boot, core, err := w.content.GRUB.place(p.First)
-	if err != nil {
-		return err
-	}
-
-	source := Bytes(core)
-	w.bootCode = boot
+	source := Bytes(w.core)
 
 	return w.raw(layout.PartitionBIOS, &source)
 }

@@ -36,8 +36,8 @@ func content() install.Content {
 
 	return install.Content{
 		EFI: []install.File{
-			{"/EFI/BOOT/BOOTX64.EFI", install.Bytes([]byte("loader"))},
 			{"/EFI/Linux/Talos-v1.efi", install.Bytes([]byte(kernel))},
+			{"/EFI/BOOT/BOOTX64.EFI", install.Bytes([]byte("loader"))},
 		},
 		ImageCache: &archive, Time: time.Unix(1700000000, 0),
 	}
@@ -94,14 +94,32 @@ type part struct{ *io.SectionReader }
 func (part) WriteAt([]byte, int64) (int, error) { return 0, errors.ErrUnsupported }
 func (part) Sync() error                        { return errors.ErrUnsupported }
 
-// TestAnyCut cuts the power at any write of an installation over an old one: the disk has the old system, no system, or the whole new one.
+// starts reports whether firmware finds what it starts in the partition EFI.
+func starts(d io.ReaderAt, table *gpt.Table) bool {
+	efi, _ := table.Find(layout.PartitionEFI)
+
+	f, err := fat.Open(part{io.NewSectionReader(d, int64(efi.First)*512, int64(efi.Sectors())*512)}, int64(efi.Sectors())*512, time.Time{})
+	if err != nil {
+		return false
+	}
+
+	_, _, err = f.Open("/EFI/BOOT/BOOTX64.EFI")
+
+	return err == nil
+}
+
+// TestAnyCut cuts the power at any write of an installation over an old one: the disk has the old system, no system, or the whole new one. What has
+// no META starts only if all is there but META.
 func TestAnyCut(t *testing.T) {
 	d := powercut.New(size)
 
 	old := plan(t, false)
 	old.Table.ID[0]++
 
-	if err := old.Table.Write(d); err != nil {
+	before := content()
+	before.EFI[0].Source = install.Bytes([]byte("the old kernel"))
+
+	if err := install.Write(t.Context(), d, old, before, nil); err != nil {
 		t.Fatal(err)
 	}
 
@@ -131,8 +149,14 @@ func TestAnyCut(t *testing.T) {
 		_, has := table.Find(layout.PartitionMeta)
 
 		switch {
-		case !has:
+		case !has && !starts(s, table):
 			seen["unfinished"]++
+		case !has:
+			seen["starts without META"]++
+
+			if err := whole(s, next.Table); err != nil {
+				t.Fatalf("after %d flushes, %d sectors kept the disk starts: %v", s.Flushes, s.Kept, err)
+			}
 		case table.ID == next.Table.ID:
 			seen["new"]++
 
@@ -153,6 +177,100 @@ func TestAnyCut(t *testing.T) {
 	}
 
 	t.Log(seen)
+}
+
+// TestCutIsNoObstacle cuts the power at any write of an installation without the permission to wipe, to an empty disk and to what an interrupted one
+// left: unless the disk has the system, the next attempt is not refused.
+func TestCutIsNoObstacle(t *testing.T) {
+	blank, cut := powercut.New(size), powercut.New(size)
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	err := install.Write(cancelled, cut, plan(t, false), content(), func(text string) {
+		if text == "write EFI" {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+
+	cut.Forget()
+
+	request := small
+	request.Wipe = false
+
+	for name, d := range map[string]*powercut.Disk{"an empty disk": blank, "an interrupted installation": cut} {
+		if err := again(d, request); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+
+		if err := install.Write(t.Context(), d, plan(t, false), content(), nil); err != nil {
+			t.Fatal(err)
+		}
+
+		installed := 0
+
+		for s := range d.States(rand.New(rand.NewPCG(14, 6)), 12) {
+			if table, err := gpt.Read(s, size, 512); err == nil {
+				if _, has := table.Find(layout.PartitionMeta); has {
+					installed++
+
+					continue
+				}
+			}
+
+			if err := again(s, request); err != nil {
+				t.Fatalf("%s, after %d flushes, %d sectors kept: %v", name, s.Flushes, s.Kept, err)
+			}
+		}
+
+		if installed == 0 {
+			t.Errorf("%s: no state has the system", name)
+		}
+
+		if err := again(d, request); !errors.Is(err, install.ErrNotEmpty) {
+			t.Errorf("%s: once more: got %v, want %v", name, err, install.ErrNotEmpty)
+		}
+	}
+}
+
+// again plans an installation to what is on a disk.
+func again(r io.ReaderAt, request install.Request) error {
+	d := install.Disk{Name: "disk", Size: size, SectorSize: 512}
+	if err := d.Probe(r); err != nil {
+		return err
+	}
+
+	_, err := install.For(d, request)
+
+	return err
+}
+
+// TestProbe looks at disks that are not empty, wherever their data are.
+func TestProbe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		at   int64
+		text string
+		want string
+	}{
+		"at the start":   {0, "a user's data", "unknown data"},
+		"btrfs":          {0x10040, "_BHRfS_M", "btrfs"},
+		"an array":       {size - 64<<10, "\xfc\x4e\x2b\xa9", "unknown data"},
+		"remains of XFS": {1024, "XAGI", "unknown data"},
+		"nothing":        {0, "", ""},
+	} {
+		disk := powercut.New(size)
+		if _, err := disk.WriteAt([]byte(tt.text), tt.at); err != nil {
+			t.Fatal(err)
+		}
+
+		d := install.Disk{Size: size, SectorSize: 512}
+		if err := d.Probe(disk); err != nil || d.Content != tt.want || d.Begun {
+			t.Errorf("%s: got %+v, %v, want %q", name, d, err, tt.want)
+		}
+	}
 }
 
 func TestWriteRefuses(t *testing.T) {

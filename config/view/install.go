@@ -26,18 +26,20 @@ type Install struct {
 }
 
 // Install returns how the machine is installed, or nil when the configuration names no disk. A document takes the place of the section of the
-// main document, whose machines always restart. Without an image and a word about it, the document continues without a restart: what runs is
-// what was installed.
+// main document, whose machines always restart; the kernel's arguments are in the section only. Without an image and a word about it, the document
+// continues without a restart: what runs is what was installed.
 func (c *Config) Install() *Install {
+	in := &c.main.Machine.Install
+
 	if d := config.Find[*runtime.UnattendedInstallConfig](c.all); d != nil {
 		image := string(d.Installer.Image)
 
 		return &Install{
-			Match: string(d.Provisioning.DiskSelector.Match), Image: image, Wipe: d.Provisioning.Wipe, Reboot: IsTrueOr(d.Reboot, image != ""),
+			Match: string(d.Provisioning.DiskSelector.Match), Image: image, Args: in.ExtraKernelArgs, Wipe: d.Provisioning.Wipe,
+			Reboot: IsTrueOr(d.Reboot, image != ""),
 		}
 	}
 
-	in := &c.main.Machine.Install
 	out := &Install{
 		Selector: in.DiskSelector, Disk: in.Disk, Image: in.Image, Args: in.ExtraKernelArgs, Wipe: IsTrue(in.Wipe), Reboot: true,
 	}

@@ -42,7 +42,7 @@ func TestFormatReplay(t *testing.T) {
 		}
 
 		if info.Name == "" {
-			if is, err := blkid.Blank(s, size); err != nil || !is {
+			if is, err := blkid.Unformatted(s, size); err != nil || !is {
 				t.Fatalf("%s: there is neither a file system nor what mkfs leaves: %v", s, err)
 			}
 

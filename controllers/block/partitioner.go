@@ -173,8 +173,8 @@ func formatted(path string, spec block.FilesystemSpec) (bool, error) {
 		return false, fmt.Errorf("it holds %s", info.Name)
 	}
 
-	blank, err := blkid.Blank(f, f.Size)
-	if err == nil && !blank {
+	unformatted, err := blkid.Unformatted(f, f.Size)
+	if err == nil && !unformatted {
 		err = fmt.Errorf("it holds unknown data; wipe the partition to have it formatted again")
 	}
 

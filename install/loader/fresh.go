@@ -79,24 +79,13 @@ type Fresh struct {
 // New returns the files of a new system. Arguments other than those in the image are in a file of the entry. Under Secure Boot the image
 // ignores them.
 func New(program install.Source, s System, args []string) (Fresh, error) {
-	uki := NewID(s.Version)
-	f := Fresh{Files: EFIFiles(program, s.UKI, uki), ID: uki}
+	id := NewID(s.Version)
 
 	if strings.Join(args, " ") == strings.Join(strings.Fields(s.Cmdline), " ") {
-		return f, nil
+		return Fresh{Files: EFIFiles(program, s.UKI, id), ID: id}, nil
 	}
 
-	c := conf{id: strings.TrimSuffix(uki, ukiSuffix) + confSuffix, uki: uki, options: args}
-
-	text, err := c.text(s.Version)
-	if err != nil {
-		return Fresh{}, err
-	}
-
-	f.ID = c.id
-	f.Files = append(f.Files, install.File{Path: path.Join(confDir, c.id), Source: install.Bytes([]byte(text))})
-
-	return f, nil
+	return withArguments(program, s.UKI, id, s.Version, args)
 }
 
 // StartFresh makes the entry of a new system the default: the firmware may have the names of entries that an earlier system had.

@@ -106,8 +106,8 @@ func BootFilesWith(s System, args []string) ([]install.File, error) {
 
 // entryFiles returns the files of an entry with all its arguments. The last one makes it visible.
 func entryFiles(slot string, s System, args []string) ([]install.File, error) {
-	if s.Kernel.Open == nil || s.Initramfs.Open == nil {
-		return nil, ErrNoKernel
+	if err := s.startsOnBIOS(); err != nil {
+		return nil, err
 	}
 
 	text, err := bootConfig(slot, s, args)
@@ -316,6 +316,11 @@ func (l GRUB) Add(ctx context.Context, s System) (string, error) {
 }
 
 func (l GRUB) add(ctx context.Context, s System) (string, error) {
+	// This comes first: when there is no place, callers remove entries.
+	if err := s.startsOnBIOS(); err != nil {
+		return "", err
+	}
+
 	entries, err := l.Entries()
 	if err != nil {
 		return "", err

@@ -40,6 +40,15 @@ type System struct {
 	Cmdline           string
 }
 
+// startsOnBIOS returns an error for a system that only UEFI can start.
+func (s System) startsOnBIOS() error {
+	if s.Kernel.Open == nil || s.Initramfs.Open == nil {
+		return ErrNoKernel
+	}
+
+	return nil
+}
+
 // Loader is a boot loader.
 type Loader interface {
 	Entries() ([]Entry, error)

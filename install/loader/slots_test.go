@@ -54,18 +54,19 @@ func TestNoFreeEntry(t *testing.T) {
 		t.Errorf("got %v, want %v", err, fat.ErrNoSpace)
 	}
 
+	// For a system that cannot start, no place is made.
+	none := system("v2")
+	none.Kernel = install.Source{}
+
+	if _, err := m.loader().Add(t.Context(), none); !errors.Is(err, loader.ErrNoKernel) {
+		t.Errorf("got %v, want %v", err, loader.ErrNoKernel)
+	}
+
 	if removed, err := loader.Collect(m.loader()); err != nil || len(removed) != 2 {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 
 	if id, err := m.loader().Add(t.Context(), system("v2")); err != nil || id != "B" {
 		t.Errorf("got %s, %v", id, err)
-	}
-
-	none := system("v2")
-	none.Kernel = install.Source{}
-
-	if _, err := m.loader().Add(t.Context(), none); !errors.Is(err, loader.ErrNoKernel) {
-		t.Errorf("got %v, want %v", err, loader.ErrNoKernel)
 	}
 }

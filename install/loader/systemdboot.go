@@ -47,14 +47,14 @@ const (
 	loaderConf = "timeout 0\neditor no\n"
 )
 
-// EFIFiles returns the files of the EFI partition of a new system, whose name must be that of NewID. The firmware starts the first one
-// when it has no entry for the second.
+// EFIFiles returns the files of the EFI partition of a new system, whose name must be that of NewID. The firmware starts the last one, which
+// completes the system, when it has no entry for the first.
 func EFIFiles(program, uki install.Source, id string) []install.File {
 	return []install.File{
-		{Path: "/EFI/BOOT/BOOTX64.EFI", Source: program},
 		{Path: "/EFI/systemd/systemd-bootx64.efi", Source: program},
 		{Path: loaderConfPath, Source: install.Bytes([]byte(loaderConf))},
 		{Path: path.Join(ukiDir, id), Source: uki},
+		{Path: ProgramPath, Source: program},
 	}
 }
 

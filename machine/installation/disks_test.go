@@ -108,6 +108,20 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+func TestStartedFrom(t *testing.T) {
+	found := []block.DiscoveredVolumeSpec{
+		{Type: block.DeviceTypeDisk, Name: blkid.GPT, DevPath: "/dev/sda"},
+		{Type: block.DeviceTypePartition, DevPath: "/dev/sda1", ParentDevPath: "/dev/sda", PartitionUUID: "AA"},
+		{Type: block.DeviceTypePartition, DevPath: "/dev/sdb1", ParentDevPath: "/dev/sdb"},
+	}
+
+	for partition, want := range map[string]string{"aa": "/dev/sda", "bb": "", "": ""} {
+		if got := startedFrom(found, partition); got != want {
+			t.Errorf("partition %q: got %q, want %q", partition, got, want)
+		}
+	}
+}
+
 func TestArguments(t *testing.T) {
 	for _, tt := range []struct {
 		own, running, medium string

@@ -100,7 +100,12 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 		return prepared{}, err
 	}
 
-	m, err := i.findMedium(disks, found)
+	partition, err := loader.BootPartition(i.Vars)
+	if err != nil {
+		return prepared{}, err
+	}
+
+	m, err := i.findMedium(disks, found, partition)
 	if err != nil {
 		return prepared{}, err
 	}
@@ -115,7 +120,7 @@ func (i *Installer) prepare(ctx context.Context, want *view.Install) (prepared, 
 	}
 
 	if err == nil {
-		p.disk, err = i.choose(want, disks, m)
+		p.disk, err = i.choose(want, disks, m, startedFrom(found, partition))
 	}
 
 	if err != nil {
@@ -145,8 +150,9 @@ func (i *Installer) look(ctx context.Context) (disks []block.DiskSpec, found []b
 	return disks, found, nil
 }
 
-// choose returns the disk that is meant.
-func (i *Installer) choose(want *view.Install, disks []block.DiskSpec, m *booted) (string, error) {
+// choose returns the disk that is meant. It is neither the medium nor the disk that the firmware started from, which is another one when it has no
+// release that can be read.
+func (i *Installer) choose(want *view.Install, disks []block.DiskSpec, m *booted, started string) (string, error) {
 	matches, err := meant(want, filepath.EvalSymlinks)
 	if err != nil {
 		return "", err
@@ -168,8 +174,11 @@ func (i *Installer) choose(want *view.Install, disks []block.DiskSpec, m *booted
 			continue
 		}
 
-		if m != nil && m.disk == spec.DevPath {
+		switch {
+		case m != nil && m.disk == spec.DevPath:
 			d.Users = []string{"this boot: it is the medium that the machine was started from"}
+		case started == spec.DevPath:
+			d.Users = []string{"this boot: the firmware has started the machine from it"}
 		}
 
 		known, specs[d.Name] = append(known, d), spec
@@ -256,8 +265,9 @@ func (i *Installer) write(ctx context.Context, cfg *view.Config, p prepared, say
 
 	say(fmt.Sprintf("installing %s to %s", from.name, p.disk))
 
-	if err := install.To(ctx, i.Sys, p.disk, i.request(p.want, p.medium), content, say); err != nil {
-		return err
+	written := install.To(ctx, i.Sys, p.disk, i.request(p.want, p.medium), content, say)
+	if written != nil && !errors.Is(written, install.ErrNotRead) {
+		return written
 	}
 
 	// The files of the disk start by themselves: without the variables, the boot loader starts its only version.
@@ -269,7 +279,7 @@ func (i *Installer) write(ctx context.Context, cfg *view.Config, p prepared, say
 
 	say(fmt.Sprintf("%s is on %s", from.system.Version, p.disk))
 
-	return nil
+	return written
 }
 
 // content returns the boot partitions of a new system for the machine's firmware, and its boot entry if that is UEFI.
@@ -288,9 +298,6 @@ func (i *Installer) content(from source, args []string) (c install.Content, entr
 
 	return c, fresh.ID, err
 }
-
-// partition returns the identifier of the EFI partition that the machine was started from, or "".
-func (i *Installer) partition() (string, error) { return loader.BootPartition(i.Vars) }
 
 // serial returns a number for the file system.
 func serial() uint32 {

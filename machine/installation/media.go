@@ -73,13 +73,20 @@ func candidates(disks []block.DiskSpec, found []block.DiscoveredVolumeSpec, part
 	return out
 }
 
-// findMedium returns the medium, or nil if there is none, as on a machine that was started over the network.
-func (i *Installer) findMedium(disks []block.DiskSpec, found []block.DiscoveredVolumeSpec) (*booted, error) {
-	partition, err := i.partition()
-	if err != nil {
-		return nil, err
+// startedFrom returns the path of the disk with the EFI partition that the firmware started from, or "" if that is not known.
+func startedFrom(found []block.DiscoveredVolumeSpec, partition string) string {
+	for _, v := range found {
+		if partition != "" && strings.EqualFold(v.PartitionUUID, partition) {
+			return v.ParentDevPath
+		}
 	}
 
+	return ""
+}
+
+// findMedium returns the medium, or nil if there is none, as on a machine that was started over the network. partition identifies the one that the
+// firmware started from.
+func (i *Installer) findMedium(disks []block.DiskSpec, found []block.DiscoveredVolumeSpec, partition string) (*booted, error) {
 	var unread error
 
 	for _, c := range candidates(disks, found, partition) {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/memory"
@@ -38,7 +40,7 @@ const (
 )
 
 // loop returns a loop device with a content and a size.
-func loop(t *testing.T, content []byte, size int64) string {
+func loop(t *testing.T, content []byte, size int64, args ...string) string {
 	t.Helper()
 
 	if os.Geteuid() != 0 {
@@ -52,7 +54,7 @@ func loop(t *testing.T, content []byte, size int64) string {
 
 	losetup := hosttest.Need(t, "losetup")
 
-	out, err := exec.Command(losetup, "--find", "--show", file).CombinedOutput()
+	out, err := exec.Command(losetup, append(args, "--find", "--show", file)...).CombinedOutput()
 	if err != nil {
 		t.Skipf("this computer has no loop devices: %v: %s", err, out)
 	}
@@ -67,6 +69,9 @@ func loop(t *testing.T, content []byte, size int64) string {
 
 	return path
 }
+
+// vendor is that of the variables of boot loaders.
+var vendor = uuid.MustParse("4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")
 
 // bench is a machine that was started from a medium, with disks.
 type bench struct {
@@ -166,6 +171,7 @@ func TestInstall(t *testing.T) {
 	for path, want := range map[string]string{
 		"/EFI/BOOT/BOOTX64.EFI":             mediumtest.Loader,
 		"/EFI/Linux/Talos-v1.2.3.efi":       string(mediumtest.UKI(ownArgs)),
+		"/loader/loader.conf":               "timeout 0\neditor no\ndefault Talos-v1.2.3.conf\n",
 		"/loader/entries/Talos-v1.2.3.conf": "title Talos v1.2.3\nefi /EFI/Linux/Talos-v1.2.3.efi\noptions " + ownArgs + " debug extra=1\n",
 	} {
 		if got, err := esp.ReadFile(path, 1<<20); err != nil || string(got) != want {
@@ -220,6 +226,61 @@ func TestInstallBIOS(t *testing.T) {
 		if got, err := boot.ReadFile(path, 1<<20); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
 		}
+	}
+}
+
+// TestPartitionInUse installs to a disk with a partition that a program has open: the kernel does not read the new table, and the firmware has the
+// name of the entry all the same.
+func TestPartitionInUse(t *testing.T) {
+	b := newBench(t)
+	target := loop(t, nil, room, "--partscan")
+	b.has(t, target, "")
+
+	d, err := disk.Open(target, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+
+	if err := d.AddPartition(1, 1<<20, 1<<20); err != nil {
+		t.Skipf("the kernel accepts no partitions: %v", err)
+	}
+
+	p, err := os.Open(target + "p1")
+	if err != nil {
+		t.Skipf("no device of a partition appears (no devtmpfs): %v", err)
+	}
+	defer p.Close()
+
+	if err := b.to(t, view.Install{Disk: target}); !errors.Is(err, install.ErrNotRead) {
+		t.Errorf("got %v, want %v", err, install.ErrNotRead)
+	}
+
+	name, err := b.Vars.Get(efivar.Name{Name: "LoaderEntryDefault", Vendor: vendor})
+	if text, _ := efivar.DecodeText(name); err != nil || text != "Talos-v1.2.3.conf" {
+		t.Errorf("default entry: got %q, %v", text, err)
+	}
+}
+
+// TestStartedFromOther has the firmware start another disk than the medium: its release cannot be read, and it is not written to.
+func TestStartedFromOther(t *testing.T) {
+	b := newBench(t)
+	target := loop(t, nil, room)
+	b.has(t, target, "")
+
+	err := errors.Join(
+		typed.Set(t.Context(), b.st, "", "p1", block.DiscoveredVolumeSpec{
+			Type: block.DeviceTypePartition, DevPath: target + "p1", ParentDevPath: target, PartitionUUID: "5A7D0C4E-1A2B-4C3D-8E9F-001122334455",
+		}),
+		b.Vars.Set(efivar.Name{Name: "LoaderDevicePartUUID", Vendor: vendor}, efivar.EncodeText("5a7d0c4e-1a2b-4c3d-8e9f-001122334455")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const want = "the disk is in use by this boot: the firmware has started the machine from it"
+	if err := b.to(t, view.Install{Disk: target, Wipe: true}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 

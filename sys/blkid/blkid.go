@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package blkid identifies the content of a disk or a partition by the signatures of file systems and other structures: xfs,
-// ext2/3/4, vfat, squashfs, iso9660, udf, luks, swap and GUID partition tables. It reads a few sectors and trusts nothing: with a field
+// ext2/3/4, btrfs, vfat, squashfs, iso9660, udf, luks, swap and GUID partition tables. It reads a few sectors and trusts nothing: with a field
 // out of range the signature does not count.
 //
-// It knows the formats that this system creates or finds, which are fewer than those of libblkid. Call Blank before writing to a device
-// that it does not recognise.
+// It knows the formats that this system creates or finds, which are fewer than those of libblkid. Call Blank or Unformatted before writing to
+// a device that it does not recognise.
 package blkid
 
 import (
@@ -21,6 +21,7 @@ import (
 const (
 	XFS      = "xfs"
 	EXT4     = "ext4"
+	Btrfs    = "btrfs"
 	VFAT     = "vfat"
 	Squashfs = "squashfs"
 	ISO9660  = "iso9660"
@@ -48,7 +49,7 @@ type probe func(image) (*Info, error)
 
 // A disk of installation media has a GPT and an iso9660 file system: the table comes first. A CD with both iso9660 and UDF is the former,
 // whose label is known.
-var probes = []probe{probeGPT, probeXFS, probeLUKS, probeSquashfs, probeExt, probeISO, probeUDF, probeSwap, probeVFAT}
+var probes = []probe{probeGPT, probeXFS, probeLUKS, probeSquashfs, probeExt, probeBtrfs, probeISO, probeUDF, probeSwap, probeVFAT}
 
 // Probe identifies the content of a device with a size in bytes and a sector size. The only errors are those of reads.
 func Probe(r io.ReaderAt, size, sectorSize uint64) (Info, error) {
@@ -66,15 +67,38 @@ func Probe(r io.ReaderAt, size, sectorSize uint64) (Info, error) {
 	return Info{}, nil
 }
 
-// blankSize is how many bytes at the start must be zero: every mkfs writes there before it ends.
-const blankSize = 64 << 10
+// EndSize is how much of each end of a device has the signatures of file systems, arrays and partition tables.
+const EndSize = 1 << 20
 
-// Blank reports whether a device is empty, or has only what an interrupted mkfs left. Such a device may be formatted; a device that is
-// neither blank nor recognised may hold a user's data.
+// Blank reports whether both ends of a device are zero, so that nothing has been put on it. It is for devices that others may have used: not all
+// formats are known, and some have nothing at the start.
 func Blank(r io.ReaderAt, size uint64) (bool, error) {
-	b, err := image{r: r, size: size}.at(0, int(min(size, blankSize)))
+	i := image{r: r, size: size}
+	n := min(size, EndSize)
+
+	for _, offset := range []uint64{0, size - n} {
+		b, err := i.at(offset, int(n))
+		if err != nil {
+			return false, fmt.Errorf("check whether the device is blank: %w", err)
+		}
+
+		if len(bytes.Trim(b, "\x00")) > 0 {
+			return false, nil
+		}
+	}
+
+	return true, nil
+}
+
+// startSize is how many bytes at the start every mkfs writes to before it ends.
+const startSize = 64 << 10
+
+// Unformatted reports whether the start of a device is empty, or has only what an interrupted mkfs left. It is for partitions that this system has
+// created, and whose ends it has zeroed then. A partition that is neither unformatted nor recognised may hold a user's data.
+func Unformatted(r io.ReaderAt, size uint64) (bool, error) {
+	b, err := image{r: r, size: size}.at(0, int(min(size, startSize)))
 	if err != nil {
-		return false, fmt.Errorf("check whether the device is blank: %w", err)
+		return false, fmt.Errorf("check whether the device is unformatted: %w", err)
 	}
 
 	return xfsInProgress(b) || xfsRemains(b), nil

@@ -4,6 +4,7 @@ package blkid_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
@@ -164,29 +165,62 @@ func TestProbeGPT(t *testing.T) {
 	check(t, path, want)
 }
 
+// data returns a device with text at an offset.
+func data(size, offset int, text string) []byte {
+	b := make([]byte, size)
+	copy(b[offset:], text)
+
+	return b
+}
+
+// Only a device whose ends are zero is blank. A partition may have the remains of mkfs.
 func TestBlank(t *testing.T) {
-	xfs := make([]byte, 1<<20)
-	copy(xfs, "XFSB")
+	const size = 4 << 20
+
+	xfs := data(size, 0, "XFSB")
 	xfs[126] = 1
 
 	for name, test := range map[string]struct {
-		image []byte
-		want  bool
+		image              []byte
+		blank, unformatted bool
 	}{
-		"zeros":         {make([]byte, 1<<20), true},
-		"mkfs was cut":  {xfs, true},
-		"a user's data": {append(make([]byte, 4096), "data"...), false},
-		"mkfs is done":  {append([]byte("XFSB"), make([]byte, 1<<20)...), false},
+		"zeros":               {make([]byte, size), true, true},
+		"mkfs was cut":        {xfs, false, true},
+		"a user's data":       {data(size, 4096, "data"), false, false},
+		"mkfs is done":        {data(size, 0, "XFSB"), false, false},
+		"later at the start":  {data(size, blkid.EndSize-4, "data"), false, true},
+		"an array, version 0": {data(size, size-64<<10, "\xfc\x4e\x2b\xa9"), false, true},
+		"at the very end":     {data(size, size-4, "data"), false, true},
+		"between the ends":    {data(size, size/2, "data"), true, true},
+		"a small one":         {data(1000, 999, "x"), false, false},
+		"of no size":          {nil, true, true},
 	} {
 		got, err := blkid.Blank(bytes.NewReader(test.image), uint64(len(test.image)))
-		if err != nil || got != test.want {
-			t.Errorf("%s: got %v, %v, want %v", name, got, err, test.want)
+		if err != nil || got != test.blank {
+			t.Errorf("%s: blank: got %v, %v, want %v", name, got, err, test.blank)
+		}
+
+		got, err = blkid.Unformatted(bytes.NewReader(test.image), uint64(len(test.image)))
+		if err != nil || got != test.unformatted {
+			t.Errorf("%s: unformatted: got %v, %v, want %v", name, got, err, test.unformatted)
 		}
 
 		if info, err := blkid.Probe(bytes.NewReader(test.image), uint64(len(test.image)), 512); err != nil || info.Name != "" {
 			t.Errorf("%s: got %+v, %v, want nothing", name, info, err)
 		}
 	}
+}
+
+func TestProbeBtrfs(t *testing.T) {
+	b := make([]byte, 128<<10)
+	super := b[64<<10:]
+	copy(super[32:], "\x5a\x7d\x0c\x4e\x1a\x2b\x4c\x3d\x8e\x9f\x00\x11\x22\x33\x44\x55")
+	copy(super[64:], "_BHRfS_M")
+	binary.LittleEndian.PutUint64(super[112:], 1<<30)
+	binary.LittleEndian.PutUint32(super[144:], 4096)
+	copy(super[299:], "backup")
+
+	check(t, write(t, b), blkid.Info{Name: "btrfs", Label: "backup", UUID: id, Size: 1 << 30, BlockSize: 4096})
 }
 
 // A disk that cannot be read is not an empty disk.
@@ -199,6 +233,10 @@ func TestReadError(t *testing.T) {
 
 	if blank, err := blkid.Blank(broken{bad}, 1<<20); !errors.Is(err, bad) {
 		t.Errorf("Blank: got %v, %v, want %v", blank, err, bad)
+	}
+
+	if unformatted, err := blkid.Unformatted(broken{bad}, 1<<20); !errors.Is(err, bad) {
+		t.Errorf("Unformatted: got %v, %v, want %v", unformatted, err, bad)
 	}
 }
 

@@ -62,6 +62,19 @@ func probeExt(i image) (*Info, error) {
 	return &Info{Name: EXT4, Label: text(b[120:136]), UUID: uuid(b[104:120]), Size: size, BlockSize: 1024 << shift}, nil
 }
 
+// probeBtrfs looks for the first superblock, which comes after all that is at the start of other file systems.
+func probeBtrfs(i image) (*Info, error) {
+	b, err := i.at(64<<10, 4096)
+	if err != nil || b == nil || string(b[64:72]) != "_BHRfS_M" {
+		return nil, err
+	}
+
+	return &Info{
+		Name: Btrfs, Label: text(b[299:555]), UUID: uuid(b[32:48]),
+		Size: le.Uint64(b[112:]), BlockSize: le.Uint32(b[144:]),
+	}, nil
+}
+
 func probeSquashfs(i image) (*Info, error) {
 	b, err := i.at(0, 96)
 	if err != nil || b == nil || string(b[:4]) != "hsqs" || le.Uint16(b[28:]) != 4 {

@@ -38,13 +38,27 @@ func xfsInProgress(b []byte) bool {
 }
 
 // xfsMagics are those of what mkfs writes to the start of a device beside the superblock: headers of the allocation group, and roots of trees.
-var xfsMagics = []string{"XAGF", "XAGI", "XAFL", "AB3B", "AB3C", "IAB3", "FIB3", "RMB3", "R3FC"}
+var xfsMagics = []string{"XAGF", "XAGI", xfsFreeList, "AB3B", "AB3C", "IAB3", "FIB3", "RMB3", "R3FC"}
+
+const (
+	// xfsFreeList is the header of the list of free blocks, which fills its sector, one of up to xfsMaxSector bytes. Its unused entries are all ones.
+	xfsFreeList  = "XAFL"
+	xfsMaxSector = 4096
+)
 
 // xfsRemains reports whether the start of a device has nothing but what an interrupted mkfs left without the superblock.
 func xfsRemains(b []byte) bool {
-	for s := range slices.Chunk(b, xfsSuper) {
-		if len(bytes.Trim(s, "\x00")) > 0 && !slices.Contains(xfsMagics, string(s[:4])) {
+	listEnd := 0
+
+	for at := 0; at < len(b); at += xfsSuper {
+		s := b[at:min(at+xfsSuper, len(b))]
+
+		switch {
+		case len(bytes.Trim(s, "\x00")) == 0, at < listEnd && len(bytes.Trim(s, "\xff")) == 0:
+		case len(s) < xfsSuper || !slices.Contains(xfsMagics, string(s[:4])):
 			return false
+		case string(s[:4]) == xfsFreeList:
+			listEnd = (at/xfsMaxSector + 1) * xfsMaxSector
 		}
 	}
 

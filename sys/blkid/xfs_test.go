@@ -3,6 +3,8 @@
 package blkid_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"testing"
 
@@ -32,8 +34,8 @@ func TestFinish(t *testing.T) {
 		t.Errorf("unfinished: got %+v, %v, want nothing", info, err)
 	}
 
-	if blank, err := blkid.Blank(f, 300<<20); err != nil || !blank {
-		t.Errorf("unfinished: got %v, %v, want a blank device", blank, err)
+	if is, err := blkid.Unformatted(f, 300<<20); err != nil || !is {
+		t.Errorf("unfinished: got %v, %v, want an unformatted device", is, err)
 	}
 
 	if err := blkid.Finish(f, "a label that is too long"); err == nil {
@@ -56,19 +58,54 @@ func TestFinish(t *testing.T) {
 		}
 	}
 
-	if blank, err := blkid.Blank(f, 300<<20); err != nil || !blank {
-		t.Errorf("remains: got %v, %v, want a blank device", blank, err)
+	if is, err := blkid.Unformatted(f, 300<<20); err != nil || !is {
+		t.Errorf("remains: got %v, %v, want an unformatted device", is, err)
 	}
 
 	if _, err := f.WriteAt([]byte("data"), 512); err != nil {
 		t.Fatal(err)
 	}
 
-	if blank, err := blkid.Blank(f, 300<<20); err != nil || blank {
-		t.Errorf("data: got %v, %v, want a device that is not blank", blank, err)
+	if is, err := blkid.Unformatted(f, 300<<20); err != nil || is {
+		t.Errorf("data: got %v, %v, want a device with data", is, err)
 	}
 
 	if err := blkid.Finish(f, "STATE"); err == nil {
 		t.Error("a device without a superblock was finished")
+	}
+}
+
+// TestRemains removes the superblock that mkfs.xfs writes. The headers that follow have one sector each.
+func TestRemains(t *testing.T) {
+	for _, sector := range []int{512, 4096} {
+		path := write(t, nil)
+		if err := os.Truncate(path, 300<<20); err != nil {
+			t.Fatal(err)
+		}
+
+		run(t, "mkfs.xfs", "-q", "-s", fmt.Sprint("size=", sector), path)
+
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+
+		if _, err := f.WriteAt(make([]byte, sector), 0); err != nil {
+			t.Fatal(err)
+		}
+
+		if is, err := blkid.Unformatted(f, 300<<20); err != nil || !is {
+			t.Errorf("sectors of %d bytes: got %v, %v, want an unformatted device", sector, is, err)
+		}
+
+		// The same bytes elsewhere are not of XFS.
+		if _, err := f.WriteAt(bytes.Repeat([]byte{0xff}, 512), 20<<10); err != nil {
+			t.Fatal(err)
+		}
+
+		if is, err := blkid.Unformatted(f, 300<<20); err != nil || is {
+			t.Errorf("sectors of %d bytes, other data: got %v, %v, want a device with data", sector, is, err)
+		}
 	}
 }

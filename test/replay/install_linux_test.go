@@ -18,7 +18,6 @@ import (
 	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/layout"
-	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/gpt"
 	"github.com/seed-59268b81/talos/sys/meta"
@@ -87,22 +86,9 @@ func request(wipe bool) install.Request {
 func again(t *testing.T, s *replay.State, wipe bool, sys system) error {
 	t.Helper()
 
-	info, err := blkid.Probe(s, uint64(s.Size()), 512)
-	if err != nil {
+	d := install.Disk{Name: "disk", Size: uint64(s.Size()), SectorSize: 512}
+	if err := d.Probe(s); err != nil {
 		return err
-	}
-
-	d := install.Disk{Name: "disk", Size: uint64(s.Size()), SectorSize: 512, Content: info.Name, Table: info.Table}
-
-	if info.Name == "" {
-		blank, err := blkid.Blank(s, uint64(s.Size()))
-		if err != nil {
-			return err
-		}
-
-		if !blank {
-			d.Content = "unknown data"
-		}
 	}
 
 	plan, err := install.For(d, request(wipe))
