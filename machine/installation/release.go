@@ -83,7 +83,7 @@ func (i *Installer) ofRelease(r *release.Image, image string) (source, error) {
 		*to = s
 	}
 
-	if grub.Core.Open != nil {
+	if grub.Core.Open != nil && grub.Boot.Open != nil {
 		from.grub = grub
 	}
 
