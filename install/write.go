@@ -111,8 +111,8 @@ func (w *writing) find(label string) (section, bool) {
 	return section{io.NewSectionReader(w.disk, offset, int64(p.Sectors()*w.table.SectorSize)), w.disk, offset}, there
 }
 
-// wipe zeroes both ends, except for the mark, and the start of the partition EFI, where firmware would start an old system until there is the new one.
-// A mark that is there already stays throughout.
+// wipe zeroes both ends, except for the mark, and then the start of the partition EFI, where firmware would start an old system until there is the
+// new one. The old partition table is gone before that: no disk has META and half of an old partition EFI. A mark that is there already stays throughout.
 func (w *writing) wipe() error {
 	if w.fresh {
 		return nil
@@ -121,20 +121,23 @@ func (w *writing) wipe() error {
 	start, zeros := make([]byte, blkid.EndSize), make([]byte, blkid.EndSize)
 	copy(start[markAt:], mark)
 
+	if _, err := w.disk.WriteAt(start, 0); err != nil {
+		return err
+	}
+
 	efi, _ := w.find(layout.PartitionEFI)
 
-	for _, part := range []struct {
-		offset int64
-		b      []byte
-	}{
-		{0, start}, {efi.offset, zeros}, {int64(w.table.Sectors*w.table.SectorSize) - blkid.EndSize, zeros},
-	} {
-		if _, err := w.disk.WriteAt(part.b, part.offset); err != nil {
+	for _, offset := range []int64{int64(w.table.Sectors*w.table.SectorSize) - blkid.EndSize, efi.offset} {
+		if _, err := w.disk.WriteAt(zeros, offset); err != nil {
+			return err
+		}
+
+		if err := w.disk.Sync(); err != nil {
 			return err
 		}
 	}
 
-	return w.disk.Sync()
+	return nil
 }
 
 // unmark removes the mark.
