@@ -5,6 +5,7 @@ package network
 import (
 	"context"
 	"net/netip"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -83,7 +84,8 @@ peer: {name: vb}
 
 	awaitQuiet(t)
 
-	const rounds, events = 3, 3 * eventsASecond
+	// More rounds than one are for computers that do something else meanwhile.
+	const rounds, events = 6, 3 * eventsASecond
 
 	var shortest time.Duration
 
@@ -99,6 +101,10 @@ peer: {name: vb}
 		}
 
 		least = min(least, share)
+
+		if shortest <= longestToState && least <= mostOfACore {
+			break
+		}
 	}
 
 	if shortest > longestToState {
@@ -113,7 +119,7 @@ peer: {name: vb}
 }
 
 // flood adds routes and removes others. It returns how long it takes until the status follows, and the processor
-// time as a part of the time.
+// time as a part of the time, without that of the changes themselves.
 func flood(m *machine, kernel netlink.Kernel, events int, route func(n int) netlink.Route) (p99 time.Duration, share float64) {
 	m.t.Helper()
 
@@ -151,7 +157,9 @@ func flood(m *machine, kernel netlink.Kernel, events int, route func(n int) netl
 
 	defer tick.Stop()
 
-	began, used := time.Now(), processorTime(m.t)
+	began, used := time.Now(), processorTime(m.t, unix.CLOCK_PROCESS_CPUTIME_ID)
+
+	var own time.Duration
 
 	for n := range events {
 		<-tick.C
@@ -164,12 +172,15 @@ func flood(m *machine, kernel netlink.Kernel, events int, route func(n int) netl
 
 		changed[what.String()+" "+routeID(r)] = time.Now()
 
-		if err := do(r); err != nil {
+		spent, err := onThread(m.t, func() error { return do(r) })
+		if err != nil {
 			m.t.Fatal(err)
 		}
+
+		own += spent
 	}
 
-	share = (processorTime(m.t) - used).Seconds() / time.Since(began).Seconds()
+	share = (processorTime(m.t, unix.CLOCK_PROCESS_CPUTIME_ID) - used - own).Seconds() / time.Since(began).Seconds()
 
 	var took []time.Duration
 
@@ -196,16 +207,28 @@ func routeID(r netlink.Route) string {
 	return network.RouteID(nethelpers.TableMain, "", nethelpers.FamilyInet4, r.Gateway, r.Destination, r.Priority)
 }
 
-// processorTime is that of this process, of all its threads.
-func processorTime(t testing.TB) time.Duration {
+// processorTime is that of this process or this thread.
+func processorTime(t testing.TB, clock int32) time.Duration {
 	t.Helper()
 
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+	var used unix.Timespec
+	if err := unix.ClockGettime(clock, &used); err != nil {
 		t.Fatal(err)
 	}
 
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(used.Nano())
+}
+
+// onThread calls a function, and returns the processor time of its thread.
+func onThread(t testing.TB, do func() error) (time.Duration, error) {
+	t.Helper()
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+
+	before := processorTime(t, unix.CLOCK_THREAD_CPUTIME_ID)
+	err := do()
+
+	return processorTime(t, unix.CLOCK_THREAD_CPUTIME_ID) - before, err
 }
 
 // awaitQuiet waits for a second in which the process does almost nothing.
@@ -215,11 +238,11 @@ func awaitQuiet(t *testing.T) {
 	const almost = 10 * time.Millisecond
 
 	for deadline := time.Now().Add(patience); ; {
-		used := processorTime(t)
+		used := processorTime(t, unix.CLOCK_PROCESS_CPUTIME_ID)
 
 		time.Sleep(time.Second)
 
-		used = processorTime(t) - used
+		used = processorTime(t, unix.CLOCK_PROCESS_CPUTIME_ID) - used
 
 		if used <= almost {
 			return

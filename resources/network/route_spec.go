@@ -3,8 +3,8 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
+	"strconv"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -63,7 +63,7 @@ func RouteID(table nethelpers.RoutingTable, link string, family nethelpers.Famil
 		dst = destination.String()
 	}
 
-	return fmt.Sprintf("%s%s/%s/%s/%d", prefix, family, gw, dst, priority)
+	return prefix + family.String() + "/" + gw + "/" + dst + "/" + strconv.FormatUint(uint64(priority), 10)
 }
 
 // Metrics of default routes: the lower wins.
