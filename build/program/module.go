@@ -49,7 +49,7 @@ func (m module) step(root string) graph.Step {
 		Heavy:   true,
 		Publish: map[string]string{},
 		Inputs: func(ctx context.Context, _ graph.Results) ([]string, error) {
-			return m.inputs(ctx, dir)
+			return m.inputs(ctx, root, dir)
 		},
 		Run: func(ctx context.Context, w *graph.Work) error { return m.build(ctx, dir, w) },
 	}
@@ -65,7 +65,7 @@ func (m module) step(root string) graph.Step {
 }
 
 // inputs returns the inputs of the step: the module's files, the compilers and the flags.
-func (m module) inputs(ctx context.Context, dir string) ([]string, error) {
+func (m module) inputs(ctx context.Context, root, dir string) ([]string, error) {
 	version, err := output(ctx, dir, "go", "env", "GOVERSION")
 	if err != nil {
 		return nil, err
@@ -97,6 +97,15 @@ func (m module) inputs(ctx context.Context, dir string) ([]string, error) {
 
 	inputs = append(inputs, strings.Join(m.tags, ","))
 
+	if m.joined {
+		how, err := source.Of(root, joinedSource)
+		if err != nil {
+			return nil, err
+		}
+
+		inputs = append(inputs, how)
+	}
+
 	for _, name := range slices.Sorted(maps.Keys(m.variables)) {
 		inputs = append(inputs, name, m.variables[name])
 	}
@@ -113,6 +122,10 @@ func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 	variables, err := m.linkVariables(ctx, dir)
 	if err != nil {
 		return err
+	}
+
+	if m.joined {
+		return m.join(ctx, dir, w, goBuildArgs{tags: strings.Join(m.tags, ","), cgo: m.cgo, variables: variables})
 	}
 
 	type group struct {

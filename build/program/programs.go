@@ -22,6 +22,8 @@ type module struct {
 	variables map[string]string
 	// cgo links statically with C libraries.
 	cgo bool
+	// joined makes one file of the programs, which have most of their code in common.
+	joined bool
 	// onDemand modules are not built by `make build`.
 	onDemand bool
 }
@@ -76,6 +78,7 @@ func modules() []module {
 			variables: map[string]string{
 				"github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion": images.CNIPluginsVersion,
 			},
+			joined:   true,
 			programs: programsIn(cniPlugins, "ipam/host-local", "main/bridge", "main/loopback", "meta/bandwidth", "meta/firewall", "meta/portmap"),
 		},
 		{
