@@ -24,7 +24,7 @@ func TestModuleLines(t *testing.T) {
 
 func TestWantsWatchdog(t *testing.T) {
 	for line, want := range map[string]bool{
-		"panic=10 talos.watchdog=on quiet": true, "": false, "panic=0 talos.watchdog=on": false, "panic=10 talos.watchdog=off": false,
+		"panic=10 talos.watchdog=on quiet": true, "": true, "panic=0": false, "panic=10 talos.watchdog=off": false,
 	} {
 		if got := WantsWatchdog(cmdline.Parse(line)); got != want {
 			t.Errorf("%q: got %t, want %t", line, got, want)

@@ -16,16 +16,16 @@ const WatchdogList = "/watchdog.load"
 // SoftwareWatchdog is the module of the kernel's own watchdog, which needs no hardware.
 const SoftwareWatchdog = "softdog"
 
-// watchdogArg is the kernel argument with which a watchdog runs that no one has configured, with the value watchdogOn.
+// watchdogArg is the kernel argument without whose value watchdogOff a watchdog runs that no one has configured.
 const (
 	watchdogArg = "talos.watchdog"
-	watchdogOn  = "on"
+	watchdogOff = "off"
 )
 
 // WantsWatchdog reports whether a watchdog runs that no one has configured. Without a restart after a panic there is none: the machine is to
 // stay as it is, so that someone can look at it.
 func WantsWatchdog(args cmdline.Cmdline) bool {
-	return hasArg(args, watchdogArg, watchdogOn) && !hasArg(args, "panic", "0")
+	return !hasArg(args, watchdogArg, watchdogOff) && !hasArg(args, "panic", "0")
 }
 
 // armWatchdog starts a watchdog before there is anything that could hang. machined feeds it. A boot without a watchdog goes on.

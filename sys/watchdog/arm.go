@@ -15,8 +15,9 @@ import (
 )
 
 // Patience is how long process 1 may hang before a watchdog that no one has configured resets the machine. An emulated machine on a busy
-// computer stalls for seconds, so a minute more costs less than a needless reset.
-const Patience = 2 * time.Minute
+// computer stalls for seconds, so that a needless reset costs more than some time. A version that hangs is to be replaced by the one before within
+// three minutes, of which two boots take a part.
+const Patience = 90 * time.Second
 
 // shorter are the timeouts of devices that refuse Patience: some chips cannot count that far.
 var shorter = []time.Duration{time.Minute, 30 * time.Second, 10 * time.Second}

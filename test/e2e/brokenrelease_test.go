@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,25 +35,35 @@ func newBreaker(t *testing.T, built artifact.Paths) *breaker {
 	return &breaker{built: built, uki: uki}
 }
 
-// early returns the part of the initramfs before the root image: init and its modules.
-func (b *breaker) early(t *testing.T) []byte {
+// split returns the part of the initramfs before the root image, which has init and its modules, and the root image.
+func (b *breaker) split(t *testing.T) (early, root []byte) {
 	t.Helper()
 
 	const header = 110 // bytes of an entry of the archive, before its name
 
-	at := bytes.Index(b.uki.Initramfs, []byte(strings.TrimPrefix(boot.RootImage, "/")+"\x00")) - header
+	name := strings.TrimPrefix(boot.RootImage, "/") + "\x00"
+
+	at := bytes.Index(b.uki.Initramfs, []byte(name)) - header
 	if at < 0 || !bytes.HasPrefix(b.uki.Initramfs[at:], []byte("070701")) {
 		t.Fatal("the initramfs has no root image")
 	}
 
-	return bytes.Clone(b.uki.Initramfs[:at])
+	size, err := strconv.ParseUint(string(b.uki.Initramfs[at+54:at+62]), 16, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	start := at + (header+len(name)+3)/4*4
+
+	return bytes.Clone(b.uki.Initramfs[:at]), b.uki.Initramfs[start : start+int(size)]
 }
 
 // withRoot returns the unified kernel image with another root image.
 func (b *breaker) withRoot(t *testing.T, root []byte) image.UKI {
 	t.Helper()
 
-	early := bytes.NewBuffer(b.early(t))
+	before, _ := b.split(t)
+	early := bytes.NewBuffer(before)
 	archive := cpio.NewWriter(early, 0)
 
 	if err := archive.File(strings.TrimPrefix(boot.RootImage, "/"), 0o444, int64(len(root)), bytes.NewReader(root)); err != nil {
@@ -69,8 +80,8 @@ func (b *breaker) withRoot(t *testing.T, root []byte) image.UKI {
 	return out
 }
 
-// emptyRoot makes a root image without any program.
-func emptyRoot(t *testing.T) []byte {
+// rootWith makes a root image whose only program is /sbin/init, or none if its path is empty.
+func rootWith(t *testing.T, program string) []byte {
 	t.Helper()
 
 	dir := t.TempDir()
@@ -78,6 +89,12 @@ func emptyRoot(t *testing.T) []byte {
 
 	for _, name := range []string{"dev", "proc", "sys", "sbin"} {
 		if err := os.MkdirAll(filepath.Join(tree, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if program != "" {
+		if err := os.Link(program, filepath.Join(tree, "sbin/init")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,6 +109,21 @@ func emptyRoot(t *testing.T) []byte {
 	}
 
 	return text
+}
+
+// process1 builds a process 1 that crashes after a time, such as 5s, or hangs if that is empty.
+func process1(t *testing.T, ends string) string {
+	t.Helper()
+
+	out := filepath.Join(t.TempDir(), "init")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, "-ldflags", "-X main.ends="+ends, "./testdata/process1")
+
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+
+	return out
 }
 
 // release makes a release of the next version with the unified kernel image, and returns its archive and its name.

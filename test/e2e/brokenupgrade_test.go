@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/image"
 	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/test/cluster"
 	"github.com/seed-59268b81/talos/version"
 )
@@ -55,7 +57,26 @@ func TestBrokenUpgrade(t *testing.T) {
 	b := newBroken(t)
 
 	b.shape("init missing", ": the system did not start: initramfs: the root image has no /sbin/init", func(t *testing.T) image.UKI {
-		return b.withRoot(t, emptyRoot(t))
+		return b.withRoot(t, rootWith(t, ""))
+	})
+	// A kernel that ends before the initramfs has loaded the driver of the firmware's memory leaves no reason.
+	b.shape("kernel panic", "", func(*testing.T) image.UKI {
+		uki := b.uki
+		uki.Initramfs = []byte("no archive")
+
+		return uki
+	})
+	b.shape("torn root image", ": the system did not start: initramfs: .*"+boot.RootImage, func(t *testing.T) image.UKI {
+		_, whole := b.split(t)
+		torn := slices.Concat(whole[:len(whole)/2], make([]byte, len(whole)-len(whole)/2))
+
+		return b.withRoot(t, torn)
+	})
+	b.shape("process 1 crashes", ": .*Attempted to kill init", func(t *testing.T) image.UKI {
+		return b.withRoot(t, rootWith(t, process1(t, "5s")))
+	})
+	b.shape("process 1 hangs", ": .*"+watchdogCause, func(t *testing.T) image.UKI {
+		return b.withRoot(t, rootWith(t, process1(t, "")))
 	})
 	b.Run("half an image", b.half)
 }
