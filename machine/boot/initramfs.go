@@ -62,7 +62,7 @@ func enterRoot(log *kmsg) error {
 	}
 
 	if err := mountImage(RootImage, newRoot); err != nil {
-		return err
+		return fmt.Errorf("the root image cannot be mounted: %w", err)
 	}
 
 	if _, err := os.Stat(newRoot + realInit); err != nil {

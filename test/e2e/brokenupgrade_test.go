@@ -19,7 +19,6 @@ import (
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/image"
 	"github.com/seed-59268b81/talos/config/generate"
-	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/test/cluster"
 	"github.com/seed-59268b81/talos/version"
 )
@@ -60,21 +59,25 @@ func TestBrokenUpgrade(t *testing.T) {
 		return b.withRoot(t, rootWith(t, ""))
 	})
 	// A kernel that ends before the initramfs has loaded the driver of the firmware's memory leaves no reason.
+	b.Causes("Kernel panic - not syncing: VFS: Unable to mount root fs")
 	b.shape("kernel panic", "", func(*testing.T) image.UKI {
 		uki := b.uki
 		uki.Initramfs = []byte("no archive")
 
 		return uki
 	})
-	b.shape("torn root image", ": the system did not start: initramfs: .*"+boot.RootImage, func(t *testing.T) image.UKI {
+	b.shape("torn root image", ": the system did not start: initramfs: the root image cannot be mounted: .* invalid argument", func(t *testing.T) image.UKI {
 		_, whole := b.split(t)
 		torn := slices.Concat(whole[:len(whole)/2], make([]byte, len(whole)-len(whole)/2))
 
 		return b.withRoot(t, torn)
 	})
-	b.shape("process 1 crashes", ": .*Attempted to kill init", func(t *testing.T) image.UKI {
+	b.Causes("panic: this version cannot run")
+	b.Causes("Kernel panic - not syncing: " + initEnded)
+	b.shape("process 1 crashes", ": .*"+initEnded, func(t *testing.T) image.UKI {
 		return b.withRoot(t, rootWith(t, process1(t, "5s")))
 	})
+	b.Causes("Kernel panic - not syncing: " + watchdogCause)
 	b.shape("process 1 hangs", ": .*"+watchdogCause, func(t *testing.T) image.UKI {
 		return b.withRoot(t, rootWith(t, process1(t, "")))
 	})
@@ -90,7 +93,10 @@ func (b broken) shape(name, why string, uki func(*testing.T) image.UKI) {
 	})
 }
 
-const neverStarted = "its boot entry never started"
+const (
+	neverStarted = "its boot entry never started"
+	initEnded    = "Attempted to kill init!"
+)
 
 // do runs talosctl to its end.
 func (b broken) do(t *testing.T, args ...string) (string, error) {
