@@ -114,9 +114,12 @@ func sizesOf(paths []string) ([]size, error) {
 	return out, nil
 }
 
-// largest returns the n largest files below a folder.
+// largest returns the n largest files below a folder. A file with several names has one line.
 func largest(dir string, n int) ([]size, error) {
-	var out []size
+	var (
+		out   []size
+		files []fs.FileInfo
+	)
 
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -128,7 +131,14 @@ func largest(dir string, n int) ([]size, error) {
 			return err
 		}
 
-		out = append(out, size{strings.TrimPrefix(path, dir), info.Size()})
+		name := strings.TrimPrefix(path, dir)
+		if i := slices.IndexFunc(files, func(other fs.FileInfo) bool { return os.SameFile(info, other) }); i >= 0 {
+			out[i].name += ", " + filepath.Base(name)
+
+			return nil
+		}
+
+		files, out = append(files, info), append(out, size{name, info.Size()})
 
 		return nil
 	})
