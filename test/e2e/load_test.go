@@ -38,8 +38,11 @@ var (
 	emulatedPace = pace{timeout: 30 * time.Second, pause: 2 * time.Second}
 )
 
-// load is clients of Kubernetes that write and read, each its own ConfigMap, until they are stopped. Each request is repeated once, at once,
-// when it fails.
+// retryPause is how long a client waits before it repeats a request, as those of Kubernetes do. Etcd drops writes while it moves its leader.
+const retryPause = 250 * time.Millisecond
+
+// load is clients of Kubernetes that write and read, each its own ConfigMap, until they are stopped. Each request is repeated once when it
+// fails.
 type load struct {
 	t       *testing.T
 	cancel  context.CancelFunc
@@ -379,6 +382,12 @@ func (w *writer) ask(ctx context.Context, method, path, body, content string, ch
 
 		w.failures++
 		failed = append(failed, fmt.Sprintf("%s %s %s: %d %v %.200s", time.Now().Format("15:04:05.000"), method, path, code, err, text))
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryPause):
+		}
 	}
 
 	if len(failed) == 2 {

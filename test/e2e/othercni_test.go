@@ -15,9 +15,12 @@ import (
 // otherSubnet is the start of the addresses that the other CNI gives pods. It is outside of the subnets of pods and services.
 const otherSubnet = "10.200.0."
 
-// otherConfiguration is for a plugin of the machine under another name, which is not in the image of the system.
-const otherConfiguration = `{"cniVersion": "1.0.0", "name": "e2e", "plugins": [{"type": "e2e", "bridge": "e2e0", "isGateway": true, "ipam": ` +
-	`{"type": "host-local", "ranges": [[{"subnet": "` + otherSubnet + `0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}`
+// otherConfiguration is for a plugin that is not in the image of the system: flannel's under another name. It reads its subnet from a file.
+const (
+	otherConfiguration = `{"cniVersion": "0.4.0", "name": "e2e", "plugins": [{"type": "e2e", "subnetFile": "/etc/cni/net.d/e2e.env", ` +
+		`"dataDir": "/var/lib/cni/e2e", "delegate": {"bridge": "e2e0", "isDefaultGateway": true, "ipMasq": false}}]}`
+	otherSubnets = "FLANNEL_NETWORK=" + otherSubnet + "0/24\nFLANNEL_SUBNET=" + otherSubnet + "1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=false"
+)
 
 // otherManifest returns a DaemonSet that installs the CNI on a node: the plugin, unless it is there, and the configuration.
 func otherManifest(node string) string {
@@ -37,7 +40,7 @@ spec:
         - name: install
           image: ` + images.DefaultAgnhost + `
           securityContext: {privileged: true}
-          env: [{name: CONFIGURATION, value: '` + otherConfiguration + `'}]
+          env: [{name: CONFIGURATION, value: '` + otherConfiguration + `'}, {name: SUBNETS, value: "` + otherSubnets + `"}]
           command:
             - sh
             - -ec
@@ -45,10 +48,11 @@ spec:
               if [ -x /host/bin/e2e ]; then
                 echo kept
               else
-                cp /host/bin/bridge /host/bin/e2e.new
+                cp /host/bin/flannel /host/bin/e2e.new
                 mv /host/bin/e2e.new /host/bin/e2e
                 echo installed
               fi
+              echo "$SUBNETS" > /host/net.d/e2e.env
               echo "$CONFIGURATION" > /host/net.d/e2e.new
               mv /host/net.d/e2e.new /host/net.d/05-e2e.conflist
               exec /agnhost pause
