@@ -19,7 +19,7 @@ const otherSubnet = "10.200.0."
 const (
 	otherConfiguration = `{"cniVersion": "0.4.0", "name": "e2e", "plugins": [{"type": "e2e", "subnetFile": "/etc/cni/net.d/e2e.env", ` +
 		`"dataDir": "/var/lib/cni/e2e", "delegate": {"bridge": "e2e0", "isDefaultGateway": true, "ipMasq": false}}]}`
-	otherSubnets = "FLANNEL_NETWORK=" + otherSubnet + "0/24\nFLANNEL_SUBNET=" + otherSubnet + "1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=false"
+	otherSubnets = "FLANNEL_NETWORK=" + otherSubnet + "0/24\\nFLANNEL_SUBNET=" + otherSubnet + "1/24\\nFLANNEL_MTU=1400\\nFLANNEL_IPMASQ=false"
 )
 
 // otherManifest returns a DaemonSet that installs the CNI on a node: the plugin, unless it is there, and the configuration.
