@@ -16,7 +16,7 @@ const WatchdogList = "/watchdog.load"
 // SoftwareWatchdog is the module of the kernel's own watchdog, which needs no hardware.
 const SoftwareWatchdog = "softdog"
 
-// watchdogArg is the kernel argument without whose value watchdogOff a watchdog runs that no one has configured.
+// watchdogArg is the kernel argument that turns off, with the value watchdogOff, the watchdog that runs when none is configured.
 const (
 	watchdogArg = "talos.watchdog"
 	watchdogOff = "off"
