@@ -59,34 +59,34 @@ func TestBrokenUpgrade(t *testing.T) {
 		return b.withRoot(t, rootWith(t, ""))
 	})
 	// A kernel that ends before the initramfs has loaded the driver of the firmware's memory leaves no reason.
-	b.Causes("Kernel panic - not syncing: VFS: Unable to mount root fs")
 	b.shape("kernel panic", "", func(*testing.T) image.UKI {
 		uki := b.uki
 		uki.Initramfs = []byte("no archive")
 
 		return uki
-	})
+	}, "Kernel panic - not syncing: VFS: Unable to mount root fs")
 	b.shape("torn root image", ": the system did not start: initramfs: the root image cannot be mounted: .* invalid argument", func(t *testing.T) image.UKI {
 		_, whole := b.split(t)
 		torn := slices.Concat(whole[:len(whole)/2], make([]byte, len(whole)-len(whole)/2))
 
 		return b.withRoot(t, torn)
 	})
-	b.Causes("panic: this version cannot run")
-	b.Causes("Kernel panic - not syncing: " + initEnded)
 	b.shape("process 1 crashes", ": .*"+initEnded, func(t *testing.T) image.UKI {
 		return b.withRoot(t, rootWith(t, process1(t, "5s")))
-	})
-	b.Causes("Kernel panic - not syncing: " + watchdogCause)
+	}, "panic: this version cannot run", "Kernel panic - not syncing: "+initEnded)
 	b.shape("process 1 hangs", ": .*"+watchdogCause, func(t *testing.T) image.UKI {
 		return b.withRoot(t, rootWith(t, process1(t, "")))
-	})
+	}, "Kernel panic - not syncing: "+watchdogCause)
 	b.Run("half an image", b.half)
 }
 
-// shape upgrades the machine to a version with the unified kernel image.
-func (b broken) shape(name, why string, uki func(*testing.T) image.UKI) {
+// shape upgrades the machine to a version with the unified kernel image, which causes faults on the console.
+func (b broken) shape(name, why string, uki func(*testing.T) image.UKI, faults ...string) {
 	b.Run(name, func(t *testing.T) {
+		for _, f := range faults {
+			b.Causes(f)
+		}
+
 		archive, image := b.release(t, strings.ReplaceAll(name, " ", "-"), uki(t))
 		b.imports(t, archive)
 		b.goesBack(t, name, image, neverStarted+why)
