@@ -55,7 +55,7 @@ test: ## all tests (E2E=landing: all that a merge needs); PKG=./apid for one pac
 	@$(GO) test -count=1 $(if $(RUN),-v -run '$(RUN)') $(PKG)
 else
 test:
-	@TALOS_E2E=$(E2E) $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e,test/chaos -timeout 60m ./...
+	@TALOS_E2E=$(E2E) $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) $(if $(WITHIN),-within $(WITHIN)) -alone test/e2e,test/chaos -timeout 60m ./...
 endif
 
 vet: ## static checks: go vet, staticcheck, go mod tidy

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
@@ -35,6 +36,22 @@ func Above(t testing.TB, level, why string) {
 
 	if !Asked(level) {
 		t.Skipf("%s: set %s=%s", why, Require, level)
+	}
+}
+
+// InTime reports whether the tests have so much time left before their deadline. At the level All they always have.
+func InTime(t *testing.T, need time.Duration) bool {
+	deadline, limited := t.Deadline()
+
+	return !limited || Asked(All) || time.Until(deadline) >= need
+}
+
+// NeedsTime skips a test for which no time is left on a slow computer. The need is that of the test and of those after it.
+func NeedsTime(t *testing.T, need time.Duration) {
+	t.Helper()
+
+	if !InTime(t, need) {
+		t.Skipf("less than %s are left until the tests must end, on a slow computer: set %s=%s", need.Round(time.Minute), Require, All)
 	}
 }
 

@@ -38,6 +38,7 @@ func TestUserData(t *testing.T) {
 
 			if tt.cloud != "" {
 				cluster.Above(t, tt.level, "boots a virtual machine")
+				cluster.NeedsTime(t, 10*time.Minute)
 
 				options = lab.Options{Provisioner: state.QEMU, Cloud: tt.cloud}
 			}

@@ -80,7 +80,10 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 		}
 	})
 
-	t.Run("a bad network", func(t *testing.T) { badNetwork(t, l) })
+	t.Run("a bad network", func(t *testing.T) {
+		cluster.NeedsTime(t, 10*time.Minute)
+		badNetwork(t, l)
+	})
 
 	t.Run("a worker comes back with a certificate", func(t *testing.T) {
 		if _, _, err := l.Talosctl(time.Minute, "cluster", "reboot", worker.Name); err != nil {

@@ -19,6 +19,8 @@ const (
 	namespace = cluster.Namespace
 	// content is that of the file that outlives boots.
 	content = "written-by-a-pod"
+	// servedTime bounds the time until the workload answers; a slow computer that emulates its machine takes minutes.
+	servedTime = 10 * time.Minute
 )
 
 // workload is a Deployment of two replicas with its Service, and a pod for requests to it.
@@ -63,7 +65,7 @@ spec:
 func served(t *testing.T, c *cluster.Cluster) {
 	seen := map[string]bool{}
 
-	c.Until("both replicas answer through the Service", 10*time.Minute, func(ctx context.Context) error {
+	c.Until("both replicas answer through the Service", servedTime, func(ctx context.Context) error {
 		// A request before the name exists would wait for minutes, through all the tries of the resolver.
 		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/client", "--", "timeout", "15",
 			"wget", "-q", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")

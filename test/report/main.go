@@ -10,6 +10,9 @@
 // by line. The command of -build runs first, and if it fails nothing else runs. The commands of each -phase run next; one
 // that fails counts as a failure.
 //
+// With -within, a package gets at most the time that is left of the whole run, which its tests learn by their deadline: long
+// ones skip what does not fit on a slow computer.
+//
 // With -host, a change that remains on this machine is a failure too, see package host.
 //
 //	go run ./test/report -host -build 'make build' -phase 'vet=go vet ./...' -alone test/e2e -timeout 50m ./...
@@ -35,6 +38,7 @@ import (
 func main() {
 	alone := flag.String("alone", "", "run packages whose path contains one of these, separated by commas, after the others, and show them line by line")
 	timeout := flag.Duration("timeout", 10*time.Minute, "the time limit of one package")
+	within := flag.Duration("within", 0, "the time limit of the whole run; 0 is none")
 	race := flag.Bool("race", false, "look for data races")
 	build := flag.String("build", "", "run this `command` first, and nothing else when it fails")
 	hold := flag.Bool("host", false, "fail when the run changes processes, mounts, addresses or other state of this machine")
@@ -57,11 +61,8 @@ func main() {
 	defer stop()
 
 	r := &runner{
-		tally: newTally(os.Stdout), alone: *alone, flags: []string{"-timeout=" + timeout.String()},
+		tally: newTally(os.Stdout), alone: *alone, timeout: *timeout, within: *within, race: *race,
 		build: *build, phases: phases, hold: *hold,
-	}
-	if *race {
-		r.flags = append(r.flags, "-race")
 	}
 
 	err := r.run(ctx, flag.Args())
@@ -79,11 +80,12 @@ func main() {
 type runner struct {
 	*tally
 
-	alone  string
-	flags  []string
-	build  string
-	phases []phase
-	hold   bool
+	alone           string
+	timeout, within time.Duration
+	race            bool
+	build           string
+	phases          []phase
+	hold            bool
 }
 
 func (r *runner) run(ctx context.Context, patterns []string) (err error) {
@@ -155,13 +157,29 @@ func apart(pkg, parts string) bool {
 	return slices.ContainsFunc(strings.Split(parts, ","), func(part string) bool { return part != "" && strings.Contains(pkg, part) })
 }
 
+// flags returns the flags of a go test that starts now.
+func (r *runner) flags() []string {
+	timeout := r.timeout
+
+	if r.within > 0 {
+		timeout = min(timeout, max(r.within-r.since(), time.Second)) // go test takes 0 for no limit
+	}
+
+	flags := []string{"-timeout=" + timeout.String()}
+	if r.race {
+		flags = append(flags, "-race")
+	}
+
+	return flags
+}
+
 // test runs go test once. Its own errors, such as bad flags, go to stderr.
 func (r *runner) test(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, r.flags, args)...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, r.flags(), args)...)
 	cmd.Stderr = os.Stderr
 	// Tests clean up when they are interrupted, not when they are killed. go test does not forward signals, so the whole
 	// process group gets them.

@@ -39,8 +39,7 @@ func (r *runner) command(ctx context.Context, p phase) bool {
 	})
 
 	if err != nil {
-		r.failed++
-		r.say("FAIL  %s: %s: %v", p.name, p.command, err)
+		r.fail(p.name, "%s: %s: %v", p.name, p.command, err)
 	}
 
 	return err == nil
@@ -70,13 +69,11 @@ func (r *runner) watchHost(ctx context.Context) (compare func(), err error) {
 func (t *tally) hostIs(different []string, err error) {
 	switch {
 	case err != nil:
-		t.failed++
-		t.say("FAIL  compare the host with how it was: %v", err)
+		t.fail("host", "compare the host with how it was: %v", err)
 	case len(different) == 0:
 		t.say("ok    the host is as it was before")
 	default:
-		t.failed++
-		t.say("FAIL  the host is not as it was before:")
+		t.fail("host", "the host is not as it was before:")
 
 		for _, line := range different {
 			fmt.Fprintln(t.out, "        "+line)

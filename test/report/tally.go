@@ -33,6 +33,7 @@ type tally struct {
 
 	packages                map[string]*result
 	passed, failed, skipped int
+	failures                []string // what failed, to be found at the end of a long report
 	noTests                 int
 	reasons                 map[string]int // why tests were skipped
 	spent                   spent
@@ -50,6 +51,13 @@ func newTally(out io.Writer) *tally {
 func (t *tally) say(format string, args ...any) {
 	elapsed := t.since()
 	fmt.Fprintf(t.out, "%3d:%02d  %s\n", int(elapsed.Minutes()), int(elapsed.Seconds())%60, fmt.Sprintf(format, args...))
+}
+
+// fail counts and shows a failure that is not a test's.
+func (t *tally) fail(what, format string, args ...any) {
+	t.failed++
+	t.failures = append(t.failures, what)
+	t.say("FAIL  "+format, args...)
 }
 
 func (t *tally) event(e event) {
@@ -165,6 +173,8 @@ func (t *tally) packageEnds(r *result, e event) {
 	t.say("%s  %-40s %8s  %s", word, short(e.Package), took, counts)
 
 	for _, test := range r.failures {
+		t.failures = append(t.failures, strings.TrimSpace(short(e.Package)+" "+test))
+
 		// A test fails with its subtest; its own output, if there is any, is shown too.
 		for _, line := range r.output[test] {
 			fmt.Fprint(t.out, "        ", line)
@@ -182,8 +192,7 @@ func (t *tally) packageEnds(r *result, e event) {
 // without naming a test.
 func (t *tally) ends(failed bool, before int) {
 	for _, pkg := range slices.Sorted(maps.Keys(t.packages)) {
-		t.failed++
-		t.say("FAIL  %s did not end", short(pkg))
+		t.fail(short(pkg), "%s did not end", short(pkg))
 
 		for _, lines := range t.packages[pkg].output {
 			for _, line := range lines {
@@ -195,8 +204,7 @@ func (t *tally) ends(failed bool, before int) {
 	clear(t.packages)
 
 	if failed && t.failed == before {
-		t.failed++
-		t.say("FAIL  go test failed without naming a test; see its output above")
+		t.fail("go test", "go test failed without naming a test; see its output above")
 	}
 }
 
@@ -208,5 +216,14 @@ func (t *tally) finish() {
 
 	t.say("packages without tests: %d", t.noTests)
 	t.spent.print(t.out)
+
+	if len(t.failures) > 0 {
+		fmt.Fprintln(t.out, "failed:")
+	}
+
+	for _, what := range t.failures {
+		fmt.Fprintf(t.out, "  %s\n", what)
+	}
+
 	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
 }

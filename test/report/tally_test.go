@@ -49,6 +49,8 @@ slowest packages:
             x_test.go:7: got 1, want 2
         FAIL
   0:00  packages without tests: 0
+failed:
+  a TestX
 1 passed, 1 failed, 0 skipped
 `},
 		{"a package that does not build", `
@@ -61,6 +63,8 @@ x.go:1: undefined: y
   0:00  FAIL  a                                              0s  0 passed, 1 failed
         FAIL	a [build failed]
   0:00  packages without tests: 0
+failed:
+  a
 0 passed, 1 failed, 0 skipped
 `},
 		{"a package that is cut off", `
@@ -71,11 +75,15 @@ not an event
   0:00  FAIL  a did not end
         === RUN   TestX
   0:00  packages without tests: 0
+failed:
+  a
 0 passed, 1 failed, 0 skipped
 `},
 		{"nothing at all", "", true, `
   0:00  FAIL  go test failed without naming a test; see its output above
   0:00  packages without tests: 0
+failed:
+  go test
 0 passed, 1 failed, 0 skipped
 `},
 		{"streamed", `
