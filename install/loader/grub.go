@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/install"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/fat"
 )
 
@@ -355,7 +356,7 @@ func (l GRUB) add(ctx context.Context, s System) (string, error) {
 	}
 
 	for _, f := range files {
-		if err := install.Put(ctx, l.Boot, f); err != nil {
+		if err := putOn(ctx, layout.PartitionBoot, l.Boot, f); err != nil {
 			return "", err
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"fmt"
 
 	"github.com/seed-59268b81/talos/install"
+	"github.com/seed-59268b81/talos/sys/fat"
 )
 
 // Entry is something that the boot loader can start.
@@ -44,6 +45,15 @@ type System struct {
 func (s System) startsOnBIOS() error {
 	if s.Kernel.Open == nil || s.Initramfs.Open == nil {
 		return ErrNoKernel
+	}
+
+	return nil
+}
+
+// putOn puts a file on the partition with a label.
+func putOn(ctx context.Context, label string, f *fat.FS, file install.File) error {
+	if err := install.Put(ctx, f, file); err != nil {
+		return fmt.Errorf("partition %s: %w", label, err)
 	}
 
 	return nil

@@ -349,7 +349,7 @@ func TestBadSource(t *testing.T) {
 		bad.UKI.SHA256 = strings.Repeat("0", 64)
 		bad.Initramfs.SHA256 = bad.UKI.SHA256
 
-		if _, err := m.loader().Add(t.Context(), bad); err == nil || !strings.HasPrefix(err.Error(), "add boot entry for v2: create /") {
+		if _, err := m.loader().Add(t.Context(), bad); err == nil || !strings.HasPrefix(err.Error(), "add boot entry for v2: partition ") {
 			t.Errorf("got %v", err)
 		}
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-59268b81/talos/install"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/efivar"
 	"github.com/seed-59268b81/talos/sys/fat"
 )
@@ -245,7 +246,7 @@ func (l SystemdBoot) add(ctx context.Context, s System) (string, error) {
 	}
 
 	id := NewID(s.Version, taken...)
-	put := func(f install.File) error { return install.Put(ctx, l.ESP, f) }
+	put := func(f install.File) error { return putOn(ctx, layout.PartitionEFI, l.ESP, f) }
 
 	if err := put(install.File{Path: path.Join(ukiDir, id), Source: s.UKI}); err != nil || len(extra) == 0 || s.Cmdline == "" {
 		return id, err

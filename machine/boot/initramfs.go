@@ -45,18 +45,18 @@ func Initramfs() {
 	log := openKmsg()
 
 	if err == nil {
-		armWatchdog(log)
-
-		// Reading what the firmware has kept takes time. The boot goes on without it.
+		// Each takes time. The boot waits for the watchdog only before it leaves the initramfs, and never for what the firmware has kept.
+		armed := guard.Go(func() error { armWatchdog(log); return nil })
 		guard.Go(func() error { return loadModules(EvidenceList) })
 
-		err = enterRoot(log)
+		err = enterRoot(log, armed)
 	}
 
 	Halt(fmt.Errorf("initramfs: %w", err), log.errorf)
 }
 
-func enterRoot(log *kmsg) error {
+// enterRoot mounts the root image and starts its init, when the watchdog is armed.
+func enterRoot(log *kmsg, armed <-chan error) error {
 	if err := loadModules(ModuleList); err != nil {
 		return err
 	}
@@ -71,6 +71,10 @@ func enterRoot(log *kmsg) error {
 
 	if err := embedConfig("/", newRoot); err != nil {
 		log.errorf("initramfs: %v", err)
+	}
+
+	if err := <-armed; err != nil {
+		log.errorf("initramfs: watchdog: %v", err)
 	}
 
 	for _, p := range initramfsMounts {

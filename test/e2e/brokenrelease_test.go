@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,16 +100,64 @@ func rootWith(t *testing.T, program string) []byte {
 		}
 	}
 
-	if out, err := exec.CommandContext(t.Context(), "mksquashfs", tree, packed, "-quiet", "-no-progress", "-all-root", "-comp", "zstd").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	return squash(t, tree, packed)
+}
 
-	text, err := os.ReadFile(packed)
+// squash packs a tree into an image, and returns its content.
+func squash(t *testing.T, tree, image string) []byte {
+	t.Helper()
+
+	pack(t, "mksquashfs", tree, image, "-quiet", "-no-progress", "-all-root", "-comp", "zstd")
+
+	text, err := os.ReadFile(image)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	return text
+}
+
+func pack(t *testing.T, program string, args ...string) {
+	t.Helper()
+
+	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", program, err, out)
+	}
+}
+
+// without returns a root image whose version does not know a kind of document, as one that is older than the kind.
+func (b *breaker) without(t *testing.T, kind string) []byte {
+	t.Helper()
+
+	dir := t.TempDir()
+	tree, packed := filepath.Join(dir, "tree"), filepath.Join(dir, "rootfs.sqsh")
+	_, root := b.split(t)
+
+	if err := os.WriteFile(packed, root, 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	pack(t, "unsquashfs", "-no-progress", "-quiet", "-dest", tree, packed)
+
+	program := filepath.Join(tree, "sbin/init")
+
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !bytes.Contains(text, []byte(kind)) {
+		t.Fatalf("%s does not know %s", program, kind)
+	}
+
+	// The length stays.
+	text = bytes.ReplaceAll(text, []byte(kind), []byte("Un"+kind[2:]))
+
+	if err := errors.Join(os.WriteFile(program, text, 0o755), os.Remove(packed)); err != nil {
+		t.Fatal(err)
+	}
+
+	return squash(t, tree, packed)
 }
 
 // process1 builds a process 1 that crashes after a time, such as 5s, or hangs if that is empty.

@@ -55,6 +55,7 @@ func newBroken(t *testing.T) broken {
 func TestBrokenUpgrade(t *testing.T) {
 	b := newBroken(t)
 
+	b.Run("a document that the version does not know", b.unknownDocument)
 	b.shape("init missing", ": the system did not start: initramfs: the root image has no /sbin/init", func(t *testing.T) image.UKI {
 		return b.withRoot(t, rootWith(t, ""))
 	})
@@ -78,6 +79,7 @@ func TestBrokenUpgrade(t *testing.T) {
 		return b.withRoot(t, rootWith(t, process1(t, "")))
 	}, "Kernel panic - not syncing: "+watchdogCause)
 	b.Run("half an image", b.half)
+	b.Run("full EFI partition", b.full)
 }
 
 // shape upgrades the machine to a version with the unified kernel image, which causes faults on the console.
@@ -205,9 +207,20 @@ func (b broken) says(t *testing.T, why string) {
 	}
 }
 
+// unknownDocument upgrades to a version that cannot decode the configuration.
+func (b broken) unknownDocument(t *testing.T) {
+	const kind = "EnvironmentConfig"
+
+	b.Apply(slices.Concat(b.Generated.ControlPlane, []byte("---\napiVersion: v1alpha1\nkind: "+kind+"\nvariables: {EXAMPLE: \"1\"}\n")))
+
+	archive, image := b.release(t, "unknown-document", b.withRoot(t, b.without(t, kind)))
+	b.imports(t, archive)
+	b.goesBack(t, "unknown document", image, ".*"+kind)
+}
+
 // half is an image whose second half is missing.
 func (b broken) half(t *testing.T) {
-	text, err := os.ReadFile(artifact.Paths{Out: filepath.Join(b.built.Out, "next")}.Installer())
+	text, err := os.ReadFile(b.next())
 	if err != nil {
 		t.Fatalf("%v (make next builds it)", err)
 	}
@@ -228,6 +241,11 @@ func (b broken) half(t *testing.T) {
 	}
 
 	b.stays(t, boots)
+}
+
+// next returns the path of the release of the next version.
+func (b broken) next() string {
+	return artifact.Paths{Out: filepath.Join(b.built.Out, "next")}.Installer()
 }
 
 // stays checks that the machine has not restarted, and tries nothing.
