@@ -62,7 +62,7 @@ func TestFetchesBeforeItReplaces(t *testing.T) {
 	}
 
 	c.Configure(c.text(t, "cluster: {etcd: {extraArgs: {snapshot-count: '20000'}}}")) // so that etcd's data is looked for
-	waitService(t, c, "etcd", "/usr/local/bin/etcd")
+	waitService(t, c, "etcd", "--snapshot-count=20000")
 	c.Service("etcd", true)
 	controllertest.Wait[k8sres.StaticPodSpec](c.Node, k8sres.APIServerID, nil)
 	waitService(t, c, "kubelet", "")
@@ -108,7 +108,7 @@ func TestFetchesBeforeItReplaces(t *testing.T) {
 
 	for id, now := range images() {
 		if now == "" || now != before[id] {
-			t.Errorf("%s was replaced without its image", id)
+			t.Errorf("%s was replaced without its image: got %q, had %q", id, now, before[id])
 		}
 	}
 

@@ -289,12 +289,12 @@ func waitService(t *testing.T, c *cluster, id, fingerprint string) {
 
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		svc, _, ok := c.supervisor.Service(id)
-		if ok && (fingerprint == "" || strings.HasPrefix(svc.Fingerprint, fingerprint)) {
+		if ok && (fingerprint == "" || strings.Contains(svc.Fingerprint, fingerprint)) {
 			return
 		}
 
 		if time.Now().After(deadline) {
-			t.Fatalf("service %s: got %q, %v; want fingerprint %q", id, svc.Fingerprint, ok, fingerprint)
+			t.Fatalf("service %s: got %q, %v; want %q in the fingerprint", id, svc.Fingerprint, ok, fingerprint)
 		}
 	}
 }

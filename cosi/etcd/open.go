@@ -76,7 +76,7 @@ func (s *Store) catchUp(ctx context.Context, revision int64) error {
 
 // readFrom starts a watch after the revision, and then reads the contents at the revision.
 func (s *Store) readFrom(ctx, follow context.Context, base int64) (*stream, *clientv3.GetResponse, int64, error) {
-	st, err := s.watch(follow, base+1)
+	st, err := s.watch(follow, base)
 	if err != nil {
 		return nil, nil, 0, err
 	}

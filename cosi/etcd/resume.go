@@ -26,7 +26,7 @@ func (s *Store) resume(ctx context.Context) (*stream, error) {
 	at := s.position()
 
 	// The watch comes first: it breaks if etcd is restored from here on.
-	st, err := s.watch(ctx, at.applied+1)
+	st, err := s.watch(ctx, at.applied)
 	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return nil, err
 	}

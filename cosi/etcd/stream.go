@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,22 +25,24 @@ type stream struct {
 
 	cancel  context.CancelFunc
 	silence time.Duration
+	after   int64
 
 	sending sync.Mutex // gRPC allows one Send at a time
 }
 
-// watch starts a watch of the keys of the store at a revision.
-func (s *Store) watch(ctx context.Context, from int64) (*stream, error) {
+// watch starts a watch of what happens to the keys of the store after a revision that etcd has. It starts at that revision: etcd does not say
+// how far a watch is that starts in the future, so without a write the connection would count as dead.
+func (s *Store) watch(ctx context.Context, after int64) (*stream, error) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	st := &stream{cancel: cancel, silence: s.o.silence}
+	st := &stream{cancel: cancel, silence: s.o.silence, after: after}
 
 	err := st.start(ctx, s.client.ActiveConnection(), &pb.WatchCreateRequest{
-		Key: []byte(s.firstKey()), RangeEnd: []byte(s.endKey()), StartRevision: from, ProgressNotify: true,
+		Key: []byte(s.firstKey()), RangeEnd: []byte(s.endKey()), StartRevision: after, ProgressNotify: true,
 	})
 	if err != nil {
 		cancel()
 
-		return nil, fmt.Errorf("watch from revision %d: %w", from, err)
+		return nil, fmt.Errorf("watch after revision %d: %w", after, err)
 	}
 
 	return st, nil
@@ -113,7 +116,7 @@ func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision i
 
 		// The header of a message with events has the revision of etcd, which may be ahead of the watch.
 		if len(res.Events) > 0 {
-			events(res.Events)
+			events(slices.DeleteFunc(res.Events, func(ev *mvccpb.Event) bool { return ev.Kv.ModRevision <= st.after }))
 		} else if !res.Created {
 			progress(res.Header.GetRevision())
 		}
