@@ -177,6 +177,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 				return err
 			}
 
+			c.giveUp(ctx, rt, log)
 			c.overtaken(ctx, rt, log)
 		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
@@ -276,6 +277,7 @@ func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, 
 	switch a := action.(type) {
 	case readStore:
 		cfg, access, err := c.store.find()
+		c.trials.unusable = err
 
 		return storeRead{cfg: cfg, instead: c.trials.instead, confirm: c.trials.record.Confirm, access: access, err: err}, nil
 	case readSources:

@@ -24,6 +24,9 @@ import (
 // apidService is the id of the service without which no one can reach the machine.
 const apidService = "apid"
 
+// configurationCondition is met when the machine has a configuration.
+const configurationCondition = "configuration"
+
 // conditionKinds are the unmet conditions of a MachineStatus that are the cluster's. Others are the machine's own.
 var conditionKinds = map[string]trial.Kind{"staticPods": trial.Cluster, "nodeReady": trial.Cluster}
 
@@ -32,7 +35,7 @@ var conditionKinds = map[string]trial.Kind{"staticPods": trial.Cluster, "nodeRea
 func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineStatusSpec) []trial.Condition {
 	out := []trial.Condition{
 		{Name: "apid", Met: apid.Up(), Why: "the API does not answer"},
-		{Name: "configuration", Kind: trial.OwnBefore, Met: configured, Why: "the machine has no configuration"},
+		{Name: configurationCondition, Kind: trial.OwnBefore, Met: configured, Why: "the machine has no configuration"},
 		{
 			Name: "running", Kind: trial.OwnBefore, Met: s.Stage == runtime.StageRunning || s.Stage == runtime.StageMaintenance,
 			Why: "the machine is " + s.Stage.String(),

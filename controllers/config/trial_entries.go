@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,14 @@ const evidencePatience = 10 * time.Second
 
 // entriesRetry is the time between two attempts to read them.
 const entriesRetry = time.Second
+
+// giveUp ends the trial of a boot entry whose version cannot use the stored configuration, when the machine had one before.
+func (c *Controller) giveUp(ctx context.Context, rt controller.Runtime, log *slog.Logger) {
+	t := &c.trials
+	if r := t.record; t.unusable != nil && r.State == trial.Running && r.Entry.To != "" && slices.Contains(r.Before, configurationCondition) {
+		c.judge(ctx, rt, trial.Fatal{Now: t.now(), Why: fmt.Sprintf("the stored configuration cannot be used by it: %v", t.unusable)}, log)
+	}
+}
 
 // useEntries calls fn with the boot loader.
 func (c *Controller) useEntries(fn func(loader.Loader) error) error {

@@ -268,6 +268,58 @@ func TestEntry(t *testing.T) {
 	}
 }
 
+// TestEntryCannotDecode tries a boot entry whose version does not know a document of the configuration: it goes at once. It has time when the
+// version before could not use the configuration either.
+func TestEntryCannotDecode(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	newer := first + "---\napiVersion: v1alpha1\nkind: NewerConfig\n"
+
+	for name, before := range map[string]string{"the version before could": first, "the version before could not": newer} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(ctx context.Context, t *testing.T) {
+				boot := &bootFake{entries: []string{"A", "B"}, booted: "A", byDefault: "A"}
+				values := map[meta.Tag]string{}
+
+				boots := func(stored string) (*entryBench, func()) {
+					ctx, cancel := context.WithCancel(ctx)
+					b := startEntries(ctx, t, boot, newCutDisk(map[string]string{fileName: stored}, -1), values)
+
+					if stored == first {
+						if err := typed.Set(ctx, b.st, "", configres.MachineTypeID, configres.MachineTypeSpec{MachineType: configres.TypeControlPlane}); err != nil {
+							t.Fatal(err)
+						}
+					}
+
+					b.mount(t)
+					b.healthy(t)
+
+					return b, func() { cancel(); synctest.Wait() }
+				}
+
+				b, off := boots(before)
+
+				if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test"); err != nil {
+					t.Fatal(err)
+				}
+
+				off()
+
+				boot.booted, boot.once = "B", ""
+
+				b, off = boots(newer)
+				defer off()
+
+				last, err := b.Trial(ctx)
+				reverted := err == nil && last.State == trial.Reverted && strings.Contains(last.Why, "NewerConfig") && len(b.restarts) == 1
+
+				if want := before == first; reverted != want {
+					t.Errorf("got %+v, %v, restarts %q; want it reverted with the kind and a restart: %t", last, err, b.restarts, want)
+				}
+			})
+		})
+	}
+}
+
 // TestEntryReplaced: another upgrade takes the place of one that waits for the next boot. A configuration does not.
 func TestEntryReplaced(t *testing.T) {
 	first := string(configtest.ControlPlane(t))

@@ -42,6 +42,8 @@ type trials struct {
 	candidate, before *config.Config
 	// instead takes the place of the stored configuration in this boot.
 	instead *config.Config
+	// unusable is why the stored configuration could not be used when the boot looked for one.
+	unusable error
 	// met are the names of the conditions that hold, and first is when each of them held first in this boot.
 	met        []string
 	first      map[string]time.Duration

@@ -199,7 +199,7 @@ func (b broken) says(t *testing.T, why string) {
 	t.Helper()
 
 	for args, want := range map[string]string{
-		"get trials": "boot entry +reverted .*" + why, "get boots": `(?m) -1 .* (reboot over the API|power cut or hard reset)`,
+		"get trials": "boot entry +reverted .*" + why, "get boots": `(?m) -1 .* (reboot over the API|power cut or hard reset|trial \w+ is reverted: .*` + why + `)`,
 	} {
 		if out, err := b.do(t, strings.Fields(args)...); err != nil || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%s: got %s, %v; want %s", args, out, err, want)
