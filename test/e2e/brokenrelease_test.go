@@ -21,6 +21,18 @@ import (
 	"github.com/seed-59268b81/talos/machine/boot"
 )
 
+// released returns where the next version is.
+func released(t *testing.T) artifact.Paths {
+	t.Helper()
+
+	built, err := artifact.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return artifact.Paths{Out: filepath.Join(built.Out, "next")}
+}
+
 // breaker makes versions that cannot run from one that can.
 type breaker struct {
 	built artifact.Paths
@@ -28,7 +40,7 @@ type breaker struct {
 }
 
 func newBreaker(t *testing.T, built artifact.Paths) *breaker {
-	uki, err := image.ReadUKI(artifact.Paths{Out: filepath.Join(built.Out, "next")}.UKIOf(nextVersion))
+	uki, err := image.ReadUKI(released(t).UKIOf(nextVersion))
 	if err != nil {
 		t.Fatalf("%v (make next builds it)", err)
 	}

@@ -220,7 +220,7 @@ func (b broken) unknownDocument(t *testing.T) {
 
 // half is an image whose second half is missing.
 func (b broken) half(t *testing.T) {
-	text, err := os.ReadFile(b.next())
+	text, err := os.ReadFile(released(t).Installer())
 	if err != nil {
 		t.Fatalf("%v (make next builds it)", err)
 	}

@@ -46,12 +46,14 @@ type crashed struct {
 }
 
 // crashedPhase is what was done between two numbers of entries of the log. may are the values of the setting that the stored configuration may
-// have; "none" is no configuration.
+// have; "none" is no configuration. Without upgrades the disk has no boot entry but the first one.
 type crashedPhase struct {
 	name     string
 	from, to int
 	may      []string
 	wipes    bool
+	// upgrades is set when the disk may have the boot entry of the next version.
+	upgrades bool
 	// found has what the next boot has, for each state.
 	found []afterCut
 }
@@ -137,7 +139,7 @@ func (m *crashed) entries() int {
 }
 
 // phase does something. What is acknowledged when do returns is on the disk.
-func (m *crashed) phase(name string, wipes bool, may []string, do func()) {
+func (m *crashed) phase(name string, wipes bool, may []string, do func()) *crashedPhase {
 	m.t.Helper()
 
 	from := m.entries()
@@ -146,10 +148,12 @@ func (m *crashed) phase(name string, wipes bool, may []string, do func()) {
 	p := &crashedPhase{name: name, from: from, to: m.entries(), may: may, wipes: wipes}
 	m.phases = append(m.phases, p)
 	m.t.Logf("%s: entries %d to %d", name, p.from, p.to)
+
+	return p
 }
 
-// TestCrashReplay records each write and flush of a machine's disk while the machine gets its first configuration, tries another one that is
-// confirmed, and is reset. Then it looks at what a power cut would have left: at each flush, and with any of the writes since. It boots a dozen of
+// TestCrashReplay records each write and flush of a machine's disk while the machine gets its first configuration, a version that it does not try
+// after all, tries another configuration that is confirmed, and is reset. Then it looks at what a power cut would have left: at each flush, and with any of the writes since. It boots a dozen of
 // these states.
 func TestCrashReplay(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts one more virtual machine, and looks at thousands of states of its disk")
@@ -172,6 +176,7 @@ func TestCrashReplay(t *testing.T) {
 		c.WriteConfigurations()
 		stored("machine:")
 	})
+	m.upgrades(t)
 	m.phase("try", false, []string{""}, func() {
 		c.Talosctl("patch", "machineconfig", "--mode", "try", "--timeout", "10m", "--patch", `{"machine": {"sysctls": {"`+triedSetting+`": "24"}}}`)
 	})
@@ -193,7 +198,7 @@ func (m *crashed) replay(recording *replay.Recording) {
 	m.t.Helper()
 	m.t.Logf("%d writes, flushes and discards, %d flushes, %d MiB", len(recording.Log.Entries), recording.Log.Flushes(), recording.Log.Written()>>20)
 
-	l := &looking{sums: replay.Sums{}, mounter: replay.NewMounter(m.t), texts: map[string]string{}}
+	l := &looking{sums: replay.Sums{}, mounter: replay.NewMounter(m.t), texts: map[string]string{}, next: m.next()}
 
 	for _, p := range m.phases {
 		begin, found := time.Now(), map[string]int{}
@@ -218,8 +223,9 @@ func (m *crashed) replay(recording *replay.Recording) {
 type looking struct {
 	sums    replay.Sums
 	mounter *replay.Mounter
-	// entry has the files of the boot entry, which nothing changes.
+	// entry has the files of the boot entry, which nothing changes, and next is the digest of the file of the next one.
 	entry map[string]string
+	next  string
 	// texts has the configurations that were found, by the value of the setting.
 	texts map[string]string
 }
@@ -235,7 +241,10 @@ func (l *looking) look(s *replay.State, p *crashedPhase) (afterCut, error) {
 		l.entry = look.Files
 	}
 
-	if look.Meta == nil || !maps.Equal(look.Files, l.entry) {
+	added := maps.Clone(look.Files)
+	maps.DeleteFunc(added, func(name, sum string) bool { return l.entry[name] == sum })
+
+	if look.Meta == nil || len(look.Files)-len(added) != len(l.entry) {
 		return afterCut{}, errors.New("META is not there, or the boot entry is not whole")
 	}
 
@@ -243,6 +252,10 @@ func (l *looking) look(s *replay.State, p *crashedPhase) (afterCut, error) {
 
 	_, resets, err2 := reset.Decode(look.Meta[meta.Reset])
 	if err := errors.Join(err1, err2); err != nil {
+		return afterCut{}, err
+	}
+
+	if err := l.second(record, added, p.upgrades); err != nil {
 		return afterCut{}, err
 	}
 
@@ -272,8 +285,17 @@ func (l *looking) look(s *replay.State, p *crashedPhase) (afterCut, error) {
 	return afterCut{value: value, was: record.State, ends: ends}, err
 }
 
-// verdict returns how a trial ends that a cut has interrupted. The digest of the stored configuration decides.
+// verdict returns how a trial ends that a cut has interrupted. The digest of the stored configuration decides. That of a boot entry is reverted.
 func verdict(record trial.Record, value, text string) (trial.State, error) {
+	if from := record.Entry.From; record.Entry.To != "" {
+		decided, _ := trial.Judge(record, trial.Boot{Boot: "next", Entry: from, Default: from})
+		if decided.State != trial.Reverted {
+			return "", fmt.Errorf("the trial of boot entry %s ends as %s", record.Entry.To, decided.State)
+		}
+
+		return decided.State, nil
+	}
+
 	decided, actions := trial.Judge(record, trial.Boot{Boot: "next", Config: config.Digest([]byte(text))})
 	if decided.State == trial.Running && len(actions) > 0 { // the commit goes on
 		decided.State = trial.Committed

@@ -49,7 +49,7 @@ func (b broken) full(t *testing.T) {
 	}
 
 	b.Answers()
-	b.imports(t, b.next())
+	b.imports(t, released(t).Installer())
 
 	boots := machineStatus(t, b.Cluster).Boots
 	want := regexp.MustCompile(`partition EFI: .*: not enough free space: \d+ bytes are needed, \d+ are free`)

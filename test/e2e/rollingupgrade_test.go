@@ -5,12 +5,10 @@ package e2e
 import (
 	"context"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/lab"
@@ -62,11 +60,6 @@ spec:
 func TestRollingUpgrade(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts three virtual machines twice, which takes long where they are emulated")
 
-	built, err := artifact.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	p := newPage(t, nil, "upgrade-cluster.md")
 	c := cluster.StartConfigured(t, lab.Options{Provisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3})
 	s := &scaled{Cluster: c, t: t}
@@ -107,7 +100,7 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 
 	s.step("upgrades one node after the other", func() {
-		next := artifact.Paths{Out: filepath.Join(built.Out, "next")}.Installer()
+		next := released(t).Installer()
 		image := generate.InstallerRepository + ":" + nextVersion
 
 		line := p.has(t, "-n 10.5.0.2,10.5.0.3,10.5.0.4 image import --namespace system installer-amd64.tar", "installer-amd64.tar", next)

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
@@ -42,12 +40,7 @@ func TestUpgradeBIOS(t *testing.T) {
 }
 
 func upgrades(t *testing.T, firmware lab.Image) {
-	built, err := artifact.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	next := artifact.Paths{Out: filepath.Join(built.Out, "next")}.Installer()
+	next := released(t).Installer()
 	image := generate.InstallerRepository + ":" + nextVersion
 	p := newPage(t, nil, "upgrade.md")
 

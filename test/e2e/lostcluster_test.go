@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// TestLostCluster upgrades a worker whose only control plane loses its power while the version is tried: the version stays, since the version
+// before would not bring the cluster back.
+func TestLostCluster(t *testing.T) {
+	cluster.Above(t, cluster.All, "starts a virtual machine, which takes long where it is emulated")
+
+	l := cluster.NewUserLab(t, "e2e-lost")
+	l.Create(15*time.Minute, "cluster", "create", "--provisioner", "container", "--provisioner-workers", "qemu", "--workers", "1")
+
+	machines := l.Open()
+	lost, worker := machines.Node(0), machines.Node(1)
+	own := func(args ...string) []string {
+		return l.As(append([]string{"-e", worker.APIEndpoint(), "-n", worker.Addr.String()}, args...)...)
+	}
+	shows := func(want string, args ...string) {
+		t.Helper()
+
+		for deadline := time.Now().Add(upgradeTime); ; time.Sleep(2 * time.Second) {
+			stdout, _, err := l.Talosctl(time.Minute, own(args...)...)
+			if err == nil && strings.Contains(stdout, want) {
+				return
+			}
+
+			if time.Now().After(deadline) {
+				t.Fatalf("%v does not show %s: %v, %s", args, want, err, stdout)
+			}
+		}
+	}
+
+	if _, _, err := l.Talosctl(upgradeTime, own("image", "import", "--namespace", "system", released(t).Installer())...); err != nil {
+		t.Fatalf("%v (make next builds the archive)", err)
+	}
+
+	boots := bootsOf(t, worker)
+
+	if _, _, err := l.Talosctl(upgradeTime, own("upgrade", "--image", generate.InstallerRepository+":"+nextVersion, "--drain=false", "--wait=false")...); err != nil {
+		t.Fatal(err)
+	}
+
+	for deadline := time.Now().Add(upgradeTime); bootsOf(t, worker) == boots; time.Sleep(time.Second) {
+		if time.Now().After(deadline) {
+			t.Fatal("the worker does not restart")
+		}
+	}
+
+	if _, _, err := l.Talosctl(time.Minute, "cluster", "power", "cut", lost.Name); err != nil {
+		t.Fatal(err)
+	}
+
+	shows("and the cluster is lost for its other nodes too", "get", "trials")
+	shows("committed", "get", "trials")
+	shows(nextVersion, "get", "version")
+}
+
+// bootsOf returns how often a machine has started.
+func bootsOf(t *testing.T, n *lab.Node) int {
+	t.Helper()
+
+	s, err := n.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return s.Machine.Boots
+}
