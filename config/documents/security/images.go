@@ -133,7 +133,7 @@ func (c *ImageVerificationConfig) Validate(r *document.Report) {
 // checkPattern refuses a pattern that cannot match as it is meant. Registries are compared in lower case and without the port of HTTPS; of a
 // pattern, all before the first slash is made so, if there is one.
 func checkPattern(pattern string) error {
-	if !imagePattern.MatchString(pattern) {
+	if !imagePattern.MatchString(pattern) || strings.Contains(pattern, "://") {
 		return errors.New("is not a pattern of references of images: want one such as registry.example.com/*")
 	}
 
@@ -148,5 +148,27 @@ func checkPattern(pattern string) error {
 		return errors.New("does not match the port of HTTPS, without which registries are compared: remove :443, or add a / behind it")
 	}
 
+	if complete := completed(pattern); complete != pattern {
+		return fmt.Errorf("matches no image, because complete references are compared: want %s", complete)
+	}
+
 	return nil
+}
+
+// completed returns a pattern as it would match, if it lacks what every complete reference has: a registry, and a tag or a digest.
+func completed(pattern string) string {
+	before, _, slash := strings.Cut(pattern, "/")
+
+	switch literal := !strings.Contains(before, "*"); {
+	case !slash && literal:
+		pattern = "docker.io/library/" + pattern
+	case slash && literal && before != "localhost" && !strings.ContainsAny(before, ".:") && before == strings.ToLower(before):
+		pattern = "docker.io/" + pattern
+	}
+
+	if !strings.Contains(pattern, "*") && !strings.ContainsAny(pattern[strings.LastIndexByte(pattern, '/')+1:], ":@") {
+		pattern += ":*"
+	}
+
+	return pattern
 }

@@ -26,6 +26,11 @@ func TestImageVerification(t *testing.T) {
 		"the port of HTTPS": {"[{image: 'a.example:443*', deny: true}]", `rules[0].image: "a.example:443*" does not match the port of HTTPS`},
 		"a part of a port":  {"[{image: '*:443*/app:1', deny: true}]", `"*:443*/app:1" does not match the port of HTTPS`},
 		"ports are well":    {"[{image: 'a.example:443/*', deny: true}, {image: 'a.example:4430*', deny: true}, {image: '*:443', deny: true}, {image: '*/app:443*', deny: true}]", ""},
+		"a URL":             {"[{image: 'https://a.example', deny: true}]", `"https://a.example" is not a pattern`},
+		"no registry":       {"[{image: 'nginx', deny: true}]", `rules[0].image: "nginx" matches no image, because complete references are compared: want docker.io/library/nginx:*`},
+		"an organization":   {"[{image: 'library/nginx*', deny: true}]", `want docker.io/library/nginx*`},
+		"no tag":            {"[{image: 'a.example/app', deny: true}]", `want a.example/app:*`},
+		"complete":          {"[{image: 'localhost/a:1', deny: true}, {image: 'a.example/b@sha256:*', deny: true}, {image: 'nginx*', deny: true}, {image: 'A/b:1', deny: true}]", ""},
 		"no key":            {"[{image: '*', publicKey: {certificate: x}}]", "rules[0].publicKey.certificate: want a public key"},
 		"a private key":     {"[{image: '*', publicKey: {certificate: \"-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----\\n\"}}]", `got "PRIVATE KEY"`},
 	} {
