@@ -36,6 +36,7 @@ import (
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/efivar"
+	"github.com/seed-59268b81/talos/sys/kmsg"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -76,6 +77,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 			return nil, err
 		}
 
+		m.server.Config.BootedAt(kmsg.BootTime())
 		m.server.Config.Entries, m.server.Loader, m.server.Trials = entries, entries, m.server.Config
 
 		installer, err := m.installer()

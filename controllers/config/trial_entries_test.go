@@ -187,6 +187,13 @@ func TestEntry(t *testing.T) {
 		}, trial.Reverted, "not healthy within 2m30s: services (because)", "trial x is reverted: not healthy within 2m30s: services (because)", "A,C"},
 		{"nothing seen", func(*testing.T, *entryBench) { time.Sleep(3 * time.Minute) },
 			trial.Reverted, "not healthy within 2m30s: no conditions were seen", "trial x is reverted: not healthy within 2m30s: no conditions were seen", "A,C"},
+		{"the kernel started earlier", func(t *testing.T, b *entryBench) {
+			b.healthy(t, "services")
+			b.BootedAt(time.Now().Add(-trial.DefaultDeadline + 2*time.Second))
+			time.Sleep(time.Second)
+			b.healthy(t, "network")
+			time.Sleep(2 * time.Second)
+		}, trial.Reverted, "not healthy within 2m30s: network (because)", "trial x is reverted: not healthy within 2m30s: network (because)", "A,C"},
 		{"refused", func(t *testing.T, b *entryBench) {
 			if _, err := b.Decide(t.Context(), Decision{Revert: true, By: "someone"}); !errors.Is(err, ErrTrial) {
 				t.Errorf("got %v", err) // it is undone by the restart

@@ -73,6 +73,9 @@ func (t *trials) took() (took time.Duration) {
 	return min(took.Round(time.Second), maxTook)
 }
 
+// BootedAt sets when the boot began: with the kernel of the machine, which has one of its own. Else it begins with the controller.
+func (c *Controller) BootedAt(start time.Time) { c.trials.start = start }
+
 // now returns the time since the boot.
 func (t *trials) now() time.Duration { return time.Since(t.start) }
 
