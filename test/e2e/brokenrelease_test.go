@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,8 +138,8 @@ func pack(t *testing.T, program string, args ...string) {
 	}
 }
 
-// without returns a root image whose version does not know a kind of document, as one that is older than the kind.
-func (b *breaker) without(t *testing.T, kind string) []byte {
+// changed returns the root image with a change.
+func (b *breaker) changed(t *testing.T, change func(tree string) error) []byte {
 	t.Helper()
 
 	dir := t.TempDir()
@@ -151,25 +152,28 @@ func (b *breaker) without(t *testing.T, kind string) []byte {
 
 	pack(t, "unsquashfs", "-no-progress", "-quiet", "-dest", tree, packed)
 
-	program := filepath.Join(tree, "sbin/init")
-
-	text, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if !bytes.Contains(text, []byte(kind)) {
-		t.Fatalf("%s does not know %s", program, kind)
-	}
-
-	// The length stays.
-	text = bytes.ReplaceAll(text, []byte(kind), []byte("Un"+kind[2:]))
-
-	if err := errors.Join(os.WriteFile(program, text, 0o755), os.Remove(packed)); err != nil {
+	if err := errors.Join(change(tree), os.Remove(packed)); err != nil {
 		t.Fatal(err)
 	}
 
 	return squash(t, tree, packed)
+}
+
+// forget removes a kind of document from a version, which then is like one that is older than the kind.
+func forget(tree, kind string) error {
+	program := filepath.Join(tree, "sbin/init")
+
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+
+	if !bytes.Contains(text, []byte(kind)) {
+		return fmt.Errorf("%s does not know %s", program, kind)
+	}
+
+	// The length stays.
+	return os.WriteFile(program, bytes.ReplaceAll(text, []byte(kind), []byte("Un"+kind[2:])), 0o755)
 }
 
 // process1 builds a process 1 that crashes after a time, such as 5s, or hangs if that is empty.

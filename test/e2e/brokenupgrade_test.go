@@ -78,6 +78,13 @@ func TestBrokenUpgrade(t *testing.T) {
 	b.shape("process 1 hangs", ": .*"+watchdogCause, func(t *testing.T) image.UKI {
 		return b.withRoot(t, rootWith(t, process1(t, "")))
 	}, "Kernel panic - not syncing: "+watchdogCause)
+	b.Run("the API does not start", func(t *testing.T) {
+		archive, image := b.release(t, "no-api", b.withRoot(t, b.changed(t, func(tree string) error {
+			return os.Remove(filepath.Join(tree, "usr/libexec/sandbox"))
+		})))
+		b.imports(t, archive)
+		b.goesBack(t, "the API does not start", image, `not healthy within 2m30s: .*apid \(the API does not answer`)
+	})
 	b.Run("half an image", b.half)
 	b.Run("full EFI partition", b.full)
 }
@@ -213,7 +220,7 @@ func (b broken) unknownDocument(t *testing.T) {
 
 	b.Apply(slices.Concat(b.Generated.ControlPlane, []byte("---\napiVersion: v1alpha1\nkind: "+kind+"\nvariables: {EXAMPLE: \"1\"}\n")))
 
-	archive, image := b.release(t, "unknown-document", b.withRoot(t, b.without(t, kind)))
+	archive, image := b.release(t, "unknown-document", b.withRoot(t, b.changed(t, func(tree string) error { return forget(tree, kind) })))
 	b.imports(t, archive)
 	b.goesBack(t, "unknown document", image, ".*"+kind)
 }

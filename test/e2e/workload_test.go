@@ -65,7 +65,11 @@ spec:
 func served(t *testing.T, c *cluster.Cluster) {
 	seen := map[string]bool{}
 
-	c.Until("both replicas answer through the Service", servedTime, func(ctx context.Context) error {
+	c.Until("both replicas answer through the Service", servedTime, func(context.Context) error {
+		// A command in a pod of an emulated machine takes more than ten seconds on a slow computer.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+
 		// A request before the name exists would wait for minutes, through all the tries of the resolver.
 		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/client", "--", "timeout", "15",
 			"wget", "-q", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
