@@ -15,7 +15,7 @@ import (
 )
 
 // afterNode is the time that the tests after TestNode take on a slow computer.
-const afterNode = 12 * time.Minute
+const afterNode = 25 * time.Minute
 
 // TestNode is the life of a virtual machine, in steps that each need the one before: its firmware, kernel, disks and
 // power. TestContainer tests everything else with a container; at the level All, TestNode does so too.
@@ -29,7 +29,10 @@ func TestNode(t *testing.T) {
 	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 
 	if cluster.Asked(cluster.Landing) {
-		c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
+		c.Run("obeys talosctl", func(t *testing.T) {
+			cluster.NeedsTime(t, 6*time.Minute+afterNode)
+			commands(t, c)
+		})
 		c.Run("is reset while it works", func(t *testing.T) {
 			cluster.NeedsTime(t, 5*time.Minute+3*took+afterNode)
 

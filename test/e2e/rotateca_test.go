@@ -22,6 +22,7 @@ import (
 // refused, and pods have run all the time.
 func TestRotateCA(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are restarts")
+	cluster.NeedsTime(t, 12*time.Minute)
 
 	l := cluster.NewUserLab(t, "e2e-rotate-ca")
 	l.Create(10*time.Minute, "cluster", "create", "container", "--workers", "1")

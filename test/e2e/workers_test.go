@@ -81,7 +81,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 	})
 
 	t.Run("a bad network", func(t *testing.T) {
-		cluster.NeedsTime(t, 10*time.Minute)
+		cluster.NeedsTime(t, 8*time.Minute)
 		badNetwork(t, l)
 	})
 
