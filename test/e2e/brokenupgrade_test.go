@@ -250,11 +250,6 @@ func (b broken) half(t *testing.T) {
 	b.stays(t, boots)
 }
 
-// next returns the path of the release of the next version.
-func (b broken) next() string {
-	return artifact.Paths{Out: filepath.Join(b.built.Out, "next")}.Installer()
-}
-
 // stays checks that the machine has not restarted, and tries nothing.
 func (b broken) stays(t *testing.T, boots int) {
 	t.Helper()
