@@ -404,6 +404,10 @@ func (c *Controller) unusable(source string, err error, log *slog.Logger) {
 func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
 	c.failure.set(nil)
 
+	if configres.NewMachineConfigSpec(cfg).View().Complete() { // an administrator may have sent one that this version can use
+		c.trials.unusable = nil
+	}
+
 	if err := publish(ctx, rt, configres.ActiveID, cfg); err != nil {
 		return err
 	}

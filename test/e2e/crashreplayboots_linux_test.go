@@ -50,7 +50,7 @@ func (m *crashed) chosen() []map[int]bool {
 	// The place in a sort moves, so that the next round takes other states: from the middle, then from the end.
 	for round := 0; count < max(bootedStates, len(sorts)) && round < bootedStates; round++ {
 		for _, s := range sorts {
-			n := s.states[len(s.states)*(2*round+1)/(2*round+2)%len(s.states)]
+			n := s.states[len(s.states)*(2*round+1)/(2*round+2)]
 			if !out[s.phase][n] && count < max(bootedStates, len(sorts)) {
 				out[s.phase][n] = true
 				count++
