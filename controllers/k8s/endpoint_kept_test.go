@@ -14,8 +14,6 @@ import (
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -40,34 +38,6 @@ func TestKeptEndpoints(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("not %s", what)
 			}
-		}
-	}
-
-	// mount grants STATE whenever it is requested, and takes it back.
-	mount := func(n *controllertest.Node) {
-		t.Helper()
-
-		id := keptRequester + "-" + block.VolumeState
-		request := resource.PointerOf[block.VolumeMountRequestSpec]("", id)
-
-		if _, err := n.State.WatchFor(t.Context(), request, state.EventTypeIs(state.Created)); err != nil {
-			t.Fatal(err)
-		}
-
-		controllertest.Set(n, id, block.VolumeMountStatusSpec{VolumeID: block.VolumeState, Target: dir})
-
-		if _, err := n.State.WatchFor(t.Context(), request, state.EventTypeIs(state.Destroyed)); err != nil {
-			t.Fatal(err)
-		}
-
-		grant := resource.PointerOf[block.VolumeMountStatusSpec]("", id)
-
-		if _, err := n.State.WatchFor(t.Context(), grant, state.FinalizersEmpty()); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := n.State.Destroy(t.Context(), grant); err != nil {
-			t.Fatal(err)
 		}
 	}
 
@@ -97,19 +67,19 @@ func TestKeptEndpoints(t *testing.T) {
 	}
 
 	n := boot()
-	mount(n)
+	n.Mount(keptRequester, block.VolumeState, dir)
 	upstreams(n)
 
 	controllertest.Set(n, k8s.EndpointAPIServerID, at("10.9.0.1", "10.9.0.2"))
-	mount(n)
+	n.Mount(keptRequester, block.VolumeState, dir)
 	upstreams(n, "10.9.0.1", "10.9.0.2")
 
 	n = boot()
-	mount(n)
+	n.Mount(keptRequester, block.VolumeState, dir)
 	upstreams(n, "10.9.0.1", "10.9.0.2")
 
 	controllertest.Set(n, k8s.EndpointAPIServerID, at("10.9.0.2", "10.9.0.3"))
-	mount(n)
+	n.Mount(keptRequester, block.VolumeState, dir)
 	upstreams(n, "10.9.0.2", "10.9.0.3")
 
 	before, err := os.Stat(file)
@@ -129,11 +99,11 @@ func TestKeptEndpoints(t *testing.T) {
 	}
 
 	n = boot()
-	mount(n)
+	n.Mount(keptRequester, block.VolumeState, dir)
 	upstreams(n)
 
 	controllertest.Set(n, k8s.EndpointAPIServerID, at("10.9.0.4"))
-	mount(n)
+	n.Mount(keptRequester, block.VolumeState, dir)
 	until("stored again", func() bool {
 		text, err := os.ReadFile(file)
 

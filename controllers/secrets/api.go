@@ -23,7 +23,8 @@ const apiLifetime = 24 * time.Hour
 // boot does, and clients need no certificate. The controller does not wait for the clock: an administrator must reach a machine with
 // a wrong clock. When the clock is corrected, certificates that no longer fit are replaced at once.
 //
-// A worker does not have the key of the authority: trustd on a control plane signs its server certificate.
+// A worker does not have the key of the authority: trustd on a control plane signs its server certificate. Until it does, the one of the boot
+// before is used.
 func apiController(ask signed) controller.Controller {
 	var (
 		due    renewal
@@ -37,9 +38,10 @@ func apiController(ask signed) controller.Controller {
 			controller.In[secrets.MaintenanceRootSpec](controller.Weak, "", secrets.MaintenanceRootID),
 			controller.In[secrets.CertSANSpec](controller.Weak, ""),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+			controller.In[secrets.APICertsSpec](controller.Weak, "", secrets.APIKeptID),
 			controller.In[k8s.EndpointSpec](controller.Weak, ""),
 		},
-		Writes: []controller.Output{controller.Out[secrets.APICertsSpec](controller.Exclusive)},
+		Writes: []controller.Output{controller.Out[secrets.APICertsSpec](controller.Shared)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			var root secrets.OSRootSpec
 
@@ -51,7 +53,7 @@ func apiController(ask signed) controller.Controller {
 			issue, sansID := apiCerts, secrets.CertSANAPIID
 
 			// Of a lost configuration only the administrators are known: the machine serves as one without a configuration.
-			lost := f.OK && len(root.IssuingCA.Key) == 0 && root.Token == ""
+			lost := f.OK && isLost(root)
 
 			if !f.OK || lost {
 				var maintenance secrets.MaintenanceRootSpec

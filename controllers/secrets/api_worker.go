@@ -64,11 +64,50 @@ func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *s
 		}
 	}
 
+	if held.Server.Empty() {
+		if err := w.useKept(ctx, rt, log, &held, root); err != nil {
+			return err
+		}
+	}
+
 	if f := typed.Read(ctx, rt, secrets.CertSANAPIID, &sans); !f.OK {
 		return f.Err
 	}
 
 	return w.renew(ctx, rt, log, held, root, sans)
+}
+
+// useKept has the API serve with the certificate of the boot before until there is a new one, if its authority is still accepted. A clock that is behind
+// does not prevent that; whether the certificate is valid is decided by the clock of the client.
+func (w *workerAPI) useKept(ctx context.Context, rt controller.Runtime, log *slog.Logger, held *secrets.APICertsSpec, root secrets.OSRootSpec) error {
+	var kept secrets.APICertsSpec
+
+	if f := typed.Read(ctx, rt, secrets.APIKeptID, &kept); !f.OK {
+		return f.Err
+	}
+
+	roots, err := pki.Pool(secrets.JoinCerts(root.AcceptedCAs))
+	if err != nil {
+		return fmt.Errorf("machine.ca: %w", err)
+	}
+
+	now := time.Now()
+	if pair, err := pki.Pair(kept.Server).TLS(); err == nil && now.Before(pair.Leaf.NotBefore) {
+		now = pair.Leaf.NotBefore
+	}
+
+	cert, err := usable(kept.Server, roots, now)
+	if err != nil {
+		log.WarnContext(ctx, "the API's certificate from before this boot is not used", "error", err)
+
+		return nil
+	}
+
+	*held = secrets.APICertsSpec{Server: kept.Server, AcceptedCAs: root.AcceptedCAs}
+
+	log.InfoContext(ctx, "the API has the certificate from before this boot", "names", cert.DNSNames, "addresses", cert.IPAddresses, "until", cert.NotAfter)
+
+	return typed.Set(ctx, rt, "", secrets.APIID, *held)
 }
 
 // renew requests a new certificate unless the current one still fits.

@@ -22,6 +22,7 @@ func Controllers() []controller.Controller {
 		sansController("secrets.KubernetesCertSANsController", secrets.KubernetesRootID, secrets.CertSANKubernetesID, kubernetesSANs),
 		sansController("secrets.MaintenanceCertSANsController", secrets.MaintenanceRootID, secrets.CertSANMaintenanceID, maintenanceSANs),
 		apiController(trust.Certificate),
+		keptAPIController(),
 		trustdController(),
 		discoverydController(),
 		etcdController(),

@@ -31,6 +31,7 @@ const (
 	EtcdRootID           = "etcd"
 	MaintenanceRootID    = "maintenance"
 	APIID                = "api"
+	APIKeptID            = "kept" // is what APIID was before this boot
 	TrustdID             = "trustd"
 	DiscoverydID         = "discoveryd"
 	KubernetesID         = "k8s-certs"

@@ -55,6 +55,8 @@ type Cluster struct {
 	built   artifact.Paths
 	cluster *labcluster.Cluster
 	stages  []Stage
+	// slowness is how many times longer than usual an emulated machine took until it was Ready the first time, or 0.
+	slowness float64
 	// caused are faults that the test causes.
 	caused []string
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// Kubectl runs kubectl as the administrator, with input as its standard input. It must succeed.
+// Kubectl runs kubectl as the administrator, with input as its standard input. It must succeed. While the only API server does not answer, as when
+// the kubelet of a renamed node replaces it, it is tried again.
 func (c *Cluster) Kubectl(input string, args ...string) string {
 	c.t.Helper()
 
@@ -25,11 +26,23 @@ func (c *Cluster) Kubectl(input string, args ...string) string {
 	defer cancel()
 
 	out, err := c.kubectl(ctx, input, args...)
+	for ; err != nil && ctx.Err() == nil && unanswered(err); out, err = c.kubectl(ctx, input, args...) {
+		c.say("the API server does not answer, trying again: %v", err)
+		time.Sleep(tryEvery)
+	}
+
 	if err != nil {
 		c.Fail("%v", err)
 	}
 
 	return out
+}
+
+// unanswered reports whether kubectl's error says that an API server that starts or ends did not take the request. The lab forwards its port, so a
+// connection may come about, and end.
+func unanswered(err error) bool {
+	return slices.ContainsFunc([]string{"connection refused", "was refused", "connection reset", "Unable to connect to the server", "currently unable to handle"},
+		func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
 // TryKubectl is Kubectl for tries within Until.
@@ -82,6 +95,11 @@ func (c *Cluster) read(ctx context.Context, path string, into any) error {
 func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
 	c.t.Helper()
 
+	first := c.Emulated() && c.slowness == 0
+	if first {
+		c.slowness = 2 // nothing is known yet
+	}
+
 	took = c.Until("the Kubernetes node is Ready", readyTime, func(ctx context.Context) error {
 		nodes, err := c.Nodes(ctx)
 		if err != nil {
@@ -105,6 +123,10 @@ func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
 
 		return nil
 	})
+
+	if first {
+		c.slowness = took.Seconds() / usualReady.Seconds()
+	}
 
 	return boot, took
 }

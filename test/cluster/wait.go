@@ -11,7 +11,16 @@ import (
 const (
 	tryTime  = 20 * time.Second
 	tryEvery = 500 * time.Millisecond
+	// usualReady is the time from the configuration of an emulated machine until its node is Ready for which the timeouts were chosen.
+	usualReady = 150 * time.Second
+	// mostPatience bounds how much longer they can be.
+	mostPatience = 4
 )
+
+// patience returns a timeout for this machine: an emulated one on a slow computer has as much more time as it needed until it was Ready.
+func (c *Cluster) patience(timeout time.Duration) time.Duration {
+	return time.Duration(float64(timeout) * min(max(1, c.slowness), mostPatience))
+}
 
 // Until tries until it succeeds, and returns how long that took. At its timeout the test fails with the last cause and
 // with the diagnosis of the node.
@@ -25,7 +34,7 @@ func (c *Cluster) Until(goal string, timeout time.Duration, try func(ctx context
 func (c *Cluster) within(timeout time.Duration, do func(ctx context.Context) error) time.Duration {
 	c.t.Helper()
 
-	start := time.Now()
+	start, timeout := time.Now(), c.patience(timeout)
 
 	ctx, cancel := context.WithTimeoutCause(c.t.Context(), timeout, fmt.Errorf("timed out after %v", timeout))
 	defer cancel()

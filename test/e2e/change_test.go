@@ -206,7 +206,7 @@ func registered(c *cluster.Cluster, name string) {
 	})
 
 	for _, other := range others {
-		c.Kubectl("", "delete", "node", other)
+		c.Kubectl("", "delete", "node", other, "--ignore-not-found")
 	}
 }
 
