@@ -239,15 +239,25 @@ func volumesCondition(volumes []*resource.Typed[block.VolumeStatusSpec]) trial.C
 	return trial.Condition{Name: "volumes", Kind: trial.OwnBefore, Met: len(waiting) == 0, Why: strings.Join(waiting, ", ")}
 }
 
-// controllersCondition returns the condition of the controllers: none is in a crash loop.
+// controllersCondition returns the condition of the controllers: none is in a crash loop. It is one of the cluster if nothing but other machines
+// makes them fail.
 func controllersCondition(failing []*resource.Typed[meta.ControllerStatusSpec]) trial.Condition {
 	var loops []string
 
+	kind := trial.Cluster
+
 	for _, f := range failing {
-		if s := f.TypedSpec(); s.Failures >= failuresInLoop {
-			loops = append(loops, fmt.Sprintf("%s fails again and again: %s", f.Metadata().ID(), s.Error))
+		s := f.TypedSpec()
+		if s.Failures < failuresInLoop {
+			continue
+		}
+
+		loops = append(loops, fmt.Sprintf("%s fails again and again: %s", f.Metadata().ID(), s.Error))
+
+		if !s.Unreached {
+			kind = trial.OwnBefore
 		}
 	}
 
-	return trial.Condition{Name: "controllers", Kind: trial.OwnBefore, Met: len(loops) == 0, Why: strings.Join(loops, "; ")}
+	return trial.Condition{Name: "controllers", Kind: kind, Met: len(loops) == 0, Why: strings.Join(loops, "; ")}
 }

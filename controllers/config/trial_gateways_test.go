@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/install/trial"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -145,7 +146,18 @@ func TestFurtherConditions(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 
-	if c := controllersCondition([]*resource.Typed[meta.ControllerStatusSpec]{fails(failuresInLoop)}); c.Met || c.Why != "x.Controller fails again and again: EIO" {
+	if c := controllersCondition([]*resource.Typed[meta.ControllerStatusSpec]{fails(failuresInLoop)}); c.Met || c.Kind != trial.OwnBefore || c.Why != "x.Controller fails again and again: EIO" {
 		t.Errorf("got %+v", c)
+	}
+
+	away := resource.New[meta.ControllerStatusSpec]("", "y.Controller")
+	*away.TypedSpec() = meta.ControllerStatusSpec{Failures: failuresInLoop, Error: "no route to host", Unreached: true}
+
+	if c := controllersCondition([]*resource.Typed[meta.ControllerStatusSpec]{away, fails(failuresInLoop - 1)}); c.Met || c.Kind != trial.Cluster {
+		t.Errorf("only another machine does not answer: got %+v, want a condition of the cluster", c)
+	}
+
+	if c := controllersCondition([]*resource.Typed[meta.ControllerStatusSpec]{away, fails(failuresInLoop)}); c.Met || c.Kind != trial.OwnBefore {
+		t.Errorf("another fails by itself: got %+v, want a condition of the machine", c)
 	}
 }

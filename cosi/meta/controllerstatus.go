@@ -17,6 +17,8 @@ type ControllerStatusSpec struct {
 	// Failures since the last success.
 	Failures uint32    `yaml:"failures" protobuf:"3"`
 	Since    time.Time `yaml:"since" protobuf:"4"`
+	// Unreached is set while the controller fails only since nothing else in the network answers it.
+	Unreached bool `yaml:"unreached,omitempty" protobuf:"5"`
 }
 
 var controllerStatusDefinition = &resource.Definition{

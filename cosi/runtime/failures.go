@@ -5,8 +5,11 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -41,9 +44,17 @@ type failures struct {
 
 // failing is a controller with its failing subjects.
 type failing struct {
-	subjects map[subject]string
+	subjects map[subject]problem
+	own      int // subjects whose problem is not that nothing answered
 	last     subject
 	spec     meta.ControllerStatusSpec
+}
+
+// problem is why a subject fails.
+type problem struct {
+	text string
+	// unreached is set when nothing answered in the network.
+	unreached bool
 }
 
 // subject of a failure: a resource of a queue controller, or "" for the controller as a whole. An exceeded rate limit is
@@ -73,7 +84,7 @@ func (f *failures) failed(controller string, s subject, err error) {
 
 	c := f.failing[controller]
 	if c == nil {
-		c = &failing{subjects: map[subject]string{}, spec: meta.ControllerStatusSpec{Since: time.Now().UTC()}}
+		c = &failing{subjects: map[subject]problem{}, spec: meta.ControllerStatusSpec{Since: time.Now().UTC()}}
 		f.failing[controller] = c
 	}
 
@@ -81,7 +92,7 @@ func (f *failures) failed(controller string, s subject, err error) {
 		f.count.Add(1)
 	}
 
-	c.subjects[s] = statusText(err)
+	c.set(s, problem{statusText(err), unreached(err)})
 
 	if !s.limited {
 		c.spec.Failures++
@@ -93,7 +104,29 @@ func (f *failures) failed(controller string, s subject, err error) {
 
 // show selects the subject that the status shows.
 func (c *failing) show(s subject) {
-	c.last, c.spec.Resource, c.spec.Error = s, s.resource, c.subjects[s]
+	c.last, c.spec.Resource, c.spec.Error = s, s.resource, c.subjects[s].text
+}
+
+// set adds a subject, or its latest problem.
+func (c *failing) set(s subject, p problem) {
+	c.remove(s)
+
+	if !p.unreached {
+		c.own++
+	}
+
+	c.subjects[s], c.spec.Unreached = p, c.own == 0
+}
+
+// remove removes a subject, if it is there.
+func (c *failing) remove(s subject) {
+	if p, ok := c.subjects[s]; ok && !p.unreached {
+		c.own--
+	}
+
+	delete(c.subjects, s)
+
+	c.spec.Unreached = c.own == 0
 }
 
 // succeeded removes the failure of a subject, and the status with the last failure.
@@ -114,17 +147,19 @@ func (f *failures) succeeded(controller string, s subject) {
 		return
 	}
 
-	delete(c.subjects, s)
+	was := c.spec.Unreached
+	c.remove(s)
 	f.count.Add(-1)
 
 	switch {
 	case len(c.subjects) == 0:
 		delete(f.failing, controller)
-	case s != c.last:
+	case s != c.last && c.spec.Unreached == was:
 		return
+	case s != c.last:
 	default:
 		c.show(slices.MinFunc(slices.Collect(maps.Keys(c.subjects)), func(a, b subject) int {
-			return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(c.subjects[a], c.subjects[b]))
+			return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(c.subjects[a].text, c.subjects[b].text))
 		}))
 	}
 
@@ -270,4 +305,15 @@ func statusText(err error) string {
 	}
 
 	return strings.ToValidUTF8(text, "�")
+}
+
+// unreached reports whether an error is that of a connection to another machine: it failed, or its time was up. A socket of this machine is none.
+func unreached(err error) bool {
+	var (
+		connection *net.OpError
+		name       *net.DNSError
+		request    *url.Error
+	)
+
+	return errors.As(err, &connection) && connection.Net != "unix" || errors.As(err, &name) || errors.As(err, &request) && request.Timeout()
 }

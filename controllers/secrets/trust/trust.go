@@ -147,7 +147,8 @@ func (r Request) ask(ctx context.Context, e endpoint) ([]byte, error) {
 	case codes.OK:
 		return answer.GetCrt(), nil
 	case codes.DeadlineExceeded:
-		return nil, fmt.Errorf("timed out after %s: is the machine on, and is port %d reachable from this one?", tryTime, contract.TrustdPort)
+		return nil, &net.OpError{Op: "request", Net: "tcp", Err: fmt.Errorf("timed out after %s: is the machine on, and is port %d reachable from this one?",
+			tryTime, contract.TrustdPort)}
 	case codes.Unavailable: // there is no connection
 		return nil, cmp.Or(failed.get(), errors.New(s.Message()))
 	default:
