@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,16 +29,14 @@ func TestLostCluster(t *testing.T) {
 	shows := func(want string, args ...string) {
 		t.Helper()
 
-		for deadline := time.Now().Add(upgradeTime); ; time.Sleep(2 * time.Second) {
+		until(t, upgradeTime, "the worker shows "+want, func() error {
 			stdout, _, err := l.Talosctl(time.Minute, own(args...)...)
-			if err == nil && strings.Contains(stdout, want) {
-				return
+			if err == nil && !strings.Contains(stdout, want) {
+				err = fmt.Errorf("it shows %s", stdout)
 			}
 
-			if time.Now().After(deadline) {
-				t.Fatalf("%v does not show %s: %v, %s", args, want, err, stdout)
-			}
-		}
+			return err
+		})
 	}
 
 	if _, _, err := l.Talosctl(upgradeTime, own("image", "import", "--namespace", "system", released(t).Installer())...); err != nil {
@@ -50,11 +49,13 @@ func TestLostCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for deadline := time.Now().Add(upgradeTime); bootsOf(t, worker) == boots; time.Sleep(time.Second) {
-		if time.Now().After(deadline) {
-			t.Fatal("the worker does not restart")
+	until(t, upgradeTime, "the worker restarts", func() error {
+		if got := bootsOf(t, worker); got == boots {
+			return fmt.Errorf("it has booted %d times", got)
 		}
-	}
+
+		return nil
+	})
 
 	if _, _, err := l.Talosctl(time.Minute, "cluster", "power", "cut", lost.Name); err != nil {
 		t.Fatal(err)
