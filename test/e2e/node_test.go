@@ -169,7 +169,20 @@ func itself(t *testing.T, c *cluster.Cluster, before string) string {
 	}
 
 	c.Until("the file that a pod wrote is there", 2*time.Minute, func(ctx context.Context) error {
-		got, err := c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/host", "--", "cat", "/data/file")
+		var (
+			got string
+			err error
+		)
+
+		if c.Contained() {
+			got, err = c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/host", "--", "cat", "/data/file")
+		} else { // the pods of an emulated machine may take ten minutes to run again
+			var out []byte
+
+			out, err = c.TalosctlCommand(ctx, "read", written).Output()
+			got = string(out)
+		}
+
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ const (
 	namespace = cluster.Namespace
 	// content is that of the file that outlives boots.
 	content = "written-by-a-pod"
+	// written is the file of the machine with it.
+	written = "/var/lib/e2e/file"
 	// servedTime bounds the time until the workload answers; a slow computer that emulates its machine takes minutes.
 	servedTime = 10 * time.Minute
 )
