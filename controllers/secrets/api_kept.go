@@ -48,7 +48,8 @@ func keptAPIController() controller.Controller {
 				return err
 			}
 
-			if !configured.OK || isLost(root) {
+			// A control plane issues its own.
+			if !configured.OK || isLost(root) || len(root.IssuingCA.Key) > 0 {
 				return nil
 			}
 
@@ -61,12 +62,9 @@ func keptAPIController() controller.Controller {
 				log.WarnContext(ctx, "the certificate that the API had before this boot is lost", "error", err)
 			}
 
-			switch {
-			case len(root.IssuingCA.Key) > 0: // a control plane issues its own
-				kept = secrets.CertAndKey{}
-			case serves.OK && !held.SkipVerifyingClientCert:
+			if serves.OK && !held.SkipVerifyingClientCert {
 				kept = held.Server
-			case !kept.Empty():
+			} else if !kept.Empty() {
 				if err := typed.Set(ctx, rt, "", secrets.APIKeptID, secrets.APICertsSpec{Server: kept, AcceptedCAs: root.AcceptedCAs}); err != nil {
 					return err
 				}
