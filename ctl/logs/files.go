@@ -16,7 +16,7 @@ import (
 )
 
 // Files returns the files of this package in a support bundle: the kernel log, the events, the logs that the node lists (or those of its
-// services, if it cannot list logs) and the logs of pods.
+// services, if it cannot list logs) and the logs of pods, with those of earlier attempts.
 func Files(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
 	names, err := session.Bounded(ctx, n, session.Node.LogNames)
 	if err != nil {
@@ -42,6 +42,10 @@ func Files(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
 		if container.GetId() != container.GetPodId() {
 			files = append(files, logFile(client.KubernetesNamespace, container.GetId()))
 		}
+	}
+
+	if len(containers) > 0 {
+		files = append(files, attemptFiles(ctx, n)...)
 	}
 
 	return files, nil

@@ -296,6 +296,8 @@ func supportBundle(t *testing.T, s *session) {
 		"resources/addressstatuses.net.talos.dev.yaml": s.node(),
 	}
 
+	attempts := 0 // of containers before the machine restarted
+
 	for _, file := range bundle.File {
 		r, err := file.Open()
 		if err != nil {
@@ -312,6 +314,10 @@ func supportBundle(t *testing.T, s *session) {
 			delete(missing, path)
 		}
 
+		if strings.HasPrefix(path, "logs/k8s.io/attempts/kube-system_kube-apiserver-") && len(content) > 0 {
+			attempts++
+		}
+
 		if path == "errors.txt" {
 			t.Errorf("errors in the bundle:\n%s", content)
 		}
@@ -325,6 +331,10 @@ func supportBundle(t *testing.T, s *session) {
 
 	if len(missing) > 0 {
 		t.Errorf("the bundle of %d files lacks: %q", len(bundle.File), missing)
+	}
+
+	if attempts == 0 {
+		t.Errorf("the bundle of %d files has no log of an API server that has ended", len(bundle.File))
 	}
 }
 
