@@ -14,19 +14,18 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/layout"
 )
 
-// podLogs is where the kubelet keeps the logs of containers, as NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log.
-const podLogs = "/var/log/pods"
-
-// attemptFiles returns the logs of the attempts before the last one of containers of pods: why they were started again is there.
+// attemptFiles returns the logs of the attempts before the last one of containers of pods: why they were started again is there. The kubelet keeps them in
+// layout.PodLogsDir, as NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log.
 func attemptFiles(ctx context.Context, n session.Node) []session.BundleFile {
 	const folder = "logs/" + client.KubernetesNamespace + "/attempts/"
 
 	names, err := session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]string, error) {
 		var names []string
 
-		for file, err := range n.List(ctx, &machine.ListRequest{Root: podLogs, Recurse: true, Types: []machine.ListRequest_Type{machine.ListRequest_REGULAR}}) {
+		for file, err := range n.List(ctx, &machine.ListRequest{Root: layout.PodLogsDir, Recurse: true, Types: []machine.ListRequest_Type{machine.ListRequest_REGULAR}}) {
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +43,7 @@ func attemptFiles(ctx context.Context, n session.Node) []session.BundleFile {
 
 	for _, name := range earlierAttempts(names) {
 		files = append(files, session.BundleFile{Name: folder + name, Write: func(ctx context.Context, n session.Node, w io.Writer) error {
-			return save(w, n.Read(ctx, path.Join(podLogs, name)))
+			return save(w, n.Read(ctx, path.Join(layout.PodLogsDir, name)))
 		}})
 	}
 
