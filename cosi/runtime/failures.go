@@ -154,13 +154,12 @@ func (f *failures) succeeded(controller string, s subject) {
 	switch {
 	case len(c.subjects) == 0:
 		delete(f.failing, controller)
-	case s != c.last && c.spec.Unreached == was:
-		return
-	case s != c.last:
-	default:
+	case s == c.last:
 		c.show(slices.MinFunc(slices.Collect(maps.Keys(c.subjects)), func(a, b subject) int {
 			return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(c.subjects[a].text, c.subjects[b].text))
 		}))
+	case c.spec.Unreached == was:
+		return
 	}
 
 	f.publish(controller)

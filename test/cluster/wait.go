@@ -17,8 +17,8 @@ const (
 	mostPatience = 4
 )
 
-// patience returns a timeout for this machine: an emulated one on a slow computer has as much more time as it needed until it was Ready.
-func (c *Cluster) patience(timeout time.Duration) time.Duration {
+// Patience returns a timeout for this machine: an emulated one on a slow computer has as much more time as it needed until it was Ready.
+func (c *Cluster) Patience(timeout time.Duration) time.Duration {
 	return time.Duration(float64(timeout) * min(max(1, c.slowness), mostPatience))
 }
 
@@ -34,7 +34,7 @@ func (c *Cluster) Until(goal string, timeout time.Duration, try func(ctx context
 func (c *Cluster) within(timeout time.Duration, do func(ctx context.Context) error) time.Duration {
 	c.t.Helper()
 
-	start, timeout := time.Now(), c.patience(timeout)
+	start, timeout := time.Now(), c.Patience(timeout)
 
 	ctx, cancel := context.WithTimeoutCause(c.t.Context(), timeout, fmt.Errorf("timed out after %v", timeout))
 	defer cancel()
