@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +40,14 @@ func (m *modules) Load(name string, params ...string) error {
 	m.loaded[name] = params
 
 	return nil
+}
+
+// parameters returns those that a module was loaded with, or nil if it was not.
+func (m *modules) parameters(name string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.loaded[name]
 }
 
 const kernelDocuments = `apiVersion: v1alpha1
@@ -91,11 +100,12 @@ func TestDocuments(t *testing.T) {
 
 	controllertest.Wait(n, "module/absent", func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, "no such module") })
 
-	loader.mu.Lock()
-	if diff := cmp.Diff([]string{"a=1"}, loader.loaded["btrfs"]); diff != "" {
-		t.Errorf("parameters (-want +got):\n%s", diff)
+	// The modules are known one after the other, so the other one may be loaded later.
+	for deadline := time.Now().Add(20 * time.Second); !slices.Equal(loader.parameters("btrfs"), []string{"a=1"}); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("btrfs is loaded with %q, want a=1", loader.parameters("btrfs"))
+		}
 	}
-	loader.mu.Unlock()
 
 	n.Configure([]byte("machine:\n  type: worker\n"))
 	cositest.WaitGone[runtime.KernelParamStatusSpec](n.Environment, "proc.sys.net.ipv4.ip_forward")
