@@ -36,11 +36,11 @@ func TestNode(t *testing.T) {
 
 	if cluster.Asked(cluster.Landing) {
 		c.Run("obeys talosctl", func(t *testing.T) {
-			cluster.NeedsTime(t, 6*time.Minute+afterNode)
+			cluster.NeedsTime(t, c.Patience(servedTime+6*time.Minute)+afterNode) // so its pods run again: itself has waited for them
 			commands(t, c)
 		})
 		c.Run("is reset while it works", func(t *testing.T) {
-			cluster.NeedsTime(t, 5*time.Minute+3*took+afterNode)
+			cluster.NeedsTime(t, c.Patience(5*time.Minute)+3*took+afterNode)
 
 			boot = resets(t, c, boot)
 		})
