@@ -227,7 +227,7 @@ func negotiated(c *cluster.Cluster) {
 func linksFollow(t *testing.T, c *cluster.Cluster, change func(), reached func(map[string]link) error) (took time.Duration, err error) {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), bondTime)
+	ctx, cancel := context.WithTimeout(t.Context(), c.Patience(bondTime))
 	defer cancel()
 
 	var (
