@@ -24,8 +24,12 @@ import (
 // apidService is the id of the service without which no one can reach the machine.
 const apidService = "apid"
 
-// configurationCondition is met when the machine has a configuration.
-const configurationCondition = "configuration"
+const (
+	// configurationCondition is met when the machine has a configuration.
+	configurationCondition = "configuration"
+	// runningCondition is met when the machine has started, in maintenance too.
+	runningCondition = "running"
+)
 
 // conditionKinds are the unmet conditions of a MachineStatus that are the cluster's. Others are the machine's own.
 var conditionKinds = map[string]trial.Kind{"staticPods": trial.Cluster, "nodeReady": trial.Cluster}
@@ -37,7 +41,7 @@ func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineS
 		{Name: "apid", Met: apid.Up(), Why: "the API does not answer"},
 		{Name: configurationCondition, Kind: trial.OwnBefore, Met: configured, Why: "the machine has no configuration"},
 		{
-			Name: "running", Kind: trial.OwnBefore, Met: s.Stage == runtime.StageRunning || s.Stage == runtime.StageMaintenance,
+			Name: runningCondition, Kind: trial.OwnBefore, Met: s.Stage == runtime.StageRunning || s.Stage == runtime.StageMaintenance,
 			Why: "the machine is " + s.Stage.String(),
 		},
 	}
@@ -192,12 +196,10 @@ func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, 
 	for _, condition := range now.conditions {
 		if condition.Met {
 			t.met = append(t.met, condition.Name)
-
-			if _, ok := t.first[condition.Name]; !ok {
-				t.first[condition.Name] = t.now()
-			}
 		}
 	}
+
+	t.first.note(now.conditions, t.now())
 
 	if t.record.State == trial.Running && !t.record.Confirm {
 		c.judge(ctx, rt, trial.Observe{Now: t.now(), Conditions: now.conditions, Lost: now.lost}, log)

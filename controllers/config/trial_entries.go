@@ -218,9 +218,10 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	}
 
 	was := t.record
+	deadline, own := t.deadlines(0)
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,
-		Deadline: trial.DeadlineFor(0, t.took()), Before: answers{silent: req.silent}.before(t.met),
+		Deadline: deadline, Own: own, Before: answers{silent: req.silent}.before(t.met),
 	}
 
 	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {

@@ -93,7 +93,8 @@ func (c *Controller) specOf(r trial.Record) runtime.TrialSpec {
 
 	if r.State == trial.Running {
 		if !r.Committing() {
-			spec.Until = time.Now().Add(r.Began + r.Deadline - c.trials.now()).Round(time.Second).UTC().Format(time.RFC3339)
+			end, _ := r.Due()
+			spec.Until = time.Now().Add(end - c.trials.now()).Round(time.Second).UTC().Format(time.RFC3339)
 		}
 
 		if spec.Waits = "a person to confirm it"; !r.Confirm {

@@ -51,7 +51,7 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 		return forGood("the health of the machine is not known yet")
 	}
 
-	deadline := trial.DeadlineFor(max(change.Trial, 0), t.took())
+	deadline, own := t.deadlines(change.Trial)
 	if deadline < trial.MinDeadline || deadline > trial.MaxDeadline {
 		return "", fmt.Errorf("%w: the time of a trial %s is out of range (%s to %s)", ErrInvalid, deadline, trial.MinDeadline, trial.MaxDeadline)
 	}
@@ -67,7 +67,7 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), AtBoot: true,
-		Deadline: deadline, Before: change.answers.before(t.met),
+		Deadline: deadline, Own: own, Before: change.answers.before(t.met),
 		Config: trial.Change{From: config.Digest(stored), To: config.Digest(cfg.Bytes())},
 	}
 

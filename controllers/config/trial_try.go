@@ -26,9 +26,10 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 
 	healthy := change.Mode != Try
 
-	wait, shortest := cmp.Or(max(change.Trial, 0), DefaultTrial), trial.MinConfirm
+	wait, own, shortest := cmp.Or(max(change.Trial, 0), DefaultTrial), time.Duration(0), trial.MinConfirm
 	if healthy {
-		wait, shortest = trial.DeadlineFor(max(change.Trial, 0), t.took()), trial.MinDeadline
+		wait, own = t.deadlines(change.Trial)
+		shortest = trial.MinDeadline
 	}
 
 	switch {
@@ -43,7 +44,7 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 	}
 
 	r := trial.Record{
-		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: !healthy, Deadline: wait,
+		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: !healthy, Deadline: wait, Own: own,
 		Before: change.answers.before(t.met), Config: trial.Change{To: config.Digest(cfg.Bytes())},
 	}
 

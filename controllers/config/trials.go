@@ -44,10 +44,10 @@ type trials struct {
 	instead *config.Config
 	// unusable is why the stored configuration could not be used when the boot looked for one.
 	unusable error
-	// met are the names of the conditions that hold, and first is when each of them held first in this boot.
-	met        []string
-	first      map[string]time.Duration
+	// conditions are the latest ones, met the names of those that hold, and first is when they held first.
 	conditions []trial.Condition
+	met        []string
+	first      firstMet
 	// leaving is set when the machine goes down.
 	leaving bool
 	// overwritten is set when the stored configuration may be the one that is tried: a commit has begun to write it.
@@ -55,22 +55,17 @@ type trials struct {
 }
 
 func newTrials() trials {
-	return trials{boot: rand.Text(), start: time.Now(), first: map[string]time.Duration{}}
+	return trials{boot: rand.Text(), start: time.Now(), first: firstMet{at: map[string]time.Duration{}}}
 }
 
-// maxTook limits how long the last start is taken to have lasted: it may have waited for a person, or for its cluster.
-const maxTook = 5 * time.Minute
-
-// took returns how long the machine took in this boot until all held that holds now: what a trial waits for. Some other condition may never hold,
-// and the cluster is asked during a trial only, so when it answered first says nothing.
-func (t *trials) took() (took time.Duration) {
-	for _, name := range t.met {
-		if name != endpointCondition && name != apiServerCondition {
-			took = max(took, t.first[name])
-		}
+// deadlines returns the deadlines of a trial. wanted is the author's choice or 0.
+func (t *trials) deadlines(wanted time.Duration) (deadline, own time.Duration) {
+	all, ours := t.first.took(t.conditions)
+	if wanted <= 0 {
+		own = trial.DeadlineFor(0, ours)
 	}
 
-	return min(took.Round(time.Second), maxTook)
+	return trial.DeadlineFor(wanted, all), own
 }
 
 // BootedAt sets when the boot began: with the kernel of the machine, which has one of its own. Else it begins with the controller.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // maxReturns limits the restarts of a machine whose boot loader insists on the reverted entry.
@@ -19,7 +20,7 @@ func (r Record) boot(e Boot) (Record, []Action) {
 	case (r.State == Running || r.Staged()) && r.past(e):
 		return r.complete()
 	case r.State != "" && cmp.Or(r.Boot, r.ArmedIn) == e.Boot:
-		return r.resume()
+		return r.resume(e.Now)
 	}
 
 	isNew := r.Entry.To != "" && e.Entry == r.Entry.To
@@ -91,7 +92,9 @@ func (r Record) run(e Boot) (Record, []Action) {
 }
 
 // resume goes on in the boot in which the trial was armed or began, after the caller was restarted.
-func (r Record) resume() (Record, []Action) {
+func (r Record) resume(now time.Duration) (Record, []Action) {
+	r.watch.ownLost = now // nothing was seen since
+
 	switch {
 	case r.State == Armed:
 		return r, r.start()

@@ -31,7 +31,24 @@ func (r *Record) observe(e Observe) {
 	seen := len(e.Conditions) > 0
 
 	since(&w.healthy, &w.held, seen && len(unmet) == 0, e.Now)
+	if w.ownAll && !own {
+		w.ownLost = e.Now
+	}
+
 	since(&w.ownAll, &w.own, seen && own, e.Now)
+}
+
+// Due returns when the trial ends at the latest, as time since the boot, and the limit that ends it then.
+func (r Record) Due() (end, limit time.Duration) {
+	end, limit = r.Began+r.Deadline, r.Deadline
+
+	if r.Own > 0 && !r.Confirm && !r.watch.ownAll {
+		if lost := max(r.Began, r.watch.ownLost) + r.Own; lost < end {
+			return lost, r.Own
+		}
+	}
+
+	return end, limit
 }
 
 // since keeps from when something is true.

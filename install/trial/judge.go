@@ -170,6 +170,7 @@ func (r Record) start() (actions []Action) {
 // decide ends a running trial when it is time, and does again what failed.
 func (r Record) decide(now time.Duration) (Record, []Action) {
 	w := r.watch
+	end, limit := r.Due()
 
 	switch {
 	case w.trouble != "" && now < w.retry:
@@ -186,22 +187,23 @@ func (r Record) decide(now time.Duration) (Record, []Action) {
 		return r.commit(w.confirmed + " confirmed it")
 	case !r.Confirm && w.healthy && now-w.held >= Hold:
 		return r.commit(fmt.Sprintf("all conditions held for %s", Hold))
-	case now-r.Began < r.Deadline:
+	case now < end:
 		return r, nil
 	case !r.Confirm && w.lost && w.ownAll && now-w.own >= Hold:
 		return r.commit(fmt.Sprintf("the machine's own conditions held for %s, and the cluster is lost for its other nodes too", Hold))
 	case r.Confirm:
-		return r.end(fmt.Sprintf("no one confirmed it within %s", r.Deadline))
+		return r.end(fmt.Sprintf("no one confirmed it within %s", limit))
 	case w.healthy:
-		return r.end(fmt.Sprintf("the conditions did not hold for %s within %s", Hold, r.Deadline))
+		return r.end(fmt.Sprintf("the conditions did not hold for %s within %s", Hold, limit))
 	default:
-		return r.end(fmt.Sprintf("not healthy within %s: %s", r.Deadline, r.Unmet()))
+		return r.end(fmt.Sprintf("not healthy within %s: %s", limit, r.Unmet()))
 	}
 }
 
 // Next returns when the next Tick is due, as time since the boot, and false if none is.
 func (r Record) Next() (time.Duration, bool) {
 	w := r.watch
+	end, _ := r.Due()
 
 	switch {
 	case w.trouble != "" && (r.State == Running || r.Pending):
@@ -209,9 +211,9 @@ func (r Record) Next() (time.Duration, bool) {
 	case r.State != Running:
 		return 0, false
 	case !r.Confirm && w.healthy:
-		return min(w.held+Hold, r.Began+r.Deadline), true
+		return min(w.held+Hold, end), true
 	default:
-		return r.Began + r.Deadline, true
+		return end, true
 	}
 }
 

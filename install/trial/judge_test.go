@@ -17,7 +17,7 @@ import (
 // TestScripts runs the scripts of the state machine: after each event come its actions and the state. -rewrite rewrites the results; commit
 // only what you understand. Times are those since the boot. The commands are
 //
-//	arm [entry] [config] [at-boot] [confirm] [deadline=60s] [before=(a,b)] [replace] [id=t1] [at=5s]
+//	arm [entry] [config] [at-boot] [confirm] [deadline=60s] [own=60s] [before=(a,b)] [replace] [id=t1] [at=5s]
 //	                              a trial of entry B after A, of configuration 2 after 1, or both
 //	boot [entry=B] [default=B] [config=2] [why=(panic: oops)] [same]
 //	                              a boot, of entry A with the default A and the stored configuration 1; or the same boot again
@@ -107,7 +107,7 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) trial.Event {
 
 	switch d.Cmd {
 	case "arm":
-		r := trial.Record{ID: or("id", "t1"), AtBoot: has("at-boot"), Confirm: has("confirm"), Deadline: length("deadline"), Before: names(a["before"])}
+		r := trial.Record{ID: or("id", "t1"), AtBoot: has("at-boot"), Confirm: has("confirm"), Deadline: length("deadline"), Own: length("own"), Before: names(a["before"])}
 		if has("entry") {
 			r.Entry = trial.Change{From: "A", To: "B"}
 		}

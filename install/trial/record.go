@@ -46,8 +46,9 @@ type Record struct {
 	AtBoot bool `json:"atBoot,omitempty"`
 	// Confirm is set when only a person can commit the change.
 	Confirm bool `json:"confirm,omitempty"`
-	// Deadline is how long the trial may run.
+	// Deadline is how long the trial may run, and Own how long the machine's own conditions may be unmet without a break; 0 is no limit.
 	Deadline time.Duration `json:"deadline"`
+	Own      time.Duration `json:"own,omitempty"`
 	// Before are the names of the conditions that held when the trial was armed.
 	Before []string `json:"before,omitempty"`
 
@@ -72,8 +73,10 @@ type Record struct {
 
 // watch is what is known in this boot only. Losing it costs time, and decides nothing.
 type watch struct {
-	// held is the time since the boot from when all conditions held; it counts while healthy is set. own is the same for the machine's own.
+	// held is the time since the boot from when all conditions held; it counts while healthy is set. own is the same for the machine's own, and
+	// ownLost is from when they do not hold.
 	held, own       time.Duration
+	ownLost         time.Duration
 	healthy, ownAll bool
 	lost            bool
 	unmet           []Condition
@@ -109,8 +112,8 @@ func (r Record) minDeadline() time.Duration {
 	return MinDeadline
 }
 
-// DeadlineFor returns the deadline of a trial. wanted is the author's choice or 0, and took is how long the machine's last start took until it
-// was healthy, or 0. A machine that is slow to start gets twice that time, unless a deadline was chosen.
+// DeadlineFor returns the Deadline of a trial, or its Own. wanted is the author's choice or 0, and took is how long the machine's last start took until
+// it was healthy, or until its own conditions held, or 0. A machine that is slow to start gets twice that time, unless a deadline was chosen.
 func DeadlineFor(wanted, took time.Duration) time.Duration {
 	if wanted > 0 {
 		return wanted
@@ -134,6 +137,8 @@ func (r Record) check() error {
 		return errors.New("a new boot entry is tried at a boot")
 	case r.Deadline < r.minDeadline() || r.Deadline > MaxDeadline:
 		return fmt.Errorf("deadline %s is out of range (%s to %s)", r.Deadline, r.minDeadline(), MaxDeadline)
+	case r.Own != 0 && r.Own < MinDeadline:
+		return fmt.Errorf("deadline %s of the machine's own conditions is less than %s", r.Own, MinDeadline)
 	}
 
 	switch r.State {

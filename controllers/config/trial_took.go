@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed-59268b81/talos/install/trial"
+)
+
+// maxTook limits how long a start is taken to have lasted: it may have waited for a person, or for its cluster.
+const maxTook = 5 * time.Minute
+
+// firstMet is when the conditions of this boot held first, in the time since the boot, from when the machine ran with its configuration. What
+// holds in maintenance or before the machine runs, such as a node that it has not got yet, says nothing. The time that it waits in maintenance is not
+// that of a start.
+type firstMet struct {
+	at map[string]time.Duration
+	// waiting is set in maintenance, since from; waited is how long that was in all.
+	waiting      bool
+	from, waited time.Duration
+}
+
+// note takes the conditions that are seen at a time since the boot.
+func (f *firstMet) note(conditions []trial.Condition, now time.Duration) {
+	met := func(name string) bool {
+		return slices.ContainsFunc(conditions, func(c trial.Condition) bool { return c.Name == name && c.Met })
+	}
+
+	switch waits := met(runningCondition) && !met(configurationCondition); {
+	case waits && !f.waiting:
+		f.waiting, f.from = true, now
+	case !waits && f.waiting:
+		f.waiting = false
+		f.waited += now - f.from
+	}
+
+	if f.waiting || !met(runningCondition) {
+		clear(f.at)
+
+		return
+	}
+
+	for _, c := range conditions {
+		if _, known := f.at[c.Name]; c.Met && !known {
+			f.at[c.Name] = now
+		}
+	}
+}
+
+// took returns how long the machine took until all held that holds now, and until all of that held which is its own: what a trial waits for. Some
+// other condition may never hold, and the cluster is asked during a trial only, so when it answered first says nothing.
+func (f *firstMet) took(conditions []trial.Condition) (all, own time.Duration) {
+	for _, c := range conditions {
+		if !c.Met || c.Name == endpointCondition || c.Name == apiServerCondition {
+			continue
+		}
+
+		at := min((f.at[c.Name] - f.waited).Round(time.Second), maxTook)
+		all = max(all, at)
+
+		if c.Kind != trial.Cluster {
+			own = max(own, at)
+		}
+	}
+
+	return all, own
+}
