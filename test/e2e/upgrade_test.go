@@ -52,6 +52,7 @@ func upgrades(t *testing.T, firmware lab.Image) {
 	c.Kubeconfig()
 
 	boot, _ := c.Ready("")
+	limit := c.Patience(upgradeTime)
 	shows := func(t *testing.T, want string, args ...string) {
 		t.Helper()
 		c.Until("talosctl "+strings.Join(args, " ")+" shows "+want, upgradeTime, func(ctx context.Context) error {
@@ -66,7 +67,7 @@ func upgrades(t *testing.T, firmware lab.Image) {
 	do := func(t *testing.T, args ...string) (string, error) {
 		t.Helper()
 
-		ctx, cancel := context.WithTimeout(t.Context(), upgradeTime)
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 
 		out, err := c.TalosctlCommand(ctx, args...).CombinedOutput()
@@ -96,7 +97,7 @@ func upgrades(t *testing.T, firmware lab.Image) {
 			t.Fatalf("got %s, %v (make next builds the archive)", out, err)
 		}
 
-		line = p.has(t, "-n 10.5.0.2 upgrade --image "+image, "-n 10.5.0.2 ", "") + " --drain=false --timeout " + upgradeTime.String()
+		line = p.has(t, "-n 10.5.0.2 upgrade --image "+image, "-n 10.5.0.2 ", "") + " --drain=false --timeout " + limit.String()
 
 		out, err := do(t, strings.Fields(line)...)
 		if err != nil || !strings.Contains(out, "the version stays: all conditions held for 30s") {
