@@ -35,7 +35,7 @@ const (
 var conditionKinds = map[string]trial.Kind{"staticPods": trial.Cluster, "nodeReady": trial.Cluster}
 
 // conditions returns what a trial waits for. A machine that was never bootstrapped does not run either after an upgrade, so all conditions
-// but the first count only when they held before.
+// but the first count only when they held before. In maintenance nothing is known of what a configuration asks for: it has not held.
 func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineStatusSpec) []trial.Condition {
 	out := []trial.Condition{
 		{Name: "apid", Met: apid.Up(), Why: "the API does not answer"},
@@ -59,7 +59,7 @@ func conditions(apid serviceres.ServiceSpec, configured bool, s runtime.MachineS
 			kind = trial.OwnBefore
 		}
 
-		out = append(out, trial.Condition{Name: name, Kind: kind, Met: !unmet && s.Stage != runtime.StageBooting, Why: reason})
+		out = append(out, trial.Condition{Name: name, Kind: kind, Met: !unmet && s.Stage == runtime.StageRunning, Why: reason})
 	}
 
 	return out

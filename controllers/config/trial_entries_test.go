@@ -417,7 +417,8 @@ func TestConditions(t *testing.T) {
 		want       string
 	}{
 		{"runs", up, true, runtime.MachineStatusSpec{Stage: runtime.StageRunning}, ""},
-		{"maintenance", up, false, runtime.MachineStatusSpec{Stage: runtime.StageMaintenance}, "configuration"},
+		{"maintenance", up, false, runtime.MachineStatusSpec{Stage: runtime.StageMaintenance}, "configuration time network services staticPods nodeReady"},
+		{"just configured", up, true, runtime.MachineStatusSpec{Stage: runtime.StageMaintenance}, "time network services staticPods nodeReady"},
 		{"boots", serviceres.ServiceSpec{}, true, runtime.MachineStatusSpec{Stage: runtime.StageBooting}, "apid running time network services staticPods nodeReady"},
 		{"no node", up, true, runtime.MachineStatusSpec{
 			Stage: runtime.StageRunning, Status: runtime.MachineStatusStatus{UnmetConditions: []runtime.UnmetCondition{{Name: "nodeReady", Reason: "x"}}},

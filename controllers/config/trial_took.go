@@ -14,9 +14,8 @@ import (
 // maxTook limits how long a start is taken to have lasted: it may have waited for a person, or for its cluster.
 const maxTook = 5 * time.Minute
 
-// firstMet is when the conditions of this boot held first, in the time since the boot, from when the machine ran with its configuration. What
-// holds in maintenance or before the machine runs, such as a node that it has not got yet, says nothing. The time that it waits in maintenance is not
-// that of a start.
+// firstMet is when each condition of this boot held first, in the time since the boot. The time that the machine waits in maintenance for a
+// configuration is not that of a start.
 type firstMet struct {
 	at map[string]time.Duration
 	// waiting is set in maintenance, since from; waited is how long that was in all.
@@ -36,12 +35,6 @@ func (f *firstMet) note(conditions []trial.Condition, now time.Duration) {
 	case !waits && f.waiting:
 		f.waiting = false
 		f.waited += now - f.from
-	}
-
-	if f.waiting || !met(runningCondition) {
-		clear(f.at)
-
-		return
 	}
 
 	for _, c := range conditions {

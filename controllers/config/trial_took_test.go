@@ -39,22 +39,21 @@ func TestTookAfterMaintenance(t *testing.T) {
 		at  time.Duration
 		met []string
 	}{
-		{10 * time.Second, []string{"apid", "staticPods", "nodeReady"}},                                                   // it boots
-		{15 * time.Second, []string{"apid", runningCondition, "staticPods", "nodeReady"}},                                 // in maintenance
-		{time.Hour, []string{"apid", runningCondition, "network", "staticPods", "nodeReady"}},                             // still
-		{time.Hour + 15*time.Second, []string{"apid", configurationCondition, runningCondition, "staticPods"}},            // its status is still that of maintenance
-		{time.Hour + 16*time.Second, []string{"apid", configurationCondition}},                                            // it has one
-		{time.Hour + 95*time.Second, []string{"apid", configurationCondition, runningCondition, "staticPods"}},            // its pods run
-		{time.Hour + 105*time.Second, []string{configurationCondition, runningCondition, "apid", "nodeReady"}},            // the node is Ready
-		{2 * time.Hour, []string{configurationCondition, runningCondition, "apid", "staticPods", "nodeReady"}},            // later
-		{3 * time.Hour, []string{configurationCondition, runningCondition, "apid", "staticPods", "nodeReady", "network"}}, // later
+		{10 * time.Second, []string{"apid"}},                                                                   // it boots
+		{15 * time.Second, []string{"apid", runningCondition}},                                                 // in maintenance
+		{time.Hour, []string{"apid", runningCondition, "volumes"}},                                             // still
+		{time.Hour + 15*time.Second, []string{"apid", configurationCondition, runningCondition}},               // its status is still that of maintenance
+		{time.Hour + 16*time.Second, []string{"apid", configurationCondition}},                                 // it starts
+		{time.Hour + 95*time.Second, []string{configurationCondition, runningCondition, "apid", "staticPods"}}, // its pods run
+		{time.Hour + 105*time.Second, []string{configurationCondition, runningCondition, "apid", "nodeReady"}}, // the node is Ready
+		{2 * time.Hour, []string{configurationCondition, runningCondition, "apid", "staticPods", "services", "nodeReady"}},
 	} {
 		f.note(conditionsMet(seen.met), seen.at)
 	}
 
 	// 15 s until maintenance, and 90 s from the configuration on.
-	got, own := f.took(conditionsMet([]string{"apid", "staticPods", "nodeReady"}))
-	if want, wantOwn := 105*time.Second, 95*time.Second; got != want || own != wantOwn {
+	got, own := f.took(conditionsMet([]string{"apid", configurationCondition, "staticPods", "nodeReady"}))
+	if want, wantOwn := 105*time.Second, 15*time.Second; got != want || own != wantOwn {
 		t.Errorf("got %s and %s, want %s and %s", got, own, want, wantOwn)
 	}
 }
