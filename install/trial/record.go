@@ -46,7 +46,7 @@ type Record struct {
 	AtBoot bool `json:"atBoot,omitempty"`
 	// Confirm is set when only a person can commit the change.
 	Confirm bool `json:"confirm,omitempty"`
-	// Deadline is how long the trial may run, and Own how long the machine's own conditions may be unmet without a break; 0 is no limit.
+	// Deadline is how long the trial may run, and Own how long the machine's own conditions may be unmet without a break, unless it is 0.
 	Deadline time.Duration `json:"deadline"`
 	Own      time.Duration `json:"own,omitempty"`
 	// Before are the names of the conditions that held when the trial was armed.
