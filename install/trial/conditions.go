@@ -29,13 +29,14 @@ func (r *Record) observe(e Observe) {
 
 	// Without any condition the machine has not looked yet.
 	seen := len(e.Conditions) > 0
+	own = own && seen
 
-	since(&w.healthy, &w.held, seen && len(unmet) == 0, e.Now)
 	if w.ownAll && !own {
 		w.ownLost = e.Now
 	}
 
-	since(&w.ownAll, &w.own, seen && own, e.Now)
+	since(&w.healthy, &w.held, seen && len(unmet) == 0, e.Now)
+	since(&w.ownAll, &w.own, own, e.Now)
 }
 
 // Due returns when the trial ends at the latest, as time since the boot, and the limit that ends it then.

@@ -38,7 +38,8 @@
 //
 // # What decides
 //
-// The machine's own conditions, and those of the cluster that held before the change. The deadline is for all of them, since a slow machine's pods
-// take their time. A machine whose own conditions fail without a break for a time of their own, which is shorter, does not wait for it. When the cluster is lost for all its nodes, a change
-// after which the machine's own conditions hold is committed at the deadline: the change did not cause the loss, and going back would not end it.
+// The machine's own conditions, and those of the cluster that held before the change. The deadline leaves a slow machine's pods their time. The
+// machine's own conditions have a shorter one: if they fail for that long without a break, the change is reverted. When the cluster is lost for
+// all its nodes, a change after which the machine's own conditions hold is committed at the deadline: the change did not cause the loss, and
+// going back would not end it.
 package trial
