@@ -51,6 +51,12 @@ func imageRecipes() map[string]recipe {
 			layers: []layer{{take: []taken{{"flannel", "flanneld", "opt/bin/flanneld", 0}}}},
 			config: v1.Config{Entrypoint: []string{"/opt/bin/flanneld"}},
 		},
+		"image-kube-network-policies": {
+			reference: images.DefaultKubeNetworkPolicies, layers: []layer{{take: []taken{{"kube-network-policies", "netpol", "bin/netpol", 0}}}},
+			// It removes its rules when it is interrupted, but not when it is terminated: after that, nothing would answer for packets that
+			// they pass to it.
+			config: v1.Config{Cmd: []string{"/bin/netpol"}, StopSignal: "SIGINT"},
+		},
 		"image-agnhost": agnhostRecipe(images.DefaultAgnhost),
 	}
 }

@@ -56,7 +56,7 @@ var rootModules = []string{
 	// Packet filters, address translation and load balancing.
 	"nf_conntrack", "nf_nat", "nf_tables", "nft_chain_nat", "nft_ct", "nft_compat", "nft_counter", "nft_fib_inet",
 	"nft_fib_ipv4", "nft_fib_ipv6", "nft_hash", "nft_limit", "nft_log", "nft_masq", "nft_nat", "nft_numgen",
-	"nft_objref", "nft_quota", "nft_redir", "nft_reject_inet", "nft_reject_ipv4", "nft_reject_ipv6", "nft_set_hash",
+	"nft_objref", "nft_queue", "nft_quota", "nft_redir", "nft_reject_inet", "nft_reject_ipv4", "nft_reject_ipv6", "nft_set_hash",
 	"nft_socket", "nft_tproxy", "nft_flow_offload", "nf_flow_table_inet", "nf_log_syslog", "nfnetlink_log",
 	"nfnetlink_queue", "nf_conntrack_netlink", "ip_tables", "iptable_filter", "iptable_mangle", "iptable_nat",
 	"iptable_raw", "ip6_tables", "ip6table_filter", "ip6table_mangle", "ip6table_nat", "ip6table_raw", "ipt_REJECT",

@@ -111,6 +111,11 @@ func modules() []module {
 			programs: []program{{name: "flanneld", pkg: "github.com/flannel-io/flannel"}},
 		},
 		{
+			folder: "kube-network-policies", about: "enforces NetworkPolicies",
+			upstream: "sigs.k8s.io/kube-network-policies", version: images.KubeNetworkPoliciesVersion,
+			programs: []program{{name: "netpol", pkg: "sigs.k8s.io/kube-network-policies/cmd"}},
+		},
+		{
 			// Only tests use it.
 			folder: "cloud", about: "cloud controller manager of tests",
 			upstream: "k8s.io/cloud-provider", version: strings.Replace(images.KubernetesVersion, "v1.", "v0.", 1),

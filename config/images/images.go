@@ -15,6 +15,8 @@ const (
 	EtcdVersion       = "v3.6.16"
 	CoreDNSVersion    = "v1.14.7"
 	FlannelVersion    = "v0.28.4"
+	// KubeNetworkPoliciesVersion is the version of the program that enforces NetworkPolicies beside flannel.
+	KubeNetworkPoliciesVersion = "v0.8.0"
 	// PauseVersion is the version of pause in the Kubernetes release above, and containerd's default.
 	PauseVersion = "3.10.2"
 	// AgnhostVersion is the version of agnhost in the Kubernetes release above.
@@ -38,6 +40,7 @@ const (
 	CoreDNS               = "registry.k8s.io/coredns/coredns"
 	Pause                 = "registry.k8s.io/pause"
 	Flannel               = "ghcr.io/flannel-io/flannel"
+	KubeNetworkPolicies   = "registry.k8s.io/networking/kube-network-policies"
 	// Agnhost is Kubernetes' test workload: web server, DNS lookups, connection tests.
 	Agnhost = "registry.k8s.io/e2e-test-images/agnhost"
 )
@@ -53,6 +56,7 @@ const (
 	DefaultCoreDNS               = CoreDNS + ":" + CoreDNSVersion
 	DefaultPause                 = Pause + ":" + PauseVersion
 	DefaultFlannel               = Flannel + ":" + FlannelVersion
+	DefaultKubeNetworkPolicies   = KubeNetworkPolicies + ":" + KubeNetworkPoliciesVersion
 	DefaultAgnhost               = Agnhost + ":" + AgnhostVersion
 )
 
@@ -76,7 +80,7 @@ func Node() []string {
 	return append([]string{DefaultPause, DefaultEtcd, DefaultCoreDNS, DefaultFlannel}, Kubernetes(KubernetesVersion)...)
 }
 
-// Cache returns the images in the image cache: those of a node, and the test workload.
+// Cache returns the images in the image cache: those of a node, those that a setting adds, and the test workload.
 func Cache() []string {
-	return append(Node(), DefaultAgnhost)
+	return append(Node(), DefaultKubeNetworkPolicies, DefaultAgnhost)
 }

@@ -25,8 +25,8 @@ func TestReferencesAreFull(t *testing.T) {
 		seen[ref] = true
 	}
 
-	if got, want := len(Cache()), len(Node())+1; got != want {
-		t.Errorf("images in the cache: got %d, want those of a node and the test workload, %d", got, want)
+	if got, want := len(Cache()), len(Node())+2; got != want {
+		t.Errorf("images in the cache: got %d, want those of a node, one for NetworkPolicies and the test workload, %d", got, want)
 	}
 }
 

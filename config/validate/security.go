@@ -7,7 +7,7 @@ import "github.com/seed-59268b81/talos/config/v1alpha1"
 // security rejects security settings that this version does not implement yet: users rely on them. Other settings without effect
 // are accepted with a warning.
 func (c *check) security(main *v1alpha1.Config) {
-	m, cl := &main.Machine, &main.Cluster
+	m := &main.Machine
 
 	for _, setting := range []struct {
 		path, without string
@@ -15,10 +15,6 @@ func (c *check) security(main *v1alpha1.Config) {
 	}{
 		{"machine.systemDiskEncryption", "the disk would not be encrypted", m.Encryption.State != nil || m.Encryption.Ephemeral != nil},
 		{"machine.network.kubespan.enabled", "traffic between machines would not be encrypted", v1alpha1.IsTrue(m.Network.KubeSpan.Enabled)},
-		{
-			"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "network policies would not be enforced",
-			!c.flannel && v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),
-		},
 	} {
 		if setting.set {
 			c.notYet(setting.path, setting.without)

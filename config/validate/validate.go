@@ -44,9 +44,7 @@ type (
 
 // Validate checks a configuration for a mode. The error, if not nil, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
-	c := &check{
-		mode: mode, encrypted: config.Find[*k8s.KubeEtcdEncryptionConfig](cfg) != nil, flannel: config.Find[*k8s.KubeFlannelCNIConfig](cfg) != nil,
-	}
+	c := &check{mode: mode, encrypted: config.Find[*k8s.KubeEtcdEncryptionConfig](cfg) != nil}
 	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
@@ -83,7 +81,6 @@ type check struct {
 	mode         Mode
 	controlPlane bool
 	encrypted    bool // by a KubeEtcdEncryptionConfig
-	flannel      bool // by a KubeFlannelCNIConfig, which is checked by itself
 	findings     Findings
 	warnings     []string
 	installs     bool // by an UnattendedInstallConfig

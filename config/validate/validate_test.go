@@ -108,7 +108,6 @@ func TestFindings(t *testing.T) {
 		{"bad mirror", []string{"machine: {registries: {mirrors: {docker.io: {endpoints: ['mirror:5000']}}}}"}, `machine.registries.mirrors["docker.io"].endpoints[0]`, "not a registry"},
 		{"disk encryption", []string{"machine: {systemDiskEncryption: {ephemeral: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}"}, "machine.systemDiskEncryption", "the disk would not be encrypted"},
 		{"KubeSpan", []string{"machine: {network: {kubespan: {enabled: true}}}"}, "machine.network.kubespan.enabled", "would not be encrypted"},
-		{"network policies", []string{"cluster: {network: {cni: {flannel: {kubeNetworkPoliciesEnabled: true}}}}"}, "cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "would not be enforced"},
 		{"bad login of a registry", []string{"machine: {registries: {config: {r.example: {auth: {auth: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].auth.auth`, "not USER:PASSWORD"},
 		{"a login for all registries", []string{"machine: {registries: {config: {'*': {auth: {username: a, password: b}}}}}"}, `machine.registries.config["*"].auth`, "one host each"},
 		{"bad authority of a registry", []string{"machine: {registries: {config: {r.example: {tls: {ca: aGVsbG8=}}}}}"}, `machine.registries.config["r.example"].tls.ca`, "not PEM"},

@@ -120,6 +120,8 @@ type Flannel struct {
 	BackendExtra Object
 	Resources    Resources
 	ExtraArgs    []string
+	// NetworkPolicies is set if another program beside flannel enforces them.
+	NetworkPolicies bool
 }
 
 // The defaults of flannel.
@@ -131,7 +133,11 @@ const (
 
 // Flannel returns the settings of flannel.
 func (c *Config) Flannel() Flannel {
-	out := Flannel{BackendType: defaultFlannelBackend, BackendPort: defaultFlannelPort, ExtraArgs: c.main.Cluster.Network.CNI.Flannel.ExtraArgs}
+	main := c.main.Cluster.Network.CNI.Flannel
+	out := Flannel{
+		BackendType: defaultFlannelBackend, BackendPort: defaultFlannelPort, ExtraArgs: main.ExtraArgs,
+		NetworkPolicies: IsTrue(main.KubeNetworkPoliciesEnabled),
+	}
 
 	if d := config.Find[*k8s.KubeFlannelCNIConfig](c.all); d != nil {
 		out.BackendType = cmp.Or(string(d.BackendType), out.BackendType)

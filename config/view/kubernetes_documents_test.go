@@ -75,7 +75,7 @@ func TestKubernetesDocuments(t *testing.T) {
 		document+"KubeAuthenticationConfig\nconfiguration: {kind: AuthenticationConfiguration}\n"+
 		document+"KubeEtcdEncryptionConfig\nconfig: {kind: EncryptionConfiguration}\n"+
 		document+"KubeNetworkConfig\nnodeCIDRMaskSizeIPv4: 26\nnodeCIDRMaskSizeIPv6: 112\n"+
-		document+"KubeFlannelCNIConfig\nbackendType: host-gw\nbackendPort: 1\nbackendMTU: 1400\nbackendExtraConfig: {A: b}\nresources: {limits: {cpu: 1}}\nextraArgs: [--x]\n"+
+		document+"KubeFlannelCNIConfig\nbackendType: host-gw\nbackendPort: 1\nbackendMTU: 1400\nbackendExtraConfig: {A: b}\nresources: {limits: {cpu: 1}}\nextraArgs: [--x]\nkubeNetworkPoliciesEnabled: true\n"+
 		document+"KubeProxyConfig\nconfig: {mode: ipvs}\nresources: {requests: {cpu: 2}}\n"+
 		document+"KubePrismConfig\ntlsServerName: api.example\n"+
 		document+"KubeServiceAccountConfig\naccepted: {issuers: [i, 'https://api.example:6443', i], audiences: [a, b]}\n"+
@@ -104,7 +104,7 @@ func TestKubernetesDocuments(t *testing.T) {
 	if diff := cmp.Diff([]any{
 		false, "AuthenticationConfiguration", "EncryptionConfiguration", 26, 112,
 		view.Flannel{
-			BackendType: "host-gw", BackendPort: 1, BackendMTU: 1400, BackendExtra: view.Object{"A": "b"},
+			BackendType: "host-gw", BackendPort: 1, BackendMTU: 1400, BackendExtra: view.Object{"A": "b"}, NetworkPolicies: true,
 			Resources: view.Resources{Limits: view.Object{"cpu": int64(1)}}, ExtraArgs: []string{"--x"},
 		},
 		"ipvs", 1, "api.example",

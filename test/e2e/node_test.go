@@ -46,6 +46,10 @@ func TestNode(t *testing.T) {
 		})
 		c.Run("makes and removes a bond with VLANs and a VRF", func(t *testing.T) { bond(t, c) })
 		c.Run("sets its network card up", func(t *testing.T) { ethernet(t, c) })
+		c.Run("enforces NetworkPolicies", func(t *testing.T) {
+			cluster.NeedsTime(t, c.Patience(policiesTime+5*time.Minute)+afterNode)
+			policies(t, c)
+		})
 	}
 
 	if cluster.Asked(cluster.All) {

@@ -59,6 +59,11 @@ func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootS
 		{"01-csr-serving-approver", true, render.Values{"user": ServingApprover}},
 		{"01-kubelet-api-admin-role-binding", true, render.Values{"group": secrets.KubeletClientGroup}},
 		{"05-flannel", cfg.FlannelEnabled, flannel(cfg)},
+		{"06-kube-network-policies", cfg.FlannelEnabled && cfg.FlannelKubeNetworkPoliciesEnabled, render.Values{
+			"image":       cfg.FlannelKubeNetworkPoliciesImage,
+			"serviceHost": variable("KUBERNETES_SERVICE_HOST", cfg.FlannelKubeServiceHost),
+			"servicePort": variable("KUBERNETES_SERVICE_PORT", cfg.FlannelKubeServicePort),
+		}},
 		{"10-kube-proxy", cfg.ProxyEnabled, proxy(cfg)},
 		{"10-kube-proxy-config", cfg.ProxyEnabled && len(cfg.ProxyConfig) > 0, render.Values{"config": indented(cfg.ProxyConfig)}},
 		{"11-core-dns", cfg.CoreDNSEnabled, render.Values{"domain": cfg.ClusterDomain, "image": cfg.CoreDNSImage}},

@@ -34,11 +34,12 @@ var (
 		CoreDNSEnabled: true, CoreDNSImage: images.DefaultCoreDNS, DNSServiceIP: "10.96.0.10",
 		FlannelEnabled: true, FlannelImage: images.DefaultFlannel, FlannelBackendType: "vxlan", FlannelBackendPort: 4789,
 		FlannelKubeServiceHost: "127.0.0.1", FlannelKubeServicePort: "7445",
+		FlannelKubeNetworkPoliciesEnabled: true, FlannelKubeNetworkPoliciesImage: images.DefaultKubeNetworkPolicies,
 	}
 	root = secrets.KubernetesRootSpec{BootstrapTokenID: "abcdef", BootstrapTokenSecret: "0123456789abcdef"}
 )
 
-// TestBuiltin checks the manifests of a default cluster, and that Kubernetes' own types decode each object.
+// TestBuiltin checks the manifests of a cluster, and that Kubernetes' own types decode each object.
 func TestBuiltin(t *testing.T) {
 	rendered, err := manifests.Builtin(settings, root)
 	if err != nil {
@@ -124,8 +125,8 @@ func TestImages(t *testing.T) {
 		walk(object)
 	}
 
-	if found < 3 {
-		t.Errorf("got %d images, want those of flannel, kube-proxy and CoreDNS", found)
+	if found < 4 {
+		t.Errorf("got %d images, want those of flannel, kube-network-policies, kube-proxy and CoreDNS", found)
 	}
 }
 

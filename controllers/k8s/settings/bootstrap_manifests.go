@@ -41,6 +41,9 @@ func BootstrapManifests(cfg *view.Config, p platform.Platform) (*k8s.BootstrapMa
 		FlannelBackendExtraConfig: flannel.BackendExtra,
 		FlannelResources:          resources(flannel.Resources),
 		TalosAPIServiceEnabled:    apiAccess,
+
+		FlannelKubeNetworkPoliciesEnabled: flannel.NetworkPolicies,
+		FlannelKubeNetworkPoliciesImage:   images.DefaultKubeNetworkPolicies,
 	}
 
 	var err error

@@ -56,7 +56,7 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got = append(got, api.Image, manager.Image, scheduler.Image, boot.FlannelImage, boot.ProxyImage, boot.CoreDNSImage, Kubelet(cfg).Image)
+	got = append(got, api.Image, manager.Image, scheduler.Image, boot.FlannelImage, boot.FlannelKubeNetworkPoliciesImage, boot.ProxyImage, boot.CoreDNSImage, Kubelet(cfg).Image)
 	cached := strings.Join(images.Cache(), "\n")
 
 	for _, image := range got {
