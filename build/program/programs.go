@@ -42,7 +42,10 @@ const cniPlugins = "github.com/containernetworking/plugins/plugins/"
 
 // modules returns all modules of third-party Go programs. Tags and variables are those of each project's release build,
 // except as noted.
-func modules() []module {
+func modules() []module { return append(nodeModules(), testModules()...) }
+
+// nodeModules returns those of programs that nodes run.
+func nodeModules() []module {
 	return []module{
 		kubernetes(),
 		{
@@ -115,8 +118,13 @@ func modules() []module {
 			upstream: "sigs.k8s.io/kube-network-policies", version: images.KubeNetworkPoliciesVersion,
 			programs: []program{{name: "netpol", pkg: "sigs.k8s.io/kube-network-policies/cmd"}},
 		},
+	}
+}
+
+// testModules returns those of programs that only tests use.
+func testModules() []module {
+	return []module{
 		{
-			// Only tests use it.
 			folder: "cloud", about: "cloud controller manager of tests",
 			upstream: "k8s.io/cloud-provider", version: strings.Replace(images.KubernetesVersion, "v1.", "v0.", 1),
 			tags:     kubernetesTags,
