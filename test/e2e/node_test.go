@@ -72,6 +72,7 @@ func TestContainer(t *testing.T) {
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
 	changes(t, c, boot)
+	c.Run("enforces NetworkPolicies", func(t *testing.T) { policies(t, c) })
 	c.Run("goes back from configurations that break it", func(t *testing.T) { goesBack(t, c) })
 	c.Run("is brought back when its configuration is damaged", func(t *testing.T) { rescued(t, c) })
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })

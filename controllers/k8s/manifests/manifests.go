@@ -60,7 +60,7 @@ func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootS
 		{"01-kubelet-api-admin-role-binding", true, render.Values{"group": secrets.KubeletClientGroup}},
 		{"05-flannel", cfg.FlannelEnabled, flannel(cfg)},
 		{"06-kube-network-policies", cfg.FlannelEnabled && cfg.FlannelKubeNetworkPoliciesEnabled, render.Values{
-			"image":       cfg.FlannelKubeNetworkPoliciesImage,
+			"image": cfg.FlannelKubeNetworkPoliciesImage, "flannelImage": cfg.FlannelImage,
 			"serviceHost": variable("KUBERNETES_SERVICE_HOST", cfg.FlannelKubeServiceHost),
 			"servicePort": variable("KUBERNETES_SERVICE_PORT", cfg.FlannelKubeServicePort),
 		}},
