@@ -53,11 +53,14 @@ type answers struct {
 	silent bool
 }
 
-// before returns the names of the conditions that hold before a change. met are those that are seen without asking.
-func (a answers) before(met []string) []string {
-	names := slices.Clone(met)
-	if a.silent {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == gatewayCondition })
+// before returns the names of the conditions that hold before a change, of which conditions are those that are seen without asking.
+func (a answers) before(conditions []trial.Condition) []string {
+	var names []string
+
+	for _, c := range conditions {
+		if c.Met && !(a.silent && c.Name == gatewayCondition) {
+			names = append(names, c.Name)
+		}
 	}
 
 	if a.endpoint {

@@ -189,16 +189,7 @@ func (c *Controller) see(now sight) {
 // noteConditions keeps what holds now, and when it held first. A trial that waits for a person does not wait for that.
 func (c *Controller) noteConditions(ctx context.Context, rt controller.Runtime, now sight, log *slog.Logger) {
 	t := &c.trials
-	t.met = t.met[:0:0]
-
 	t.conditions = now.conditions
-
-	for _, condition := range now.conditions {
-		if condition.Met {
-			t.met = append(t.met, condition.Name)
-		}
-	}
-
 	t.first.note(now.conditions, t.now())
 
 	if t.record.State == trial.Running && !t.record.Confirm {

@@ -221,7 +221,7 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	deadline, own := t.deadlines(0)
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,
-		Deadline: deadline, Own: own, Before: answers{silent: req.silent}.before(t.met),
+		Deadline: deadline, Own: own, Before: answers{silent: req.silent}.before(t.conditions),
 	}
 
 	if denied := c.judge(ctx, rt, trial.Arm{Now: t.now(), Boot: t.boot, Trial: r, Replace: true}, log); denied != "" {

@@ -67,7 +67,7 @@ func (c *Controller) stage(ctx context.Context, rt controller.Runtime, current, 
 
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), AtBoot: true,
-		Deadline: deadline, Own: own, Before: change.answers.before(t.met),
+		Deadline: deadline, Own: own, Before: change.answers.before(t.conditions),
 		Config: trial.Change{From: config.Digest(stored), To: config.Digest(cfg.Bytes())},
 	}
 

@@ -45,7 +45,7 @@ func (c *Controller) try(ctx context.Context, rt controller.Runtime, current, cf
 
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: change.By, At: time.Now().UTC().Truncate(time.Second), Confirm: !healthy, Deadline: wait, Own: own,
-		Before: change.answers.before(t.met), Config: trial.Change{To: config.Digest(cfg.Bytes())},
+		Before: change.answers.before(t.conditions), Config: trial.Change{To: config.Digest(cfg.Bytes())},
 	}
 
 	before := current

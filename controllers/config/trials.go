@@ -44,9 +44,8 @@ type trials struct {
 	instead *config.Config
 	// unusable is why the stored configuration could not be used when the boot looked for one.
 	unusable error
-	// conditions are the latest ones, met the names of those that hold, and first is when they held first.
+	// conditions are the latest ones, and first is when each of them held first.
 	conditions []trial.Condition
-	met        []string
 	first      firstMet
 	// leaving is set when the machine goes down.
 	leaving bool
