@@ -16,7 +16,7 @@ import (
 
 // uses reports whether any node runs as one provisioner.
 func (o *Options) uses(as state.Provisioner) bool {
-	return o.ControlPlanes > 0 && o.Provisioner == as || o.Workers > 0 && o.WorkerProvisioner == as
+	return o.ControlPlanes > 0 && o.Provisioner == as || o.Workers > 0 && o.WorkerProvisioner == as || len(o.Virtual) > 0 && as == state.QEMU
 }
 
 // checkFiles looks for the programs and images of the machines.

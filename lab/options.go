@@ -41,6 +41,8 @@ type Options struct {
 	// Off are the names of machines that are not switched on with the lab. A name is that of the lab, a role and a number, such as
 	// demo-controlplane-2.
 	Off []string
+	// Virtual are the names of machines that QEMU runs, of a role whose others are containers.
+	Virtual []string
 
 	// ExtraDisks are the sizes in GiB of further, empty disks of each machine.
 	ExtraDisks []int
@@ -162,6 +164,12 @@ func (o Options) Plan() (*state.Lab, error) {
 	add := func(role state.Role, as state.Provisioner, count int, size Size) {
 		for i := range count {
 			name := fmt.Sprintf("%s-%s-%d", o.Name, role, i+1)
+
+			as := as
+			if slices.Contains(o.Virtual, name) {
+				as = state.QEMU
+			}
+
 			lab.Nodes = append(lab.Nodes, state.Node{
 				Name: name, Role: role, Provisioner: as, Cards: o.cards(&lab.World, role, i, name), UUID: uuid.NewString(),
 				CPUs: size.CPUs, MemoryMiB: size.MemoryMiB, DiskGiB: size.DiskGiB, ExtraDisksGiB: o.ExtraDisks,
@@ -180,14 +188,14 @@ func (o Options) Plan() (*state.Lab, error) {
 		lab.Nodes[i].Addr = lab.Nodes[i].Cards[0].Addr()
 	}
 
-	return lab, errors.Join(o.checkNodeCards(lab), o.checkOff(lab))
+	return lab, errors.Join(o.checkNodeCards(lab), checkNames(lab, "stays off", o.Off), checkNames(lab, "is virtual", o.Virtual))
 }
 
-// checkOff checks the names of the machines that stay off.
-func (o *Options) checkOff(lab *state.Lab) error {
-	for _, name := range o.Off {
+// checkNames checks the names of machines for which something holds.
+func checkNames(lab *state.Lab, what string, names []string) error {
+	for _, name := range names {
 		if !slices.ContainsFunc(lab.Nodes, func(n state.Node) bool { return n.Name == name }) {
-			return fmt.Errorf("machine %q that stays off: the lab has no such machine", name)
+			return fmt.Errorf("machine %q that %s: the lab has no such machine", name, what)
 		}
 	}
 

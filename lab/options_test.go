@@ -118,6 +118,37 @@ func TestPlanOff(t *testing.T) {
 	}
 }
 
+// TestPlanVirtual checks that of a role whose machines are containers some can be virtual.
+func TestPlanVirtual(t *testing.T) {
+	o := validOptions(t)
+	o.Provisioner, o.WorkerProvisioner = state.Container, state.Container
+	o.Virtual, o.Image.Root = []string{"demo-controlplane-2"}, o.Image.Disk
+
+	lab, err := o.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, n := range lab.Nodes {
+		if got, want := n.As() == state.QEMU, n.Name == "demo-controlplane-2"; got != want {
+			t.Errorf("%s: got virtual %t, want %t", n.Name, got, want)
+		}
+	}
+
+	o.Virtual = []string{"demo-controlplane-9"}
+
+	if _, err := o.Plan(); err == nil || !strings.Contains(err.Error(), "demo-controlplane-9") {
+		t.Errorf("a machine that does not exist: got %v, want it named", err)
+	}
+
+	o.Virtual = []string{"demo-controlplane-2"}
+	o.QEMU = "/no-such-qemu"
+
+	if _, err := o.Plan(); err == nil || !strings.Contains(err.Error(), "no-such-qemu") {
+		t.Errorf("without QEMU: got %v, want it named", err)
+	}
+}
+
 // TestPlanCards checks that control planes are on the first network and workers on the sites in turn, unless they have
 // cards of their own.
 func TestPlanCards(t *testing.T) {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,10 @@ const rollingTime = 45 * time.Minute
 
 // rolled is a Deployment of two replicas on two nodes, of which Kubernetes evicts only one at a time.
 const rolled = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: ` + namespace + `}
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: spread, namespace: ` + namespace + `}
@@ -55,15 +60,43 @@ spec:
   ports: [{port: 80, targetPort: 8080}]
 `
 
-// TestRollingUpgrade upgrades three control planes with the commands of docs/upgrade-cluster.md. Meanwhile a client writes to Kubernetes and
-// reads, and another asks a workload that runs on the nodes.
+// TestRollingUpgrade upgrades a control plane and a worker of a cluster whose other two control planes are containers, with a command of
+// docs/upgrade-cluster.md. Meanwhile a client writes to Kubernetes and reads, and another asks a workload that runs on the nodes.
 func TestRollingUpgrade(t *testing.T) {
+	cluster.Above(t, cluster.All, "starts two virtual machines twice, which takes long where they are emulated")
+
+	rollingUpgrade(t, "-n 10.5.0.4,10.5.0.5", lab.Options{
+		Provisioner: state.Container, WorkerProvisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3, Workers: 1,
+		Virtual: []string{"e2e-controlplane-3"}, Off: []string{"e2e-controlplane-3", "e2e-worker-1"},
+	})
+}
+
+// TestVirtualRollingUpgrade upgrades all of three control planes. Two cores that emulate three API servers are too slow for it.
+func TestVirtualRollingUpgrade(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts three virtual machines twice, which takes long where they are emulated")
 
-	p := newPage(t, nil, "upgrade-cluster.md")
-	c := cluster.StartConfigured(t, lab.Options{Provisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3})
-	s := &scaled{Cluster: c, t: t}
-	nodes := c.Lab.Nodes()
+	rollingUpgrade(t, "--cluster", lab.Options{
+		Provisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3, Off: []string{"e2e-controlplane-2", "e2e-controlplane-3"},
+	})
+}
+
+// rollingUpgrade upgrades those virtual machines of a cluster that a flag of talosctl names. Machines that are off join one after the other.
+func rollingUpgrade(t *testing.T, named string, options lab.Options) {
+	var (
+		p     = newPage(t, nil, "upgrade-cluster.md")
+		c     = cluster.StartConfigured(t, options)
+		s     = &scaled{Cluster: c, t: t}
+		nodes = c.Lab.Nodes()
+		// upgraded are the addresses of the virtual machines.
+		upgraded []string
+	)
+
+	for _, n := range c.Lab.State().Nodes {
+		if n.As() == state.QEMU {
+			upgraded = append(upgraded, n.Addr.String())
+		}
+	}
+
 	run := func(timeout time.Duration, line string) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
@@ -79,12 +112,26 @@ func TestRollingUpgrade(t *testing.T) {
 		c.Answers()
 		c.Bootstrap()
 		c.Kubeconfig()
+		s.ready(nodes[0])
 
-		for _, n := range nodes {
-			c.Until(n.Name+" is Ready", upgradeTime, func(ctx context.Context) error { return s.isReady(ctx, n) })
+		for i, n := range nodes[1:] {
+			isOff := slices.Contains(options.Off, n.Name)
+
+			if isOff && n.Role == state.ControlPlane {
+				s.join(n, nodes[:i+2])
+
+				continue
+			}
+
+			if isOff {
+				if err := n.PowerOn(s.t.Context()); err != nil {
+					s.t.Fatal(err)
+				}
+			}
+
+			s.ready(n)
 		}
 
-		c.Until("three members of etcd vote", upgradeTime, func(ctx context.Context) error { return s.votes(ctx, nodes[0], nodes...) })
 		c.Kubectl(rolled, "apply", "-f", "-")
 		c.PodsReady(namespace, "app=spread", 2)
 	})
@@ -100,33 +147,33 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 
 	s.step("upgrades one node after the other", func() {
-		next := released(t).Installer()
+		next := released(s.t).Installer()
 		image := generate.InstallerRepository + ":" + nextVersion
 
-		line := p.has(t, "-n 10.5.0.2,10.5.0.3,10.5.0.4 image import --namespace system installer-amd64.tar", "installer-amd64.tar", next)
+		line := p.has(s.t, "-n 10.5.0.2,10.5.0.3,10.5.0.4 image import --namespace system installer-amd64.tar", "10.5.0.2,10.5.0.3,10.5.0.4", strings.Join(upgraded, ","), "installer-amd64.tar", next)
 		if out, err := run(upgradeTime, line); err != nil {
-			t.Fatalf("%v: %s (make next builds the archive)", err, out)
+			s.t.Fatalf("%v: %s (make next builds the archive)", err, out)
 		}
 
-		out, err := run(rollingTime, p.has(t, "upgrade --cluster --image "+image)+" --timeout "+rollingTime.String())
+		out, err := run(rollingTime, p.has(s.t, "upgrade --cluster --image "+image, "--cluster", named)+" --timeout "+rollingTime.String())
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 
-		if got := strings.Count(out, "the version stays: all conditions held for 30s"); got != len(nodes) {
-			t.Errorf("%d nodes kept the version, want %d", got, len(nodes))
+		if got := strings.Count(out, "the version stays: all conditions held for 30s"); got != len(upgraded) {
+			s.t.Errorf("%d nodes kept the version, want %d", got, len(upgraded))
 		}
 
-		if out, err := run(time.Minute, p.has(t, "get version --cluster")); err != nil || strings.Count(out, nextVersion) != len(nodes) {
-			t.Errorf("%v: got %s, want %s on each node", err, out, nextVersion)
+		if out, err := run(time.Minute, p.has(s.t, "get version --cluster")); err != nil || strings.Count(out, nextVersion) != len(upgraded) {
+			s.t.Errorf("%v: got %s, want %s on each of them", err, out, nextVersion)
 		}
 
-		if out, err := run(time.Minute, p.has(t, "get trials --cluster")); err != nil || strings.Count(out, "committed") != len(nodes) {
-			t.Errorf("%v: got %s, want a trial that is committed on each node", err, out)
+		if out, err := run(time.Minute, p.has(s.t, "get trials --cluster")); err != nil || strings.Count(out, "committed") != len(upgraded) {
+			s.t.Errorf("%v: got %s, want a trial that is committed on each of them", err, out)
 		}
 
-		if _, err := run(time.Minute, p.has(t, "etcd members -n 10.5.0.2")); err != nil {
-			t.Error(err)
+		if _, err := run(time.Minute, p.has(s.t, "etcd members -n 10.5.0.2")); err != nil {
+			s.t.Error(err)
 		}
 	})
 
