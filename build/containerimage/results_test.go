@@ -59,8 +59,8 @@ func TestLayoutHasTheImagesOfTheCache(t *testing.T) {
 func TestBudgetImageLayout(t *testing.T) {
 	p := built(t)
 
-	// All images of a node, as in the disk's image cache.
-	const budget = 180 << 20
+	// All images of a node, as in the disk's image cache. 14 MiB of it are what enforces NetworkPolicies, and 37 MiB are for tests.
+	const budget = 190 << 20
 
 	size := treeSize(t, p.ImageLayout())
 	t.Logf("image layout: %d MiB of %d", size>>20, budget>>20)
