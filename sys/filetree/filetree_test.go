@@ -119,6 +119,32 @@ func TestWalkEnds(t *testing.T) {
 	}
 }
 
+// TestWalkRemoved checks that a file which is removed after its folder was read is left out: as in /dev and /proc, where it happens often.
+func TestWalkRemoved(t *testing.T) {
+	root := plant(t, "a", "b", "c->a", "d/", "d/e", "f")
+
+	var got []string
+
+	err := filetree.Walk(t.Context(), root, filetree.Unlimited, func(e filetree.Entry) error {
+		if e.Err != nil {
+			t.Errorf("%s: %v", e.Relative, e.Err)
+		}
+
+		if got = append(got, e.Relative); e.Relative != "a" {
+			return nil
+		}
+
+		return errors.Join(os.Remove(filepath.Join(root, "b")), os.Remove(filepath.Join(root, "c")), os.RemoveAll(filepath.Join(root, "d")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if d := cmp.Diff([]string{".", "a", "f"}, got); d != "" {
+		t.Errorf("files (-want +got):\n%s", d)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	root := plant(t, "a/", "a/one", "a/b/", "a/b/two", "three", "link->a")
 

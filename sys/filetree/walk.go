@@ -39,7 +39,7 @@ type Entry struct {
 }
 
 // Walk calls fn for the file and, down to a depth, for all files below it; folders come before their contents. An error of the root
-// ends the walk; an error further down is an Entry. An error of fn ends the walk.
+// ends the walk; an error further down is an Entry, except that a file that is removed meanwhile is left out. An error of fn ends the walk.
 func Walk(ctx context.Context, root string, depth int, fn func(Entry) error) error {
 	info, err := ask(ctx, root, func() (fs.FileInfo, error) { return os.Stat(root) })
 	if err != nil {
@@ -95,7 +95,12 @@ func (w *walker) descend(e Entry) error {
 		slices.Sort(names)
 
 		for _, name := range names {
-			if err := w.visit(w.below(e, name)); err != nil {
+			c := w.below(e, name)
+			if errors.Is(c.Err, fs.ErrNotExist) {
+				continue // it was removed after it was listed
+			}
+
+			if err := w.visit(c); err != nil {
 				return err
 			}
 		}
