@@ -93,8 +93,6 @@ type archiver struct {
 
 func (a *archiver) add(e Entry) error {
 	switch {
-	case errors.Is(e.Err, fs.ErrNotExist):
-		return nil // it was removed
 	case e.Err != nil:
 		a.skipped.add(e.Err)
 
@@ -107,7 +105,9 @@ func (a *archiver) add(e Entry) error {
 
 	if e.Info.Mode()&fs.ModeSymlink != 0 {
 		var err error
-		if target, err = os.Readlink(e.Path); err != nil {
+		if target, err = os.Readlink(e.Path); errors.Is(err, fs.ErrNotExist) {
+			return nil // it was removed
+		} else if err != nil {
 			a.skipped.add(err)
 
 			return nil
