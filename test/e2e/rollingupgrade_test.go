@@ -65,7 +65,7 @@ spec:
 func TestRollingUpgrade(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts two virtual machines twice, which takes long where they are emulated")
 
-	rollingUpgrade(t, "-n 10.5.0.4,10.5.0.5", lab.Options{
+	rollingUpgrade(t, lab.Options{
 		Provisioner: state.Container, WorkerProvisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3, Workers: 1,
 		Virtual: []string{"e2e-controlplane-3"}, Off: []string{"e2e-controlplane-3", "e2e-worker-1"},
 	})
@@ -75,26 +75,31 @@ func TestRollingUpgrade(t *testing.T) {
 func TestVirtualRollingUpgrade(t *testing.T) {
 	cluster.Above(t, cluster.All, "starts three virtual machines twice, which takes long where they are emulated")
 
-	rollingUpgrade(t, "--cluster", lab.Options{
+	rollingUpgrade(t, lab.Options{
 		Provisioner: state.QEMU, Cloud: metadata.NoCloud, ControlPlanes: 3, Off: []string{"e2e-controlplane-2", "e2e-controlplane-3"},
 	})
 }
 
-// rollingUpgrade upgrades those virtual machines of a cluster that a flag of talosctl names. Machines that are off join one after the other.
-func rollingUpgrade(t *testing.T, named string, options lab.Options) {
+// rollingUpgrade upgrades the virtual machines of a cluster. Machines that are off join one after the other.
+func rollingUpgrade(t *testing.T, options lab.Options) {
 	var (
 		p     = newPage(t, nil, "upgrade-cluster.md")
 		c     = cluster.StartConfigured(t, options)
 		s     = &scaled{Cluster: c, t: t}
 		nodes = c.Lab.Nodes()
-		// upgraded are the addresses of the virtual machines.
+		// upgraded are the addresses of the virtual machines, and named is talosctl's flag for them.
 		upgraded []string
+		named    = "--cluster"
 	)
 
-	for _, n := range c.Lab.State().Nodes {
+	for _, n := range nodes {
 		if n.As() == state.QEMU {
 			upgraded = append(upgraded, n.Addr.String())
 		}
+	}
+
+	if len(upgraded) < len(nodes) {
+		named = "-n " + strings.Join(upgraded, ",")
 	}
 
 	run := func(timeout time.Duration, line string) (string, error) {
