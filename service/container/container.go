@@ -6,8 +6,8 @@
 // programs come as images. It pulls and unpacks the image (from the image cache, through containerd's registry hosts), creates a new
 // container for each run and removes it afterwards.
 //
-// A container keeps running when containerd restarts. When the connection breaks, the runner waits for containerd and attaches to the
-// running task again, instead of restarting the service.
+// A container keeps running when containerd restarts. When the connection breaks, the runner waits for containerd, however long it is
+// away, and attaches to the running task again, instead of restarting the service.
 package container
 
 import (
@@ -67,9 +67,6 @@ type Container struct {
 
 var _ supervisor.Runner = (*Container)(nil)
 
-// reconnectTimeout is how long a running container waits for containerd to come back.
-const reconnectTimeout = time.Minute
-
 // Run implements supervisor.Runner.
 func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 	client, err := containerd.New(layout.ContainerdSocket, containerd.WithDefaultNamespace(NamespaceSystem), containerd.WithTimeout(10*time.Second))
@@ -124,6 +121,8 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 
 	run.Started(int(task.Pid()))
 
+	again := &reattach{attach: attachTo(cntr)}
+
 	for {
 		select {
 		case status := <-exited:
@@ -136,8 +135,8 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 				return fmt.Errorf("container %s: exit status %d", c.ID, code)
 			}
 
-			if exited, err = c.reattach(background, cntr, err); err != nil {
-				return err
+			if exited, err = again.after(background, err); err != nil {
+				return fmt.Errorf("container %s: %w", c.ID, err)
 			}
 		case <-ctx.Done():
 			return c.stop(background, task, exited, errors.Is(context.Cause(ctx), supervisor.ErrHung))
@@ -147,29 +146,6 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 
 // logTo writes both output streams to one log.
 func logTo(w io.Writer) cio.Creator { return cio.NewCreator(cio.WithStreams(nil, w, w)) }
-
-// reattach waits for containerd, and then for the task again.
-func (c *Container) reattach(ctx context.Context, cntr containerd.Container, cause error) (<-chan containerd.ExitStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, reconnectTimeout)
-	defer cancel()
-
-	for {
-		task, err := cntr.Task(ctx, nil)
-		if err == nil {
-			return task.Wait(context.WithoutCancel(ctx))
-		}
-
-		if errdefs.IsNotFound(err) {
-			return nil, fmt.Errorf("container %s: ended while containerd was not running", c.ID)
-		}
-
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("container %s: wait for containerd: timed out after %s: %w", c.ID, reconnectTimeout, cause)
-		case <-time.After(time.Second):
-		}
-	}
-}
 
 // stop ends the container; a hung one is killed at once.
 func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-chan containerd.ExitStatus, hung bool) error {
