@@ -11,9 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-func (u *unit) checkHealth(ctx context.Context, h Health, hung context.CancelCauseFunc) {
+func (u *unit) checkHealth(ctx context.Context, pid int, h Health, hung context.CancelCauseFunc) {
 	wait := h.InitialDelay
 	failed, was := 0, false
+
+	var healthy usage // after the last check that passed
 
 	for {
 		select {
@@ -44,10 +46,10 @@ func (u *unit) checkHealth(ctx context.Context, h Health, hung context.CancelCau
 		u.setHealth(st)
 
 		if failed++; err == nil {
-			failed, was = 0, true
+			failed, was, healthy = 0, true, usageOf(pid)
 		}
 
-		if was && h.Failures > 0 && failed >= h.Failures {
+		if was && h.Failures > 0 && failed >= h.Failures && (failed >= slowFactor*h.Failures || !usageOf(pid).busySince(healthy)) {
 			hung(fmt.Errorf("%w: %d health checks failed in a row, the last with: %w", ErrHung, failed, err))
 
 			return

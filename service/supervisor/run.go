@@ -76,7 +76,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 			}
 
 			if svc.Health != nil {
-				health.Go(func() error { u.checkHealth(healthCtx, svc.Health.withDefaults(), hung); return nil })
+				health.Go(func() error { u.checkHealth(healthCtx, pid, svc.Health.withDefaults(), hung); return nil })
 			}
 		},
 	})

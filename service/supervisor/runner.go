@@ -43,8 +43,9 @@ type Health struct {
 	Check func(ctx context.Context) error
 	// InitialDelay before the first check (1 s when zero), Period between checks (5 s), Timeout of one (500 ms).
 	InitialDelay, Period, Timeout time.Duration
-	// Failures in a row after which a service that was healthy is killed and started again; 0 means never. Set it only for checks
-	// that fail when the service itself hangs: a restart does not help a service whose peers are down.
+	// Failures in a row after which a service that was healthy is killed and started again; 0 means never. A service whose process
+	// has used the processor since it was healthy, so that it is slow rather than hung, has four times as many. Set it only for
+	// checks that fail when the service itself hangs: a restart does not help a service whose peers are down.
 	Failures int
 }
 
