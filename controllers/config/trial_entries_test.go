@@ -102,6 +102,8 @@ func (b *bootFake) Add(context.Context, loader.System) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
+func (b *bootFake) Fits(loader.System, ...string) error { return errors.ErrUnsupported }
+
 func (b *bootFake) Remove(id string) error {
 	return b.write(func() { b.entries = slices.DeleteFunc(b.entries, func(e string) bool { return e == id }) })
 }

@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-59268b81/talos/install"
 	"github.com/seed-59268b81/talos/sys/fat"
@@ -72,6 +73,8 @@ type Loader interface {
 	// Add adds an entry, and returns its id. It is not started before SetDefault or SetOnce. Arguments that the system which runs was given
 	// besides its own are passed on.
 	Add(ctx context.Context, s System) (string, error)
+	// Fits returns an error, fat.ErrNoSpace, if a system does not fit even without some entries.
+	Fits(s System, without ...string) error
 	// Remove removes an entry. The one that runs and the default one cannot be removed. It is not an error if there is none.
 	Remove(id string) error
 }
@@ -111,28 +114,37 @@ func needed(l Loader, id string) error {
 	}
 }
 
-// Collect removes all entries except the one that runs, the default one, and those to keep. It returns what it removed.
-func Collect(l Loader, keep ...string) (removed []string, err error) {
+// Unneeded returns all entries except the one that runs, the default one, and those to keep.
+func Unneeded(l Loader, keep ...string) ([]string, error) {
 	entries, err := l.Entries()
+	if err != nil {
+		return nil, err
+	}
+
+	var ids []string
+
+	for _, e := range entries {
+		if !slices.Contains(keep, e.ID) && needed(l, e.ID) == nil {
+			ids = append(ids, e.ID)
+		}
+	}
+
+	return ids, nil
+}
+
+// Collect removes the entries of Unneeded. It returns what it removed.
+func Collect(l Loader, keep ...string) (removed []string, err error) {
+	ids, err := Unneeded(l, keep...)
 	if err != nil {
 		return nil, fmt.Errorf("remove old boot entries: %w", err)
 	}
 
-	kept := map[string]bool{}
-	for _, id := range keep {
-		kept[id] = true
-	}
-
-	for _, e := range entries {
-		if kept[e.ID] || needed(l, e.ID) != nil {
-			continue
-		}
-
-		if err := l.Remove(e.ID); err != nil {
+	for _, id := range ids {
+		if err := l.Remove(id); err != nil {
 			return removed, fmt.Errorf("remove old boot entries: %w", err)
 		}
 
-		removed = append(removed, e.ID)
+		removed = append(removed, id)
 	}
 
 	return removed, nil

@@ -35,7 +35,7 @@ type Change struct {
 }
 
 // Add adds the entry of a release. from is the version that runs. Nothing is written if the release is not for this machine. Entries that are
-// neither in use nor the default are removed only when there is no space.
+// neither in use nor the default are removed only when there is no space, and only if there is enough without them.
 func Add(ctx context.Context, l loader.Loader, image *release.Image, arch, from string, progress func(string)) (Change, error) {
 	if err := image.For(arch, from); err != nil {
 		return Change{}, err
@@ -56,17 +56,9 @@ func Add(ctx context.Context, l loader.Loader, image *release.Image, arch, from 
 	change.ToVersion = image.Version
 
 	if change.To, err = l.Add(ctx, system); errors.Is(err, fat.ErrNoSpace) {
-		var removed []string
-
-		if removed, err = loader.Collect(l); err != nil {
-			return Change{}, err
+		if err = makeRoom(l, system, progress); err == nil {
+			change.To, err = l.Add(ctx, system)
 		}
-
-		for _, id := range removed {
-			progress("removed boot entry " + id + " to make room")
-		}
-
-		change.To, err = l.Add(ctx, system)
 	}
 
 	if err != nil {
@@ -76,6 +68,25 @@ func Add(ctx context.Context, l loader.Loader, image *release.Image, arch, from 
 	progress("added boot entry " + change.To)
 
 	return change, nil
+}
+
+// makeRoom removes the entries that are neither in use nor the default. It removes none if the system would not fit without them.
+func makeRoom(l loader.Loader, system loader.System, progress func(string)) error {
+	unneeded, err := loader.Unneeded(l)
+	if err == nil {
+		err = l.Fits(system, unneeded...)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	removed, err := loader.Collect(l)
+	for _, id := range removed {
+		progress("removed boot entry " + id + " to make room")
+	}
+
+	return err
 }
 
 // systemOf returns what the entry of a release starts. A release need not have what only GRUB starts.

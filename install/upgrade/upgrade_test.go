@@ -352,3 +352,30 @@ func TestMakesRoom(t *testing.T) {
 		t.Errorf("got %+v", change)
 	}
 }
+
+// TestMakesNoRoomInVain keeps the earlier version, to which one may go back, when a release does not fit without it either.
+func TestMakesNoRoomInVain(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) *machine{"UEFI": newMachine, "BIOS": newBIOS} {
+		t.Run(name, func(t *testing.T) {
+			m := start(t)
+
+			if _, _, err := m.add(image(t, "v1.1.0", 15<<20), "v1.0.0"); err != nil {
+				t.Fatal(err)
+			}
+
+			if _, said, err := m.add(image(t, "v1.2.0", size), "v1.0.0"); !errors.Is(err, fat.ErrNoSpace) || slices.ContainsFunc(said, func(s string) bool {
+				return strings.HasPrefix(s, "removed ")
+			}) {
+				t.Errorf("got %v, %q; want %v and nothing removed", err, said, fat.ErrNoSpace)
+			}
+
+			m.entries("v1.0.0", "v1.1.0")
+
+			if _, _, err := m.add(image(t, "v1.2.0", 30<<20), "v1.0.0"); err != nil {
+				t.Errorf("one that fits without it: %v", err)
+			}
+
+			m.entries("v1.0.0", "v1.2.0")
+		})
+	}
+}
