@@ -133,7 +133,9 @@ var errRunning = errors.New("the controller runtime already runs")
 func (rt *Runtime) Run(ctx context.Context) error {
 	for retry := newBackoff(); ; {
 		err := rt.runOnce(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, errRunning) || !rt.startRetry || state.ClassOf(err) != 0 {
+		refused := state.ClassOf(err) != 0 && !state.IsUnavailable(err)
+
+		if err == nil || ctx.Err() != nil || errors.Is(err, errRunning) || !rt.startRetry || refused {
 			return err
 		}
 

@@ -5,7 +5,6 @@ package runtime_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -106,7 +105,8 @@ type failing struct {
 	watches []func()
 }
 
-var errDown = errors.New("the server does not answer")
+// errDown is what a remote state returns.
+var errDown = state.NewError(state.Unavailable, "watch", resource.Pointer{}, "the server does not answer")
 
 func (f *failing) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
 	if f.down.Load() || f.unlisted.Load() {
