@@ -14,11 +14,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/netlinkgroup"
 )
 
 // PowerButton is the class of the device; PowerPressed is the type of its event.
@@ -51,9 +52,27 @@ const (
 
 // Listen calls handle for every event until the context ends.
 func Listen(ctx context.Context, handle func(Event)) error {
-	conn, err := genetlink.Dial(nil)
+	id, err := groupID()
+	if err == nil {
+		err = netlinkgroup.Listener{Protocol: unix.NETLINK_GENERIC, Groups: []uint32{id}, Message: func(b []byte) {
+			if e, err := parseMessage(b); err == nil {
+				handle(e)
+			}
+		}}.Listen(ctx)
+	}
+
 	if err != nil {
 		return fmt.Errorf("ACPI events: %w", err)
+	}
+
+	return nil
+}
+
+// groupID returns the number of the multicast group.
+func groupID() (uint32, error) {
+	conn, err := genetlink.Dial(nil)
+	if err != nil {
+		return 0, err
 	}
 	defer conn.Close()
 
@@ -62,35 +81,36 @@ func Listen(ctx context.Context, handle func(Event)) error {
 		err = ErrNoACPI
 	}
 
+	if err != nil {
+		return 0, err
+	}
+
 	for _, g := range events.Groups {
 		if g.Name == group {
-			err = conn.JoinGroup(g.ID)
+			return g.ID, nil
 		}
+	}
+
+	return 0, fmt.Errorf("family %s has no group %s", family, group)
+}
+
+// parseMessage reads a message of generic netlink.
+func parseMessage(b []byte) (Event, error) {
+	var (
+		outer netlink.Message
+		inner genetlink.Message
+	)
+
+	err := outer.UnmarshalBinary(b)
+	if err == nil {
+		err = inner.UnmarshalBinary(outer.Data)
 	}
 
 	if err != nil {
-		return fmt.Errorf("ACPI events: %w", err)
+		return Event{}, fmt.Errorf("ACPI event: %w", err)
 	}
 
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-
-	for {
-		messages, _, err := conn.Receive()
-
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("ACPI events: %w", err)
-		}
-
-		for _, m := range messages {
-			if e, err := Parse(m.Data); err == nil {
-				handle(e)
-			}
-		}
-	}
+	return Parse(inner.Data)
 }
 
 // Parse reads the attributes of a message.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 // Package uevent listens to the kernel's device events (netlink's kobject family): a device was added, changed or removed. The kernel drops
 // events if the reader is slow. Listen reports that with an Event of action Overrun, after which the reader must read sysfs again.
 package uevent
@@ -7,12 +9,12 @@ package uevent
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/mdlayher/socket"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/netlinkgroup"
 )
 
 // Action is what happened to a device.
@@ -66,54 +68,26 @@ func Parse(message []byte) (Event, error) {
 	return e, nil
 }
 
-// Kernel's multicast group; group 2 is udev's, which anyone may send to.
+// kernelGroup is the kernel's group; group 2 is udev's, which anyone may send to.
 const kernelGroup = 1
 
 // Listen calls handle for every event until the context ends. It calls started when the socket listens, so that a read of sysfs after that
 // misses nothing.
 func Listen(ctx context.Context, started func(), handle func(Event)) error {
-	conn, err := socket.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT, "uevent", nil)
+	err := netlinkgroup.Listener{
+		Protocol: unix.NETLINK_KOBJECT_UEVENT, Groups: []uint32{kernelGroup},
+		Buffer:  4 << 20, // a coldplug causes thousands of events at once
+		Started: started,
+		Lost:    func() { handle(Event{Action: Overrun}) },
+		Message: func(b []byte) {
+			if e, err := Parse(b); err == nil {
+				handle(e)
+			}
+		},
+	}.Listen(ctx)
 	if err != nil {
 		return fmt.Errorf("device events: %w", err)
 	}
-	defer conn.Close()
 
-	if err := conn.Bind(&unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: kernelGroup}); err != nil {
-		return fmt.Errorf("device events: %w", err)
-	}
-
-	// A coldplug causes thousands of events at once. On an error the buffer keeps its default size, which overruns sooner.
-	_ = conn.SetReadBuffer(4 << 20)
-
-	if started != nil {
-		started()
-	}
-
-	buf := make([]byte, 64<<10)
-
-	for {
-		n, from, err := conn.Recvfrom(ctx, buf, 0)
-
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, unix.ENOBUFS):
-			handle(Event{Action: Overrun})
-		case err != nil:
-			return fmt.Errorf("device events: read: %w", err)
-		case !isKernel(from):
-		default:
-			if e, err := Parse(buf[:n]); err == nil {
-				handle(e)
-			}
-		}
-	}
-}
-
-// isKernel reports whether the kernel sent a message: it has port 0. A process with CAP_NET_ADMIN in the network namespace, such as a pod on
-// the host's network, may also send to the group or to the socket.
-func isKernel(from unix.Sockaddr) bool {
-	address, ok := from.(*unix.SockaddrNetlink)
-
-	return ok && address.Pid == 0
+	return nil
 }
