@@ -55,8 +55,15 @@ func Listen(ctx context.Context, handle func(Event)) error {
 	id, err := groupID()
 	if err == nil {
 		err = netlinkgroup.Listener{Protocol: unix.NETLINK_GENERIC, Groups: []uint32{id}, Message: func(b []byte) {
-			if e, err := parseMessage(b); err == nil {
-				handle(e)
+			for outer := range netlinkgroup.Messages(b) {
+				var m genetlink.Message
+				if err := m.UnmarshalBinary(outer.Data); err != nil {
+					continue
+				}
+
+				if e, err := Parse(m.Data); err == nil {
+					handle(e)
+				}
 			}
 		}}.Listen(ctx)
 	}
@@ -92,25 +99,6 @@ func groupID() (uint32, error) {
 	}
 
 	return 0, fmt.Errorf("family %s has no group %s", family, group)
-}
-
-// parseMessage reads a message of generic netlink.
-func parseMessage(b []byte) (Event, error) {
-	var (
-		outer netlink.Message
-		inner genetlink.Message
-	)
-
-	err := outer.UnmarshalBinary(b)
-	if err == nil {
-		err = inner.UnmarshalBinary(outer.Data)
-	}
-
-	if err != nil {
-		return Event{}, fmt.Errorf("ACPI event: %w", err)
-	}
-
-	return Parse(inner.Data)
 }
 
 // Parse reads the attributes of a message.

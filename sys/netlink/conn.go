@@ -7,11 +7,13 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"time"
+	"iter"
 
 	"github.com/jsimonetti/rtnetlink/v2"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/netlinkgroup"
 )
 
 // Conn is the Kernel of the network namespace it was opened in. It is safe for concurrent use.
@@ -125,40 +127,25 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 
 // watchRoutes is Watch that also says which routes have changed, where the kernel says so: they are then not among the groups.
 func (c *Conn) watchRoutes(ctx context.Context, what Groups, changed func(Groups, []RouteChange)) error {
-	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: uint32(what)})
+	all := func() { changed(what, nil) }
+
+	err := netlinkgroup.Listener{
+		Protocol: unix.NETLINK_ROUTE, Groups: what.numbers(), Buffer: 1 << 20, Started: all, Lost: all,
+		Message: func(b []byte) {
+			groups, routes := changesOf(netlinkgroup.Messages(b))
+			changed(groups&what, routes)
+		},
+	}.Listen(ctx)
 	if err != nil {
 		return fmt.Errorf("netlink watch: %w", err)
 	}
-	defer conn.Close()
 
-	// The kernel drops messages if the reader is slow, and reports ENOBUFS, which is handled as a change.
-	_ = conn.SetReadBuffer(1 << 20)
-
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-
-	changed(what, nil)
-
-	for {
-		messages, err := conn.Receive()
-
-		switch {
-		case err == nil:
-			groups, routes := changesOf(messages)
-			changed(groups&what, routes)
-		case errors.Is(err, unix.ENOBUFS):
-			changed(what, nil)
-		case ctx.Err() != nil:
-			return nil
-		default:
-			return fmt.Errorf("netlink watch: %w", err)
-		}
-	}
+	return nil
 }
 
 // changesOf returns the groups that have changed, and the changes of routes if the groups do not include routes.
-func changesOf(messages []netlink.Message) (g Groups, routes []RouteChange) {
-	for _, m := range messages {
+func changesOf(messages iter.Seq[netlink.Message]) (g Groups, routes []RouteChange) {
+	for m := range messages {
 		switch m.Header.Type {
 		case unix.RTM_NEWLINK, unix.RTM_DELLINK:
 			g |= WatchLinks

@@ -64,6 +64,17 @@ const (
 	WatchAll              = WatchLinks | WatchAddresses | WatchRoutes | WatchRules
 )
 
+// numbers returns the numbers of the kernel's multicast groups.
+func (g Groups) numbers() (out []uint32) {
+	for i := range uint32(32) {
+		if g&(1<<i) != 0 {
+			out = append(out, i+1)
+		}
+	}
+
+	return out
+}
+
 // follows adds the groups that change without a message when these have changed.
 func (g Groups) follows() Groups {
 	switch {

@@ -5,16 +5,15 @@ package netlink
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 	"time"
 
-	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/sys/dnsname"
+	"github.com/seed-59268b81/talos/sys/netlinkgroup"
 )
 
 // RouterOption is an option of a router advertisement that the kernel leaves to programs (RFC 8106): name servers, or search domains. A
@@ -27,42 +26,28 @@ type RouterOption struct {
 	Lifetime time.Duration
 }
 
-// groupRouterOptions is RTNLGRP_ND_USEROPT.
-const groupRouterOptions = 1 << 19
-
 // WatchRouterOptions implements Kernel.
 func (c *Conn) WatchRouterOptions(ctx context.Context, said func(RouterOption)) error {
-	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: groupRouterOptions})
+	err := netlinkgroup.Listener{
+		// What is lost comes again: routers repeat their advertisements.
+		Protocol: unix.NETLINK_ROUTE, Groups: []uint32{unix.RTNLGRP_ND_USEROPT},
+		Message: func(b []byte) {
+			for m := range netlinkgroup.Messages(b) {
+				if m.Header.Type != unix.RTM_NEWNDUSEROPT {
+					continue
+				}
+
+				for _, o := range parseRouterOptions(m.Data) {
+					said(o)
+				}
+			}
+		},
+	}.Listen(ctx)
 	if err != nil {
 		return fmt.Errorf("netlink watch router options: %w", err)
 	}
-	defer conn.Close()
 
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-
-	for {
-		messages, err := conn.Receive()
-
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, unix.ENOBUFS): // routers repeat their advertisements
-			continue
-		case err != nil:
-			return fmt.Errorf("netlink watch router options: %w", err)
-		}
-
-		for _, m := range messages {
-			if m.Header.Type != unix.RTM_NEWNDUSEROPT {
-				continue
-			}
-
-			for _, o := range parseRouterOptions(m.Data) {
-				said(o)
-			}
-		}
-	}
+	return nil
 }
 
 // Sizes and types of neighbor discovery (struct nduseroptmsg; RFC 8106, 5).

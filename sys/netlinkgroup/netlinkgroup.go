@@ -9,9 +9,12 @@ package netlinkgroup
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 
+	"github.com/mdlayher/netlink"
 	"github.com/mdlayher/socket"
 	"golang.org/x/sys/unix"
 )
@@ -85,4 +88,24 @@ func isKernel(from unix.Sockaddr) bool {
 	address, ok := from.(*unix.SockaddrNetlink)
 
 	return ok && address.Pid == 0
+}
+
+// Messages returns the messages that one call of Listener.Message has, for protocols whose messages have netlink's header. It ends at one that
+// is not whole.
+func Messages(b []byte) iter.Seq[netlink.Message] {
+	return func(yield func(netlink.Message) bool) {
+		for len(b) >= unix.NLMSG_HDRLEN {
+			length := (uint64(binary.NativeEndian.Uint32(b)) + unix.NLMSG_ALIGNTO - 1) / unix.NLMSG_ALIGNTO * unix.NLMSG_ALIGNTO
+			if length < unix.NLMSG_HDRLEN || length > uint64(len(b)) {
+				return
+			}
+
+			var m netlink.Message
+			if err := m.UnmarshalBinary(b[:length]); err != nil || !yield(m) {
+				return
+			}
+
+			b = b[length:]
+		}
+	}
 }

@@ -7,10 +7,13 @@ package netlinkgroup
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -76,4 +79,53 @@ func send(t *testing.T, protocol int, message []byte) (sent int) {
 	}
 
 	return sent
+}
+
+// message returns a message of a type whose header says that it has a length.
+func message(length uint32, kind uint16, data string) []byte {
+	b := binary.NativeEndian.AppendUint32(nil, length)
+	b = binary.NativeEndian.AppendUint16(b, kind)
+
+	return append(append(b, make([]byte, 10)...), data...)
+}
+
+func TestMessages(t *testing.T) {
+	whole := slices.Concat(message(20, 1, "abcd"), message(18, 2, "ab\x00\x00"), message(16, 3, ""))
+
+	for _, c := range []struct {
+		name  string
+		bytes []byte
+		want  []netlink.HeaderType
+	}{
+		{"three", whole, []netlink.HeaderType{1, 2, 3}},
+		{"one and a half", whole[:30], []netlink.HeaderType{1}},
+		{"a length beyond the end", message(100, 1, "abcd"), nil},
+		{"a length of all bits", message(1<<32-1, 1, "abcd"), nil},
+		{"a length of zero", message(0, 1, "abcd"), nil},
+		{"a header that is cut", whole[:15], nil},
+		{"nothing", nil, nil},
+	} {
+		var got []netlink.HeaderType
+		for m := range Messages(c.bytes) {
+			got = append(got, m.Header.Type)
+		}
+
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func FuzzMessages(f *testing.F) {
+	f.Add(slices.Concat(message(20, 1, "abcd"), message(18, 2, "ab\x00\x00")))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		size := 0
+		for m := range Messages(b) {
+			size += unix.NLMSG_HDRLEN + len(m.Data)
+		}
+
+		if size > len(b) {
+			t.Errorf("%d bytes in messages of %d", size, len(b))
+		}
+	})
 }
