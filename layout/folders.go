@@ -62,6 +62,9 @@ const (
 	varLib        = VarDir + "/lib"
 	ContainerdDir = varLib + "/containerd"
 	EtcdDataDir   = varLib + "/etcd"
+	// EtcdLogDir has etcd's log, below its data directory: without files of EtcdLogPattern in it, etcd has no data.
+	EtcdLogDir     = "member/wal"
+	EtcdLogPattern = "*.wal"
 	// EtcdBootstrapFile records a bootstrap request, and EtcdSnapshotFile is the snapshot for it.
 	EtcdBootstrapFile = varLib + "/etcd.bootstrap"
 	EtcdSnapshotFile  = varLib + "/etcd.snapshot"

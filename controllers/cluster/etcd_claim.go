@@ -10,6 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
 // etcdClaim returns what this machine says about its etcd.
@@ -19,7 +20,7 @@ func etcdClaim(root string, controlPlane, asked bool) (cluster.EtcdClaim, error)
 	}
 
 	// Without its log, etcd has no data.
-	logs, err := filepath.Glob(filepath.Join(root, layout.EtcdDataDir, "member", "wal", "*.wal"))
+	logs, err := filetree.Match(filepath.Join(root, layout.EtcdDataDir, layout.EtcdLogDir), layout.EtcdLogPattern)
 
 	switch {
 	case err != nil:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
@@ -240,6 +242,28 @@ func TestInterruptedStart(t *testing.T) {
 
 	write(log)
 	check(true)
+}
+
+// TestUnreadableData: a folder that cannot be read is no folder without data, which would be cleared.
+func TestUnreadableData(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, layout.EtcdLogDir)
+
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := hasData(dir); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("got %v, %v; want an error", got, err)
+	}
+
+	if got, err := readIdentity(dir); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("got %v, %v; want an error", got, err)
+	}
 }
 
 func TestPeerChange(t *testing.T) {

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
 // identity is whose data a data directory has. It is zero without data.
@@ -28,9 +31,13 @@ const (
 
 // readIdentity returns the identity in the log of a data directory. Each file of the log begins with it.
 func readIdentity(dir string) (identity, error) {
-	logs, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
-	if err != nil || len(logs) == 0 {
-		return identity{}, err
+	logs, err := filetree.Match(filepath.Join(dir, layout.EtcdLogDir), layout.EtcdLogPattern)
+	if err != nil {
+		return identity{}, fmt.Errorf("read etcd's log: %w", err)
+	}
+
+	if len(logs) == 0 {
+		return identity{}, nil
 	}
 
 	file, err := os.Open(logs[len(logs)-1])

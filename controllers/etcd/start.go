@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
 // Start is how etcd is to be started.
@@ -40,7 +43,7 @@ func decide(hasData, bootstrapWanted, added bool) Start {
 // hasData reports whether etcd has ever written its log into the directory. A directory without a log counts as empty, whatever a
 // power cut left in it: etcd creates the whole log, by rename, before it does anything else.
 func hasData(dir string) (bool, error) {
-	logs, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
+	logs, err := filetree.Match(filepath.Join(dir, layout.EtcdLogDir), layout.EtcdLogPattern)
 	if err != nil {
 		return false, fmt.Errorf("etcd data directory %s: %w", dir, err)
 	}
