@@ -31,7 +31,7 @@ const (
 	failuresInLoop = 5
 )
 
-// gateway is a default gateway of the machine.
+// gateway is a default gateway of the machine, or a link that needs none when it has no address.
 type gateway struct {
 	addr netip.Addr
 	link string
@@ -155,6 +155,10 @@ func (g *gateways) silentOf(ctx context.Context, list []gateway, log *slog.Logge
 	)
 
 	for _, gw := range list {
+		if !gw.addr.IsValid() {
+			continue
+		}
+
 		all.Go(func() error {
 			answers, err := g.answers(ctx, gw.addr, gw.link)
 			if err != nil {
@@ -190,7 +194,7 @@ func (g *gateways) condition() trial.Condition {
 
 	switch {
 	case len(g.list) == 0:
-		c.Why = "there is no default gateway"
+		c.Why = "there is no default route"
 	case g.trial != "" && !g.asked:
 		c.Why = "it is being asked"
 	case len(g.silent) > 0:
@@ -202,7 +206,7 @@ func (g *gateways) condition() trial.Condition {
 	return c
 }
 
-// gatewaysOf returns the gateways of default routes.
+// gatewaysOf returns the gateways of default routes. That of a route whose link reaches all directly has no address.
 func gatewaysOf(routes []*resource.Typed[network.RouteStatusSpec]) []gateway {
 	var out []gateway
 
@@ -212,7 +216,7 @@ func gatewaysOf(routes []*resource.Typed[network.RouteStatusSpec]) []gateway {
 			continue
 		}
 
-		if s.Gateway.IsValid() {
+		if len(s.NextHops) == 0 {
 			out = append(out, gateway{s.Gateway, s.OutLinkName})
 		}
 

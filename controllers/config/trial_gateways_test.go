@@ -58,7 +58,10 @@ func TestGateways(t *testing.T) {
 		}
 
 		follow("", nil)
-		is(false, "there is no default gateway")
+		is(false, "there is no default route")
+
+		follow("", []gateway{{link: "eth0"}}) // a route whose link reaches all directly
+		is(true, "")
 
 		follow("", list)
 		is(true, "")
@@ -87,6 +90,12 @@ func TestGateways(t *testing.T) {
 
 		follow("t2", list)
 		is(false, "it is being asked")
+
+		broken.Store(false)
+		follow("t3", []gateway{{link: "eth0"}})
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		is(true, "")
 
 		follow("", list)
 
@@ -120,7 +129,7 @@ func TestFurtherConditions(t *testing.T) {
 	other.TypedSpec().Destination = netip.MustParsePrefix("198.51.100.0/24")
 
 	got := gatewaysOf([]*resource.Typed[network.RouteStatusSpec]{route("192.0.2.1"), route("192.0.2.1"), route("", "192.0.2.2"), other, route("")})
-	if want := []gateway{{netip.MustParseAddr("192.0.2.1"), "eth0"}, {netip.MustParseAddr("192.0.2.2"), "eth1"}}; !slices.Equal(got, want) {
+	if want := []gateway{{netip.MustParseAddr("192.0.2.1"), "eth0"}, {netip.MustParseAddr("192.0.2.2"), "eth1"}, {link: "eth0"}}; !slices.Equal(got, want) {
 		t.Errorf("got gateways %v, want %v", got, want)
 	}
 

@@ -80,6 +80,19 @@ func cableRule(f *Facts, s Symptom) *Finding {
 	}
 }
 
+// way says where a route leads, with a space after it.
+func way(r network.RouteSpecSpec) (text string) {
+	if r.Gateway.IsValid() {
+		text = "by " + r.Gateway.String() + " "
+	}
+
+	if r.OutLinkName != "" {
+		text += "on " + r.OutLinkName + " "
+	}
+
+	return text
+}
+
 // routeRule explains a missing default route.
 func routeRule(f *Facts, s Symptom) *Finding {
 	routes := all[network.RouteStatusSpec](f, "")
@@ -96,8 +109,8 @@ func routeRule(f *Facts, s Symptom) *Finding {
 	}
 
 	for _, wanted := range all[network.RouteSpecSpec](f, network.NamespaceName) {
-		if !wanted.spec.Destination.IsValid() && wanted.spec.Gateway.IsValid() {
-			finding.Says = fmt.Sprintf("the default route by %s on %s is specified, but the kernel does not have it", wanted.spec.Gateway, wanted.spec.OutLinkName)
+		if wanted.spec.IsDefault() {
+			finding.Says = fmt.Sprintf("the default route %sis specified, but the kernel does not have it", way(wanted.spec))
 			finding.Evidence = append(finding.Evidence, wanted.Name()+": from layer "+wanted.spec.Layer.String())
 
 			if c, ok := condition(f, network.ConditionRoute, wanted.ID); ok {

@@ -48,3 +48,25 @@ func TestSpecRule(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingDefaultRoute: a default route that is specified is named, with or without a gateway. One of another table is not the machine's.
+func TestMissingDefaultRoute(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"", "", "the default route by 192.0.2.1 on eth0 is specified, but the kernel does not have it"},
+		{"gateway: 192.0.2.1", `gateway: ""`, "the default route on eth0 is specified, but the kernel does not have it"},
+		{"outLinkName: eth0", `outLinkName: ""`, "the default route by 192.0.2.1 is specified, but the kernel does not have it"},
+		{"table: main", "table: 100", "there is no default route"},
+	} {
+		f := facts(t, "route-refused")
+
+		for i, r := range f.Resources {
+			if r.Type == typeOf[network.RouteSpecSpec]() {
+				f.Resources[i].Spec = strings.Replace(r.Spec, c.old, c.new, 1)
+			}
+		}
+
+		if got := routeRule(f, Symptom{Kind: Route}); got == nil || got.Says != c.want {
+			t.Errorf("%s: got %+v, want %q", c.new, got, c.want)
+		}
+	}
+}

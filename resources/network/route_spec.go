@@ -34,6 +34,11 @@ type RouteSpecSpec struct {
 // Definition implements resource.Spec.
 func (RouteSpecSpec) Definition() *resource.Definition { return routeSpecDefinition }
 
+// IsDefault is RouteStatusSpec.IsDefault for what is wanted.
+func (s RouteSpecSpec) IsDefault() bool {
+	return RouteStatusSpec{Destination: s.Destination, Type: s.Type, Table: s.Table}.IsDefault()
+}
+
 // ID is the identity of the spec in namespace network.
 func (s RouteSpecSpec) ID() string {
 	return RouteID(s.Table, s.OutLinkName, s.Family, s.Gateway, s.Destination, s.Priority)
