@@ -152,3 +152,38 @@ func steady(m *machine) {
 		m.t.Errorf("a second later: got %v, want %v", after, before)
 	}
 }
+
+// TestRealMTU sets the MTU of a link that the machine creates, changes it, and restores the kernel's.
+func TestRealMTU(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	deps, closeDeps, err := Open(platform.Platform{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeDeps()
+
+	m := &machine{t: t, patience: patience, state: memory.New()}
+	run(t, m.state, Controllers(deps))
+	m.boot("")
+
+	var index uint32
+
+	for i, c := range []struct {
+		key  string
+		want uint32
+	}{{"mtu: 1400\n", 1400}, {"mtu: 1300\n", 1300}, {"", 1500}, {"mtu: 1400\n", 1400}, {"", 1500}} {
+		m.configure(documents("VethConfig\nname: va\n" + c.key + "peer: {name: vb}\n"))
+
+		s := await(m, "", "va", func(s network.LinkStatusSpec) bool { return s.MTU == c.want && s.LinkState })
+		if i > 0 && s.Index != index {
+			t.Errorf("%d: another link was created", c.want)
+		}
+
+		index = s.Index
+
+		steady(m)
+	}
+}

@@ -165,22 +165,20 @@ func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l net
 	p.leaveMaster(out, s.id, l)
 }
 
-// planNew creates a link, up and with its master where the kernel can do that in one request. What remains is planned in the next pass.
+// planNew creates a link, up and with its master where the kernel can do that in one request. What remains is planned in the next pass, such
+// as the MTU, because the one that the kernel chooses is restored when the setting goes.
 func (p *linkPlanner) planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 	spec := s.spec
-	n := netlink.NewLink{Name: spec.Name, Kind: spec.Kind, MTU: spec.MTU, Up: spec.Up && len(spec.HardwareAddress) == 0 && spec.BondSlave.MasterName == ""}
+	n := netlink.NewLink{Name: spec.Name, Kind: spec.Kind, Up: spec.Up && len(spec.HardwareAddress) == 0 && spec.BondSlave.MasterName == ""}
 
 	switch spec.Kind {
 	case network.LinkKindVLAN:
 		parent, ok := now.Link(spec.ParentName)
 
-		switch {
-		case !ok:
+		if !ok {
 			out.say(s.id, network.SpecWaiting, "parent link "+spec.ParentName+" does not exist")
 
 			return
-		case spec.MTU > parent.MTU:
-			n.MTU = parent.MTU // planMTU handles the rest
 		}
 
 		n.Up = n.Up && p.up[parent.Name]

@@ -171,7 +171,7 @@ func (c *Conn) CreateLink(n NewLink) error {
 		info.Data = &driver.Veth{PeerInfo: &rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{Name: n.VethPeer}}}
 	}
 
-	m := &rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{Name: n.Name, Type: n.Parent, MTU: n.MTU, Info: info}}
+	m := &rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{Name: n.Name, Type: n.Parent, Info: info}}
 
 	if n.Up {
 		m.Flags, m.Change = unix.IFF_UP, unix.IFF_UP

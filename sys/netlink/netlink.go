@@ -155,7 +155,6 @@ type NewLink struct {
 	Name   string
 	Kind   string
 	Parent uint32
-	MTU    uint32
 	VLAN   *VLAN
 	Bridge *Bridge
 	Bond   *Bond

@@ -164,8 +164,6 @@ func (k *Kernel) checkNew(n netlink.NewLink) unix.Errno {
 	switch {
 	case !ok:
 		return unix.ENODEV
-	case n.MTU > parent.MTU:
-		return unix.ERANGE
 	case slices.ContainsFunc(k.links, func(l netlink.Link) bool { return l.VLAN != nil && l.Parent == n.Parent && *l.VLAN == *n.VLAN }):
 		return unix.EEXIST
 	case n.Up && !parent.Up():
@@ -190,9 +188,9 @@ func checkMaster(master *netlink.Link, up bool) unix.Errno {
 func (k *Kernel) create(n netlink.NewLink, name string) uint32 {
 	k.next++
 
-	mtu := n.MTU
-	if mtu == 0 {
-		mtu = 1500
+	mtu := uint32(1500)
+	if parent, ok := k.link(n.Parent); ok && n.Kind == "vlan" {
+		mtu = parent.MTU
 	}
 
 	hardware := uint16(unix.ARPHRD_ETHER)
