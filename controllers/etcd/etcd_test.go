@@ -244,7 +244,7 @@ func TestInterruptedStart(t *testing.T) {
 	check(true)
 }
 
-// TestUnreadableData: a folder that cannot be read is no folder without data, which would be cleared.
+// TestUnreadableData: a folder that cannot be read does not count as one without data, which would be cleared.
 func TestUnreadableData(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, layout.EtcdLogDir)
