@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/mdlayher/netlink"
 	"github.com/mdlayher/socket"
@@ -63,10 +64,15 @@ func (l Listener) Listen(ctx context.Context) error {
 		l.Started()
 	}
 
+	// A read with the context would start a goroutine for each message.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+
 	buf := make([]byte, maxMessage)
 
 	for {
-		n, from, err := conn.Recvfrom(ctx, buf, unix.MSG_TRUNC) // with it, n is the size of a message that is too large
+		// With MSG_TRUNC, n is the size of a message that is too large.
+		n, from, err := conn.Recvfrom(context.Background(), buf, unix.MSG_TRUNC)
 
 		switch {
 		case ctx.Err() != nil:
