@@ -85,7 +85,7 @@ peer: {name: vb}
 	awaitQuiet(t)
 
 	// More rounds than one are for computers that do something else meanwhile.
-	const rounds, events = 6, 3 * eventsASecond
+	const rounds, events = 12, 3 * eventsASecond
 
 	var shortest time.Duration
 

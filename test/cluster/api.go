@@ -20,7 +20,7 @@ import (
 // These limits are many times the usual duration, for machines that are emulated on two shared cores.
 const (
 	bootTime  = 5 * time.Minute
-	readyTime = 10 * time.Minute
+	readyTime = 15 * time.Minute
 )
 
 // With calls the machine over a connection of its own.
