@@ -9,12 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/nstest"
-	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // TestRealDocuments applies documents to the real kernel: a pair, a bridge, routes with tables and to nowhere, rules.
@@ -23,15 +21,7 @@ func TestRealDocuments(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	m := &machine{t: t, patience: patience, state: memory.New()}
-	run(t, m.state, Controllers(deps))
-	m.boot("")
+	m, _ := onRealKernel(t)
 	m.configure(documents(`
 VethConfig
 name: va
@@ -159,15 +149,7 @@ func TestRealMTU(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	m := &machine{t: t, patience: patience, state: memory.New()}
-	run(t, m.state, Controllers(deps))
-	m.boot("")
+	m, _ := onRealKernel(t)
 
 	var index uint32
 

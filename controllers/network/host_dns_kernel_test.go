@@ -8,11 +8,9 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/nstest"
-	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // TestHostDNSOnTheKernel: the server answers on the real addresses, over UDP and TCP.
@@ -21,15 +19,7 @@ func TestHostDNSOnTheKernel(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	m := &machine{t: t, patience: patience, state: memory.New()}
-	run(t, m.state, Controllers(deps))
-	m.boot("")
+	m, _ := onRealKernel(t)
 	m.configure(`version: v1alpha1
 machine:
   type: worker

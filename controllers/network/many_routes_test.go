@@ -13,14 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
-	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // Limits of a node with the routes of a large mesh.
@@ -42,15 +40,7 @@ func TestManyRoutes(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open(platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeDeps()
-
-	m := &machine{t: t, patience: patience, state: memory.New()}
-	run(t, m.state, Controllers(deps))
-	m.boot("")
+	m, deps := onRealKernel(t)
 	m.configure(documents(`
 VethConfig
 name: va

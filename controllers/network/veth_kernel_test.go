@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -42,4 +43,22 @@ func openVeth(t *testing.T, p platform.Platform, name, peer string) (deps *Deps,
 	}
 
 	return deps, named(name), named(peer)
+}
+
+// onRealKernel starts the controllers on the kernel of the test's network namespace.
+func onRealKernel(t *testing.T) (*machine, *Deps) {
+	t.Helper()
+
+	deps, closeDeps, err := Open(platform.Platform{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = closeDeps() })
+
+	m := &machine{t: t, patience: patience, state: memory.New()}
+	run(t, m.state, Controllers(deps))
+	m.boot("")
+
+	return m, deps
 }
