@@ -14,32 +14,44 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// afterNode is the time that the tests after TestNode take on a slow computer.
-const afterNode = 25 * time.Minute
+const (
+	// afterNode is the time that the tests after TestNode take on a slow computer.
+	afterNode = 25 * time.Minute
+	// workloadTime is the time until the workload of a virtual machine answers, on a computer of usual speed, with much to spare.
+	workloadTime = 4 * time.Minute
+)
 
 // TestNode is the life of a virtual machine, in steps that each need the one before: its firmware, kernel, disks and
 // power. TestContainer tests everything else with a container; at the level All, TestNode does so too.
 func TestNode(t *testing.T) {
 	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
-	boot, took := begin(t, c)
+	boot, took, works := begin(t, c)
 
 	c.Run("links its disks and follows udev rules", func(t *testing.T) { devices(t, c) })
 	c.Run("reboots", func(t *testing.T) {
 		if c.Emulated() { // each step may take longer than the workload's grace period, and then the kubelet does not wait for it
 			rebooted(t, c)
 		} else {
+			needsWorkload(t, works)
 			gracefully(t, c)
 		}
 	})
 	c.Run("finds its file systems clean", func(t *testing.T) { clean(t, c) })
-	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+	c.Run("keeps its state over a reboot", func(t *testing.T) {
+		needsWorkload(t, works)
+		cluster.NeedsTime(t, took+afterNode)
+
+		boot = itself(t, c, boot)
+	})
 
 	if cluster.Asked(cluster.Landing) {
 		c.Run("obeys talosctl", func(t *testing.T) {
+			needsWorkload(t, works)
 			cluster.NeedsTime(t, c.Patience(servedTime+6*time.Minute)+afterNode) // so its pods run again: itself has waited for them
 			commands(t, c)
 		})
 		c.Run("is reset while it works", func(t *testing.T) {
+			needsWorkload(t, works)
 			cluster.NeedsTime(t, c.Patience(5*time.Minute)+3*took+afterNode)
 
 			boot = resets(t, c, boot)
@@ -47,6 +59,7 @@ func TestNode(t *testing.T) {
 		c.Run("makes and removes a bond with VLANs and a VRF", func(t *testing.T) { bond(t, c) })
 		c.Run("sets its network card up", func(t *testing.T) { ethernet(t, c) })
 		c.Run("enforces NetworkPolicies", func(t *testing.T) {
+			needsWorkload(t, works)
 			cluster.NeedsTime(t, c.Patience(policiesTime+5*time.Minute)+afterNode)
 			policies(t, c)
 		})
@@ -62,17 +75,27 @@ func TestNode(t *testing.T) {
 // TestContainer is the life of a machine in a container.
 func TestContainer(t *testing.T) {
 	c := cluster.StartContainer(t)
-	boot, _ := begin(t, c)
+	boot, _, works := begin(t, c)
 
 	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
 	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
-	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c) })
-	c.Run("keeps its state over a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+	c.Run("reboots under a workload that has to finish", func(t *testing.T) {
+		needsWorkload(t, works)
+		gracefully(t, c)
+	})
+	c.Run("keeps its state over a reboot", func(t *testing.T) {
+		needsWorkload(t, works)
+
+		boot = itself(t, c, boot)
+	})
 	c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
 	changes(t, c, boot)
-	c.Run("enforces NetworkPolicies", func(t *testing.T) { policies(t, c) })
+	c.Run("enforces NetworkPolicies", func(t *testing.T) {
+		needsWorkload(t, works)
+		policies(t, c)
+	})
 	c.Run("goes back from configurations that break it", func(t *testing.T) { goesBack(t, c) })
 	c.Run("is brought back when its configuration is damaged", func(t *testing.T) { rescued(t, c) })
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
@@ -97,8 +120,19 @@ func resets(t *testing.T, c *cluster.Cluster, boot string) string {
 	return boot
 }
 
-// begin follows a machine from its first boot until it serves a workload. It returns the id of the boot, and the time until the node was Ready.
-func begin(t *testing.T, c *cluster.Cluster) (boot string, ready time.Duration) {
+// needsWorkload skips a step for which the workload of begin must run, if it does not: it was left out on a slow computer, or by a filter of
+// tests.
+func needsWorkload(t *testing.T, works bool) {
+	t.Helper()
+
+	if !works {
+		t.Skip("no workload runs: the step that starts it was left out")
+	}
+}
+
+// begin follows a machine from its first boot until it serves a workload. It returns the id of the boot, the time until the node was Ready,
+// and whether the workload runs.
+func begin(t *testing.T, c *cluster.Cluster) (boot string, ready time.Duration, works bool) {
 	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })
 	c.Run("refuses bad input in maintenance", func(t *testing.T) { badInputInMaintenance(t, c) })
 	c.Run("takes its configuration", func(t *testing.T) { takesConfiguration(t, c) })
@@ -109,14 +143,21 @@ func begin(t *testing.T, c *cluster.Cluster) (boot string, ready time.Duration) 
 	c.Run("is healthy", func(*testing.T) { c.Healthy() })
 	c.Run("keeps within its memory", func(t *testing.T) { memory(t, c) })
 	c.Run("serves a Deployment by its DNS name", func(t *testing.T) {
+		if !c.Contained() {
+			cluster.NeedsTime(t, c.Patience(workloadTime)+afterNode)
+		}
+
 		c.Kubectl(workload, "apply", "-f", "-")
 		served(t, c)
+
+		works = true
 	})
 	c.Run("lets a pod write under /var", func(t *testing.T) {
+		needsWorkload(t, works)
 		c.Kubectl("", "-n", namespace, "exec", "deploy/host", "--", "sh", "-c", "echo "+content+" > /data/file && sync")
 	})
 
-	return boot, ready
+	return boot, ready, works
 }
 
 // changes are killed services, other configurations and lost data.
