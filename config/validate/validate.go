@@ -42,13 +42,15 @@ type (
 	Findings = document.Findings
 )
 
-// Validate checks a configuration for a mode. The error, if not nil, is of type Findings.
+// Validate checks a configuration for a mode. The error, if not nil, is of type Findings. A configuration without a v1alpha1 document is one
+// that only takes effect until the machine has another.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	c := &check{mode: mode, encrypted: config.Find[*k8s.KubeEtcdEncryptionConfig](cfg) != nil}
 	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
-		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot without it")
+		c.warn("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): these documents take effect, and the machine "+
+			"still waits for a complete configuration")
 	} else {
 		merged, _ := overlay.Of(cfg)
 		c.installs = config.Find[*runtime.UnattendedInstallConfig](cfg) != nil

@@ -217,14 +217,25 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestNoMainDocument: documents alone are checked as those of a whole configuration are.
 func TestNoMainDocument(t *testing.T) {
-	cfg, err := config.Decode([]byte("apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	for text, wrong := range map[string]string{
+		"kind: HostnameConfig\nauto: off\nhostname: a\n":                       "",
+		"kind: VolumeConfig\nname: EPHEMERAL\nencryption: {provider: luks2}\n": "encryption",
+	} {
+		cfg, err := config.Decode([]byte("apiVersion: v1alpha1\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	if _, err := validate.Validate(cfg, validate.Metal); err == nil || !strings.Contains(err.Error(), "no v1alpha1 document") {
-		t.Errorf("got %v", err)
+		warnings, err := validate.Validate(cfg, validate.Metal)
+		if len(warnings) == 0 || !strings.Contains(warnings[0], "no v1alpha1 document") {
+			t.Errorf("%s: got the warnings %q", text, warnings)
+		}
+
+		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: got %v, want an error about %q", text, err, wrong)
+		}
 	}
 }
 

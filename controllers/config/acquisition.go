@@ -115,6 +115,9 @@ func (s acquisition) next(event any, now time.Time) (acquisition, []any) {
 			s.sources = answered
 			actions = s.found(e.cfg, e.partial)
 		}
+	case partApplied:
+		s.partial = e.partial
+		actions = []any{show{configres.ActiveID, e.partial}}
 	case networkSeen:
 		changed := s.network != e.text
 		s.network = e.text

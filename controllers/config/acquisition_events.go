@@ -26,8 +26,10 @@ type (
 	// complete configuration, or all documents without a main one that were found so far, or nothing new.
 	sourcesRead      struct{ cfg, partial *config.Config }
 	platformAnswered struct{ cfg, partial *config.Config }
-	networkSeen      struct{ text string } // with a text that changes with addresses, routes and name servers
-	metaRead         struct {
+	// partApplied has all documents without a main one, of which some came over the API.
+	partApplied struct{ partial *config.Config }
+	networkSeen struct{ text string } // with a text that changes with addresses, routes and name servers
+	metaRead    struct {
 		access *config.Config
 		// configured is set when, according to META, the machine had a configuration; loaded, when META was read.
 		configured, loaded bool

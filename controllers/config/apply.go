@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/plan"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/consequences"
 	"github.com/seed-59268b81/talos/controllers/validation"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -149,6 +150,10 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		return answer{err: err}
 	}
 
+	if !view.Of(cfg).Complete() {
+		return c.applyPart(ctx, rt, cfg, req.Change, warnings, log)
+	}
+
 	if err := unchanged(ctx, rt, req.From); err != nil {
 		return answer{err: err}
 	}
@@ -198,7 +203,12 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 		return nil, nil, fmt.Errorf("%w: the machine has a configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)
 	}
 
-	cfg, err := config.DecodeForBoot(change.Text)
+	decode := config.DecodeForBoot
+	if change.Anonymous {
+		decode = config.Decode
+	}
+
+	cfg, err := decode(change.Text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -218,6 +228,44 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 	}
 
 	return cfg, warnings, nil
+}
+
+// applyPart puts documents in effect that come without a main one, in a machine that has no configuration. They are not stored: a
+// complete configuration takes their place.
+func (c *Controller) applyPart(ctx context.Context, rt controller.Runtime, cfg *config.Config, change Change, warnings []string, log *slog.Logger) answer {
+	switch {
+	case c.state.phase != settled:
+		return answer{err: fmt.Errorf("%w: the machine has found a configuration, and is about to store it", ErrNotReady)}
+	case change.Mode != Now && change.Mode != Default:
+		return answer{err: fmt.Errorf("%w: documents without a v1alpha1 document (the one with machine and cluster) take effect at once, and are "+
+			"not stored: apply them without another mode", ErrInvalid)}
+	}
+
+	all, err := join(c.partial, change.Text)
+	if err != nil {
+		return answer{err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+	}
+
+	if _, err := validation.Config(all, c.mode); err != nil {
+		return answer{err: fmt.Errorf("%w: together with the documents that are in effect: %w", ErrInvalid, err)}
+	}
+
+	a := answer{Applied: Applied{Warnings: warnings, Config: all}}
+
+	if change.DryRun {
+		a.Details = "Dry run summary:\n" + describe(nil, all, change.Mode)
+
+		return a
+	}
+
+	if err := c.handle(ctx, rt, partApplied{all}, log); err != nil {
+		return answer{err: err}
+	}
+
+	c.partial = all.Bytes()
+	a.Details = "The documents are in effect until the machine restarts or has a complete configuration, which it still waits for"
+
+	return a
 }
 
 func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {

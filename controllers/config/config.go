@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config/access"
 	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/validation"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -376,6 +377,12 @@ func (c *Controller) accumulate(source string, text []byte, log *slog.Logger) so
 	}
 
 	cfg, err := join(c.partial, text)
+
+	var warnings []string
+	if err == nil {
+		warnings, err = validation.Config(cfg, c.mode)
+	}
+
 	if err != nil {
 		c.unusable(source, err, log)
 
@@ -383,6 +390,10 @@ func (c *Controller) accumulate(source string, text []byte, log *slog.Logger) so
 	}
 
 	log.Info("the configuration was found", "in", source)
+
+	for _, warning := range warnings {
+		log.Warn("a warning about the configuration", "in", source, "warning", warning)
+	}
 
 	if view.Of(cfg).Complete() {
 		return sourcesRead{cfg: cfg}

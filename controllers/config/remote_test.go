@@ -226,3 +226,82 @@ func TestPartialDocuments(t *testing.T) {
 		}
 	})
 }
+
+// TestFoundIsChecked: a configuration from any source is refused for what one over the API is refused for, and the next source is read.
+func TestFoundIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); synctest.Wait() }()
+
+		const without = "\n---\napiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {provider: luks2}\n"
+
+		s := &servers{documents: map[string]string{"http://10.5.0.1/x": string(configtest.ControlPlane(t)) + without}}
+		b := startOn(ctx, t, "talos.config=http://10.5.0.1/x", platform.Platform{}, s)
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+
+		if got := b.active(t); got != "" || !b.open(t) {
+			t.Errorf("active is %q, open %t", got, b.open(t))
+		}
+
+		if len(b.failed) == 0 || !strings.Contains(b.failed[len(b.failed)-1].Error(), "encryption") {
+			t.Errorf("got the errors %v", b.failed)
+		}
+	})
+}
+
+// TestApplyPart: documents without a main one that come over the API are in effect until there is a complete configuration.
+func TestApplyPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); synctest.Wait() }()
+
+		const (
+			watchdog = "apiVersion: v1alpha1\nkind: WatchdogTimerConfig\ndevice: /dev/watchdog0\n"
+			hostname = "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: first\nauto: \"off\"\n"
+		)
+
+		b := start(ctx, t, map[string]string{}, "")
+
+		for _, tt := range []struct {
+			name, text string
+			change     Change
+			want       error
+		}{
+			{"wrong value", strings.Replace(watchdog, "/dev/watchdog0", "watchdog", 1), Change{}, ErrInvalid},
+			{"for the next boot", watchdog, Change{Mode: Staged}, ErrInvalid},
+			{"nothing", "", Change{}, ErrInvalid},
+			{"dry run", watchdog, Change{DryRun: true}, nil},
+		} {
+			tt.change.Text, tt.change.Anonymous = []byte(tt.text), true
+
+			if _, err := b.Apply(ctx, tt.change); !errors.Is(err, tt.want) || b.text(t, configres.ActiveID) != "" {
+				t.Errorf("%s: got %v, and the documents %q", tt.name, err, b.text(t, configres.ActiveID))
+			}
+		}
+
+		for _, text := range []string{watchdog, hostname} {
+			got, err := b.Apply(ctx, Change{Text: []byte(text), Anonymous: true})
+			if err != nil || !strings.Contains(got.Details, "still waits") || len(got.Warnings) == 0 {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+		}
+
+		if got := b.text(t, configres.ActiveID); !strings.Contains(got, "/dev/watchdog0") || !strings.Contains(got, "hostname: first") || !b.maintenance(t) {
+			t.Errorf("active is %q, open %t", got, b.maintenance(t))
+		}
+
+		if got := b.text(t, configres.PersistentID); got != "" {
+			t.Errorf("stored is %q", got)
+		}
+
+		if _, err := b.Apply(ctx, Change{Text: configtest.ControlPlane(t), Anonymous: true}); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := b.text(t, configres.ActiveID); strings.Contains(got, "watchdog") || b.maintenance(t) {
+			t.Errorf("with a complete configuration active is %q, open %t", got, b.maintenance(t))
+		}
+	})
+}

@@ -153,6 +153,7 @@ func TestAbsentDevices(t *testing.T) {
 
 		n.Configure([]byte(strings.Join(documents, "---\n")))
 		controllertest.Wait[runtime.SettingConditionSpec](n, "pci/0000:04:00.0", nil)
+		synctest.Wait()
 
 		b.mu.Lock()
 		b.listed = 0

@@ -32,17 +32,20 @@ func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64
 	}
 
 	last := seqOf(number)
-	first := last // number of the first change that goes into the history
 
 	if !many {
 		if err := h.tail.Put(number, value); err != nil {
 			return err
 		}
+	}
 
-		oldest, _ := h.tail.Cursor().First()
-		if first = seqOf(oldest); last-first < tailLength {
-			return nil
-		}
+	first := last // number of the first change that goes into the history
+	if oldest, _ := h.tail.Cursor().First(); oldest != nil {
+		first = seqOf(oldest)
+	}
+
+	if !many && last-first < tailLength {
+		return nil
 	}
 
 	if h.whole, err = openBucket(tx, bucketOf(kind, suffixHistory)); err != nil {
