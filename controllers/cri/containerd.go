@@ -102,7 +102,7 @@ func (c *containerdController) reconcile(ctx context.Context, rt controller.Runt
 	}
 
 	// The image cache is at this port.
-	if _, err := c.registry.hold(ctx); err != nil {
+	if err := c.registry.hold(ctx, log); err != nil {
 		return err
 	}
 

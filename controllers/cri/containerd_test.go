@@ -62,14 +62,7 @@ func restarted(t *testing.T, s *controllertest.Supervisor, times int) []string {
 // TestContainerdFollows checks when containerd starts, and which changes of the configuration restart it.
 func TestContainerdFollows(t *testing.T) {
 	sup := &controllertest.Supervisor{}
-	c := &containerdController{supervisor: sup, registry: &RegistryPort{Address: freePort(t)}, root: t.TempDir(), at: metal}
-
-	t.Cleanup(func() {
-		if c.registry.port != nil {
-			_ = c.registry.port.Close()
-		}
-	})
-
+	c := &containerdController{supervisor: sup, registry: newRegistryPort(t), root: t.TempDir(), at: metal}
 	n := controllertest.Start(t, c.controller(), RegistriesConfigController(), CustomizationConfigController(), RuntimeSpecConfigController())
 	read := func(path string) string { return string(must(os.ReadFile(filepath.Join(c.root, path)))) }
 
@@ -162,14 +155,7 @@ func TestOpenOpt(t *testing.T) {
 // TestImageCacheStatus checks when images come from the image cache.
 func TestImageCacheStatus(t *testing.T) {
 	sup := &controllertest.Supervisor{}
-	registry := &RegistryPort{Address: freePort(t)}
-
-	t.Cleanup(func() {
-		if registry.port != nil {
-			_ = registry.port.Close()
-		}
-	})
-
+	registry := newRegistryPort(t)
 	n := controllertest.Start(t, ImageCacheConfigController(sup, registry))
 	wait := func(status cri.ImageCacheStatus, roots ...string) {
 		t.Helper()

@@ -7,10 +7,8 @@ package cri
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
@@ -21,41 +19,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/cri"
 	"github.com/seed-59268b81/talos/service/supervisor"
-	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
 // RegistrydID is the name of the image cache's service.
 const RegistrydID = "registryd"
-
-// RegistryPort is the port of the image cache. containerd requests every image there first, even on a machine without an image cache and
-// while the cache restarts: another program on that port could replace the kubelet, etcd and all pods. So the port is bound before
-// containerd starts, and kept until the machine goes down.
-type RegistryPort struct {
-	// Address is imagecache.Address, or a test's.
-	Address string
-
-	mu   sync.Mutex
-	port *heldport.Port
-}
-
-// hold binds the port if it is not bound yet.
-func (r *RegistryPort) hold(ctx context.Context) (*heldport.Port, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	if r.port != nil {
-		return r.port, nil
-	}
-
-	port, err := heldport.Hold(ctx, r.Address)
-	if err != nil {
-		return nil, fmt.Errorf("image cache: %w", err)
-	}
-
-	r.port = port
-
-	return port, nil
-}
 
 // ImageCacheConfigController serves the image cache once its volume is mounted, unless the configuration forbids it, and reports whether images
 // come from there. A machine without that volume does not have the service, and pulls from registries.
@@ -67,8 +34,8 @@ func ImageCacheConfigController(sup Supervisor, registry *RegistryPort) controll
 		Reads: append(volume.Inputs(), fromconfig.Input(),
 			controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeImageCache)),
 		Writes: []controller.Output{volume.Output(), controller.Out[cri.ImageCacheConfigSpec](controller.Exclusive)},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			spec, err := c.reconcile(ctx, rt)
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			spec, err := c.reconcile(ctx, rt, log)
 			if err != nil {
 				return err
 			}
@@ -87,9 +54,8 @@ type imageCacheController struct {
 
 func (*imageCacheController) name() string { return "cri.ImageCacheConfigController" }
 
-func (c *imageCacheController) reconcile(ctx context.Context, rt controller.Runtime) (spec cri.ImageCacheConfigSpec, err error) {
-	port, err := c.registry.hold(ctx)
-	if err != nil {
+func (c *imageCacheController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (spec cri.ImageCacheConfigSpec, err error) {
+	if err := c.registry.hold(ctx, log); err != nil {
 		return spec, err
 	}
 
@@ -124,7 +90,7 @@ func (c *imageCacheController) reconcile(ctx context.Context, rt controller.Runt
 	err = c.supervisor.Apply(supervisor.Service{
 		ID:          RegistrydID,
 		Fingerprint: mounted,
-		Runner:      serve(port, imagecache.New(mounted)),
+		Runner:      c.registry.serve(imagecache.New(mounted)),
 		Health:      &supervisor.Health{Check: checkRegistry, InitialDelay: 10 * time.Millisecond},
 	})
 	if errors.Is(err, supervisor.ErrClosed) {
@@ -134,29 +100,6 @@ func (c *imageCacheController) reconcile(ctx context.Context, rt controller.Runt
 	spec.Status, spec.Roots = cri.ImageCacheReady, []string{mounted}
 
 	return spec, err
-}
-
-func serve(port *heldport.Port, handler http.Handler) supervisor.Func {
-	return func(ctx context.Context, run supervisor.Run) error {
-		l, err := port.Listen()
-		if err != nil {
-			return err
-		}
-
-		srv := &http.Server{
-			Handler: handler, ReadHeaderTimeout: 10 * time.Second,
-			ErrorLog: slog.NewLogLogger(slog.NewTextHandler(run.Log, nil), slog.LevelWarn),
-		}
-		stop := context.AfterFunc(ctx, func() { srv.Close() })
-
-		defer stop()
-
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-
-		return nil
-	}
 }
 
 // registryClient uses no proxy.
@@ -173,5 +116,13 @@ func checkRegistry(ctx context.Context) error {
 		return err
 	}
 
-	return resp.Body.Close()
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+
+	if resp.StatusCode != http.StatusOK {
+		return errors.New("the image cache answers with " + resp.Status)
+	}
+
+	return nil
 }

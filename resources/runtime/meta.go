@@ -4,7 +4,7 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-var metaKeyDefinition = domain.Alias("meta").Type("MetaKeys", "Value={.value}")
+var metaKeyDefinition = domain.Alias("meta").Sensitive().Type("MetaKeys", "Value={.value}") // the platform's network may have keys of WireGuard, and 0x0b is a code
 
 // MetaKeySpec is a value of the META partition; its id is the tag, such as 0x0a.
 type MetaKeySpec struct {

@@ -5,8 +5,11 @@
 // Package heldport holds a TCP port of the loopback while process 1 runs, whether or not there is a listener.
 //
 // A pod on the host's network can bind any free port, even as an unprivileged user, and answer instead of the service that owns the
-// port: the image cache, which decides what an image is, or KubePrism. So the port is bound before any pod runs and is never
+// port, KubePrism's. So the port is bound before any pod runs and is never
 // released; only the listener is closed and opened. Without a listener the kernel refuses connections, which clients handle best.
+//
+// A process of user 0 can share the port. A service whose clients believe whoever answers, such as the image cache, listens all the time
+// instead.
 //
 // Rejected: SO_REUSEADDR, which lets any user share a bound port that has no listener; a socket without options, which cannot listen
 // again while earlier connections exist; a firewall rule, which does not prevent the owner from losing the port.
