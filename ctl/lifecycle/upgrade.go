@@ -33,6 +33,8 @@ With --drain, the default, the nodes are upgraded one after the other: each is d
 Kubernetes reports the node ready and the version stays. When a node fails, the command leaves the following nodes alone. A node of which
 Kubernetes cannot be reached is upgraded without, unless --drain is given.
 
+A node whose absence would cost etcd its quorum refuses to go, unless it is forced.
+
 A node that has lost its configuration reads the image from its registry. It has lost its own certificate, too: use --insecure, and your client
 configuration. A node that never had a configuration is not upgraded: it has no administrators.`,
 		Args: cobra.NoArgs,
@@ -59,18 +61,20 @@ configuration. A node that never had a configuration is not upgraded: it has no 
 	session.EnumFlag(cmd, &upgrade.reboot, "reboot-mode", "m", "default", "default or powercycle (through the firmware)", rebootModes[:2])
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "use the call of nodes without a lifecycle service; by default the command falls back to it")
+	cmd.Flags().BoolVarP(&upgrade.force, "force", "f", false, "kill pods without a grace period, and go even if etcd loses its quorum")
 
 	return session.Require(cmd, "image")
 }
 
 type upgrade struct {
-	tracking     tracking
-	draining     draining
-	mustDrain    bool
-	store        *common.ContainerdInstance
-	image        string
-	reboot       machine.RebootRequest_Mode
-	stay, legacy bool
+	tracking  tracking
+	draining  draining
+	mustDrain bool
+	store     *common.ContainerdInstance
+	image     string
+	reboot    machine.RebootRequest_Mode
+	// force is only in the call of nodes without a lifecycle service.
+	stay, legacy, force bool
 }
 
 // inTurn upgrades one node after the other.
@@ -92,7 +96,7 @@ func (u *upgrade) inTurn(s *session.Session, cmd *cobra.Command) error {
 }
 
 func (u *upgrade) node(ctx context.Context, n session.Node) error {
-	if u.legacy {
+	if u.legacy || u.force {
 		return u.oneCall(ctx, n)
 	}
 
@@ -244,7 +248,7 @@ func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 		return errors.New("the node can only upgrade and reboot in one call: omit --no-reboot")
 	}
 
-	request := &machine.UpgradeRequest{Image: u.image, Preserve: true}
+	request := &machine.UpgradeRequest{Image: u.image, Preserve: true, Force: u.force}
 	if u.reboot == machine.RebootRequest_POWERCYCLE {
 		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
 	}

@@ -78,10 +78,10 @@ func (s *Server) idle(ctx context.Context) (trial.Record, error) {
 }
 
 // restart restarts the machine into what a trial tries. If it does not restart, nothing is tried at a later boot, which would surprise.
-func (s *Server) restart(ctx context.Context, trial string, keep bool, spec runtimeres.PowerRequestSpec) (actor string, err error) {
+func (s *Server) restart(ctx context.Context, action quorum.Action, trial string, keep bool, spec runtimeres.PowerRequestSpec) (actor string, err error) {
 	spec.Action = runtimeres.PowerReboot
 
-	actor, err = s.requestPower(ctx, quorum.Upgrade, spec)
+	actor, err = s.requestPower(ctx, action, spec)
 	if err == nil {
 		return actor, nil
 	}
@@ -160,7 +160,7 @@ func (s *Server) Upgrade(ctx context.Context, req *machine.UpgradeRequest) (*mac
 			return err
 		}
 
-		actor, err = s.restart(ctx, trial, false, runtimeres.PowerRequestSpec{Force: req.GetForce(), Reason: reason})
+		actor, err = s.restart(ctx, quorum.Upgrade, trial, false, runtimeres.PowerRequestSpec{Force: req.GetForce(), Reason: reason})
 
 		return err
 	})
@@ -196,7 +196,7 @@ func (s *Server) Rollback(ctx context.Context, _ *machine.RollbackRequest) (*mac
 			return err
 		}
 
-		if err := s.guard(ctx, quorum.Upgrade); err != nil {
+		if err := s.guard(ctx, quorum.Rollback); err != nil {
 			return err
 		}
 
@@ -217,7 +217,7 @@ func (s *Server) Rollback(ctx context.Context, _ *machine.RollbackRequest) (*mac
 			return err
 		}
 
-		_, err = s.restart(ctx, record.ID, true, runtimeres.PowerRequestSpec{Reason: reason})
+		_, err = s.restart(ctx, quorum.Rollback, record.ID, true, runtimeres.PowerRequestSpec{Reason: reason})
 
 		return err
 	})

@@ -63,7 +63,7 @@ func Check(members []Member, action Action, target uint64) error {
 func (r *Refusal) forever() error {
 	if len(r.Voters) == 0 {
 		err := fmt.Errorf("%s %s: %w", r.Action, r.Target, ErrLast)
-		if flag := anyway[r.Action]; flag != "" {
+		if flag := r.Action.Anyway(); flag != "" {
 			err = fmt.Errorf("%w; if that is what you want: %s", err, flag)
 		}
 

@@ -31,21 +31,26 @@ const (
 	Reboot   Action = "reboot"
 	Shutdown Action = "shutdown"
 	Upgrade  Action = "upgrade"
+	Rollback Action = "rollback"
 )
 
 // Actions are all of them.
-var Actions = []Action{Leave, Remove, Reset, Reboot, Shutdown, Upgrade}
+var Actions = []Action{Leave, Remove, Reset, Reboot, Shutdown, Upgrade, Rollback}
 
 // forever reports whether the action takes the vote away, too.
 func (a Action) forever() bool { return a == Leave || a == Remove || a == Reset }
 
-// anyway are the flags with which an action is done in spite of a refusal. There are none for leave and remove: etcd itself refuses
-// them.
-var anyway = map[Action]string{
-	Reset:    "--graceful=false",
-	Reboot:   "--force",
-	Shutdown: "--force",
-	Upgrade:  "--force",
+// Anyway returns the flag of talosctl's command with which the action is done in spite of a refusal. There is none for leave and remove, which
+// etcd itself refuses, and for rollback.
+func (a Action) Anyway() string {
+	switch a {
+	case Reset:
+		return "--graceful=false"
+	case Reboot, Shutdown, Upgrade:
+		return "--force"
+	default:
+		return ""
+	}
 }
 
 // Member of etcd, as it was seen.
@@ -157,7 +162,7 @@ func (r *Refusal) Error() string {
 		text.WriteString("; add a control plane first")
 	}
 
-	if flag := anyway[r.Action]; flag != "" {
+	if flag := r.Action.Anyway(); flag != "" {
 		text.WriteString(", or " + flag)
 	}
 
