@@ -60,6 +60,15 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 	open(b.Journal, "two")
 	b.Outputs.Append("etcd", []byte("now"))
 
+	// Lines of a boot that left no logs.
+	if err := b.Journal.Settle(bootlog.Evidence{}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := b.Journal.Settle(bootlog.Evidence{Panic: "kernel panic: no init", Lines: []string{"the end"}}); err != nil {
+		t.Fatal(err)
+	}
+
 	for _, tt := range []struct {
 		name    string
 		boot    string
@@ -83,6 +92,19 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 		got, err := text(t, stream, err)
 		if got != tt.want || status.Code(err) != tt.code || tt.says != "" && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: got %q, %v, want %q, %v with %q", tt.name, got, err, tt.want, tt.code, tt.says)
+		}
+	}
+
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) { // lines are written once a second
+		stream, err := b.machine.Logs(ctx, &machine.LogsRequest{Id: bootlog.PStore, TailLines: 1})
+
+		got, err := text(t, stream, err)
+		if got == "the end\n" {
+			break
+		}
+
+		if status.Code(err) != codes.NotFound || time.Now().After(deadline) {
+			t.Fatalf("of a boot without logs: got %q, %v", got, err)
 		}
 	}
 

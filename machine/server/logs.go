@@ -61,7 +61,7 @@ func (s *Server) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServe
 	switch {
 	case boot != 0 && !systemNamespaces[req.GetNamespace()]:
 		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: only logs of services are kept by boot; read those of pods without a boot", req.GetId(), boot)
-	case boot != 0:
+	case boot != 0 || systemNamespaces[req.GetNamespace()] && req.GetId() == bootlog.PStore: // this boot's has what a boot without logs has left
 		return s.bootLogs(stream.Context(), boot, req.GetId(), tail, req.GetFollow(), send)
 	case !systemNamespaces[req.GetNamespace()]:
 		return s.containerLogs(stream.Context(), req.GetId(), tail, req.GetFollow(), send)

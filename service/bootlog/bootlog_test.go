@@ -443,3 +443,32 @@ func TestSettle(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestEvidenceOfABootWithoutLogs: the firmware's lines of a boot that came to no logs are in the next one's.
+func TestEvidenceOfABootWithoutLogs(t *testing.T) {
+	dir := t.TempDir()
+
+	one := New(DefaultLimits)
+	if err := errors.Join(one.Open(dir, Boot{ID: "one", Start: time.Now()}, func(error) {}), one.End("upgrade"), one.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	three := New(DefaultLimits)
+	if err := three.Open(dir, Boot{ID: "three", Start: time.Now()}, func(error) {}); err != nil {
+		t.Fatal(err)
+	}
+
+	defer three.Close()
+
+	e := Evidence{Panic: "kernel panic: no init", Lines: []string{"the last line"}}
+	if err := three.Settle(e); err != nil {
+		t.Fatal(err)
+	}
+
+	flush(t, three)
+
+	got := read(t, three, 0, PStore, -1)
+	if !strings.Contains(got, "left no logs: "+e.Reason()) || !strings.Contains(got, "the last line") {
+		t.Errorf("got %q", got)
+	}
+}

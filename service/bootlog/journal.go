@@ -99,7 +99,8 @@ func (j *Journal) open(dir string, boot Boot) error {
 	return nil
 }
 
-// Settle records the end and the reason of earlier boots that have none. The last one gets those of the evidence, which is then cleared.
+// Settle records the end and the reason of earlier boots that have none. The last one gets those of the evidence, which is then cleared. Lines
+// of a boot that left no logs, such as that of a version which does not start, go into this boot's.
 // Settle is separate from Open because gathering evidence takes time, in which this boot has logs already. On a closed journal it does
 // nothing.
 func (j *Journal) Settle(e Evidence) error {
@@ -118,7 +119,7 @@ func (j *Journal) Settle(e Evidence) error {
 	var errs []error
 
 	for i := slices.Index(all, j.folder) - 1; i >= 0; i-- {
-		errs = append(errs, settle(all[i], e))
+		errs = append(errs, j.settle(all[i], e))
 		e = Evidence{} // it is only of the last boot
 	}
 
@@ -130,9 +131,17 @@ func (j *Journal) Settle(e Evidence) error {
 }
 
 // settle records how a boot ended that has no reason.
-func settle(folder string, e Evidence) error {
+func (j *Journal) settle(folder string, e Evidence) error {
 	b := readRecord(folder)
 	if b.Reason != "" {
+		if len(e.Lines) > 0 {
+			j.queue.add(PStore, []byte("a boot that left no logs: "+e.Reason()))
+		}
+
+		for _, l := range e.Lines {
+			j.queue.add(PStore, []byte(l))
+		}
+
 		e.Clear()
 
 		return nil

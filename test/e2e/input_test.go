@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,8 +44,32 @@ func badConfigurations(t *testing.T, good []byte) []badConfiguration {
 		{"a wrong type", wrong, "machine.type"},
 		{"a missing CA", missing, "machine.ca"},
 		{"no YAML", []byte("\x00\xff{["), ""},
-		{"another document alone", []byte("apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: alone\n"), "v1alpha1"},
 	}
+}
+
+// alone is a configuration without the main document. A machine without any configuration takes it until it has a complete one.
+var alone = []byte("apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: alone\n")
+
+// takesPart checks that the document of alone has effect, and that the machine still waits for a complete configuration.
+func takesPart(t *testing.T, c *cluster.Cluster) {
+	if err := c.ApplyInsecure(t.Context(), alone); err != nil {
+		t.Fatal(err)
+	}
+
+	hostname := client.Kind{Namespace: "network", Type: "HostnameStatuses.net.talos.dev"}
+
+	c.Until("the hostname is that of the document", time.Minute, func(ctx context.Context) error {
+		return c.With(ctx, client.WithInsecure(), func(ctx context.Context, api *client.Client) error {
+			r, err := api.Resource(ctx, hostname, "hostname")
+			if err == nil && !strings.Contains(r.GetSpec().GetYamlSpec(), "hostname: alone\n") {
+				err = fmt.Errorf("the hostname is %s", r.GetSpec().GetYamlSpec())
+			}
+
+			return err
+		})
+	})
+
+	c.Maintenance()
 }
 
 type badConfiguration struct {
@@ -65,6 +90,8 @@ func badInputInMaintenance(t *testing.T, c *cluster.Cluster) {
 	for _, bad := range badConfigurations(t, c.Generated.ControlPlane) {
 		refused(t, bad.name, c.ApplyInsecure(t.Context(), bad.text), codes.InvalidArgument, bad.want)
 	}
+
+	refused(t, "wrong document alone", c.ApplyInsecure(t.Context(), bytes.ReplaceAll(alone, []byte("alone"), []byte("not_one"))), codes.InvalidArgument, "not_one")
 
 	err := c.With(t.Context(), client.WithInsecure(), func(ctx context.Context, api *client.Client) error {
 		return api.Bootstrap(ctx, &machine.BootstrapRequest{})
@@ -97,6 +124,11 @@ func badInput(t *testing.T, c *cluster.Cluster) {
 
 		return err
 	})
+	refused(t, "a document alone", c.API(t.Context(), func(ctx context.Context, api *client.Client) error {
+		_, err := api.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: alone, Mode: machine.ApplyConfigurationRequest_AUTO})
+
+		return err
+	}), codes.InvalidArgument, "v1alpha1")
 	refused(t, "a control plane node made a worker", err, codes.InvalidArgument, "type")
 
 	err = c.API(t.Context(), func(ctx context.Context, api *client.Client) error {

@@ -135,6 +135,7 @@ func needsWorkload(t *testing.T, works bool) {
 func begin(t *testing.T, c *cluster.Cluster) (boot string, ready time.Duration, works bool) {
 	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })
 	c.Run("refuses bad input in maintenance", func(t *testing.T) { badInputInMaintenance(t, c) })
+	c.Run("takes documents before its configuration", func(t *testing.T) { takesPart(t, c) })
 	c.Run("takes its configuration", func(t *testing.T) { takesConfiguration(t, c) })
 	c.Run("refuses foreign clients", func(t *testing.T) { foreignClients(t, c) })
 	c.Run("is bootstrapped", func(*testing.T) { c.Bootstrap(); c.Kubeconfig() })
