@@ -8,7 +8,7 @@
 // port, KubePrism's. So the port is bound before any pod runs and is never
 // released; only the listener is closed and opened. Without a listener the kernel refuses connections, which clients handle best.
 //
-// A process of user 0 can share the port. A service whose clients believe whoever answers, such as the image cache, listens all the time
+// A process of user 0 can share the port. A service whose clients believe any program that answers, such as the image cache, listens all the time
 // instead.
 //
 // Rejected: SO_REUSEADDR, which lets any user share a bound port that has no listener; a socket without options, which cannot listen
