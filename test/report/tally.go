@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -136,6 +137,25 @@ func reason(output []string) string {
 	return text
 }
 
+// position is the file and the line before what a test says.
+var position = regexp.MustCompile(`^\s+\w+\.go:\d+: `)
+
+// said returns the last lines that a test has said, below its name. There are many such lines in the output of a long one.
+func said(output []string) string {
+	const lines, line = 4, 300
+
+	var said []string
+
+	for _, text := range output {
+		if position.MatchString(text) || len(said) > 0 && strings.HasPrefix(text, "        ") {
+			text = strings.TrimSpace(text)
+			said = append(said, "\n      "+text[:min(len(text), line)])
+		}
+	}
+
+	return strings.Join(said[max(0, len(said)-lines):], "")
+}
+
 func (t *tally) packageEnds(r *result, e event) {
 	took := time.Duration(e.Elapsed * float64(time.Second)).Round(10 * time.Millisecond)
 	t.spent.packages = append(t.spent.packages, item{short(e.Package), took})
@@ -173,7 +193,7 @@ func (t *tally) packageEnds(r *result, e event) {
 	t.say("%s  %-40s %8s  %s", word, short(e.Package), took, counts)
 
 	for _, test := range r.failures {
-		t.failures = append(t.failures, strings.TrimSpace(short(e.Package)+" "+test))
+		t.failures = append(t.failures, strings.TrimSpace(short(e.Package)+" "+test)+said(r.output[test]))
 
 		// A test fails with its subtest; its own output, if there is any, is shown too.
 		for _, line := range r.output[test] {

@@ -51,6 +51,7 @@ slowest packages:
   0:00  packages without tests: 0
 failed:
   a TestX
+      x_test.go:7: got 1, want 2
 1 passed, 1 failed, 0 skipped
 `},
 		{"a package that does not build", `
