@@ -24,6 +24,9 @@ const fileName = "config.yaml"
 // configuration cannot be decoded.
 const accessName = "access.yaml"
 
+// unusableName is the file in STATE that has the last configuration that this version could not use, when another has taken its place.
+const unusableName = "config.unusable.yaml"
+
 // filesystem is the store's access to the disk; a test cuts the power between any two calls.
 type filesystem interface {
 	ReadFile(path string) ([]byte, error)
@@ -40,13 +43,27 @@ type store struct {
 // load returns the text, nil when there is none.
 func (s store) load() ([]byte, error) { return s.read(fileName) }
 
-// save replaces the text. It writes the file of access first, so that no stored configuration is without one.
+// save replaces the text. It writes the file of access first, so that no stored configuration is without one. A text that cannot be used, which
+// another version may have stored, is kept.
 func (s store) save(cfg *config.Config) error {
-	if err := s.saveAccess(cfg); err != nil {
+	if err := errors.Join(s.keepUnusable(), s.saveAccess(cfg)); err != nil {
 		return err
 	}
 
 	return s.write(fileName, cfg.Bytes())
+}
+
+func (s store) keepUnusable() error {
+	text, err := s.load()
+	if err != nil || text == nil {
+		return nil // there is nothing that could be kept
+	}
+
+	if _, err := access.DecodeStored(text); err == nil {
+		return nil
+	}
+
+	return s.write(unusableName, text)
 }
 
 // saveAccess writes the file of access, if it differs.

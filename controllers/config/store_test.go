@@ -5,6 +5,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -138,6 +139,28 @@ func TestSaveSurvivesPowerCuts(t *testing.T) {
 		case cut == 6 && err != nil:
 			t.Errorf("no cut: %v", err)
 		}
+	}
+}
+
+// TestUnusableIsKept: a configuration that this version cannot use, such as that of a newer one, is not lost when another takes its place.
+func TestUnusableIsKept(t *testing.T) {
+	const newer = "machine: {type: worker, newKey: 1}\n"
+
+	files := map[string]string{fileName: newer}
+	s := store{fs: newCutDisk(files, -1)}
+
+	for range 2 { // the second replaces one that can be used
+		if err := s.save(decoded(t, string(configtest.ControlPlane(t)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if got, err := s.read(unusableName); string(got) != newer || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, newer)
+	}
+
+	if got, err := s.load(); !bytes.Equal(got, configtest.ControlPlane(t)) || err != nil {
+		t.Errorf("got the configuration %q, %v", got, err)
 	}
 }
 
