@@ -33,8 +33,8 @@ func goesBack(t *testing.T, c *cluster.Cluster) {
 		long             bool
 	}{
 		{
-			"no default gateway", "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: [192.0.2.9/24]}]}}",
-			`gateway \(there is no default gateway\)`, false,
+			"no default route", "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: [192.0.2.9/24]}]}}",
+			`gateway \(there is no default route\)`, false,
 		},
 		{"no image of the kubelet", "machine: {kubelet: {image: '" + absentImage + "'}}", `images \(` + absentImage + ` is not there: .*`, false},
 		{
