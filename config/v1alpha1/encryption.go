@@ -5,9 +5,9 @@ package v1alpha1
 // SystemEncryption encrypts the system's own partitions.
 type SystemEncryption struct {
 	// The encryption of STATE, which has the configuration.
-	State *Encryption `yaml:"state,omitempty"`
+	State *Encryption `yaml:"state,omitempty" protects:"true"`
 	// The encryption of EPHEMERAL, which has /var.
-	Ephemeral *Encryption `yaml:"ephemeral,omitempty"`
+	Ephemeral *Encryption `yaml:"ephemeral,omitempty" protects:"true"`
 }
 
 // Encryption configures the encryption of one partition.

@@ -33,7 +33,7 @@ type ExtraHost struct {
 // KubeSpanConfig describes the WireGuard mesh between the machines of a cluster.
 type KubeSpanConfig struct {
 	// Whether the machine is part of the network.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" protects:"true"`
 	// Whether the networks of the machine's pods go through it.
 	AdvertiseKubernetesNetworks *bool `yaml:"advertiseKubernetesNetworks,omitempty"`
 	// Whether traffic to a machine that cannot be reached through it takes the usual way, unencrypted.

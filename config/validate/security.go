@@ -4,20 +4,26 @@ package validate
 
 import "github.com/seed-59268b81/talos/config/v1alpha1"
 
-// security rejects security settings that this version does not implement yet: users rely on them. Other settings without effect
-// are accepted with a warning.
-func (c *check) security(main *v1alpha1.Config) {
-	m := &main.Machine
+type protection struct {
+	path, without string
+	set           bool
+}
 
-	for _, setting := range []struct {
-		path, without string
-		set           bool
-	}{
+// protections are the security settings that this version does not implement yet. Their fields have the tag protects, so that the reference
+// says that they are refused.
+func protections(m *v1alpha1.MachineConfig) []protection {
+	return []protection{
 		{"machine.systemDiskEncryption", "the disk would not be encrypted", m.Encryption.State != nil || m.Encryption.Ephemeral != nil},
 		{"machine.network.kubespan.enabled", "traffic between machines would not be encrypted", v1alpha1.IsTrue(m.Network.KubeSpan.Enabled)},
-	} {
-		if setting.set {
-			c.notYet(setting.path, setting.without)
+	}
+}
+
+// security refuses security settings that this version does not implement yet: users rely on them. Other settings without effect
+// are accepted with a warning.
+func (c *check) security(main *v1alpha1.Config) {
+	for _, p := range protections(&main.Machine) {
+		if p.set {
+			c.notYet(p.path, p.without)
 		}
 	}
 }
