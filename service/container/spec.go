@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/contrib/seccomp"
 	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -38,10 +39,20 @@ func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
 	if c.Privileged {
 		opts = append(opts, privileged()...)
 	} else {
-		opts = append(opts, oci.WithCapabilities(nil), oci.WithNoNewPrivileges, maskCmdline)
+		opts = append(opts, restricted()...)
 	}
 
 	return opts
+}
+
+// restricted takes all capabilities away, and the system calls that containerd's default profile refuses.
+func restricted() []oci.SpecOpts {
+	return []oci.SpecOpts{
+		oci.WithCapabilities(nil),
+		oci.WithNoNewPrivileges,
+		maskCmdline,
+		seccomp.WithDefaultProfile(), // it depends on the capabilities
+	}
 }
 
 // privileged gives all capabilities and devices, and removes the protection of the kernel's files.

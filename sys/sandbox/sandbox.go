@@ -163,6 +163,27 @@ func pivot() error {
 	return unix.Chdir("/")
 }
 
+// openFiles is the limit of open files: some times what a server has with all connections that it admits.
+const openFiles = 16384
+
+// limit sets limits of the process. Those of memory and processes are the cgroup's.
+func limit() error {
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+
+	most := min(openFiles, files.Max)
+
+	for resource, value := range map[int]uint64{unix.RLIMIT_NOFILE: most, unix.RLIMIT_CORE: 0, unix.RLIMIT_MSGQUEUE: 0} {
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: value, Max: value}); err != nil {
+			return fmt.Errorf("set resource limit %d to %d: %w", resource, value, err)
+		}
+	}
+
+	return nil
+}
+
 // giveUp permanently drops the capabilities, switches to the user, and restricts the system calls to those of a server.
 func (b Box) giveUp() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
@@ -186,6 +207,10 @@ func (b Box) giveUp() error {
 
 	if err := syscall.Setuid(b.UID); err != nil {
 		return fmt.Errorf("become user %d: %w", b.UID, err)
+	}
+
+	if err := limit(); err != nil {
+		return err
 	}
 
 	if err := b.landlock(); err != nil {

@@ -6,6 +6,7 @@ package sandbox_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,6 +51,12 @@ func report() {
 	}
 
 	fmt.Println("uid:", os.Getuid(), "gid:", os.Getgid())
+
+	var files, core unix.Rlimit
+
+	err := errors.Join(unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &files), unix.Prlimit(0, unix.RLIMIT_CORE, nil, &core))
+	fmt.Println("limits:", files.Max <= 16384, core.Max == 0, err)
+
 	fmt.Println("write root:", os.WriteFile("/x", nil, 0o600) != nil)
 
 	// Threads, time, names of links and all that the runtime does still work.
@@ -65,7 +72,7 @@ func report() {
 	wait.Wait()
 
 	// As package net does to map a zone to a link; with that package the test would need the libraries of the host.
-	_, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	_, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	fmt.Println("links:", err)
 
 	for name, call := range forbidden {
@@ -256,7 +263,7 @@ func TestBox(t *testing.T) {
 
 	t.Logf("%d kinds of system calls are allowed; %d that are not were tried", sandbox.Calls(), len(forbidden))
 
-	for _, want := range []string{"links: <nil>", "uid: 50 gid: 50", "write root: true", "write read: false", "write write: true", "root: tmp"} {
+	for _, want := range []string{"links: <nil>", "uid: 50 gid: 50", "limits: true true <nil>", "write root: true", "write read: false", "write write: true", "root: tmp"} {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("got no line %q in\n%s", want, out)
 		}
