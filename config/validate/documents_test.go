@@ -4,6 +4,7 @@ package validate_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,5 +118,25 @@ func TestDocumentsOfControlPlanes(t *testing.T) {
 
 	if diff := cmp.Diff(only, got); diff != "" {
 		t.Errorf("kinds for control planes (-want +got):\n%s", diff)
+	}
+}
+
+// TestSettingsWithoutEffect: a setting that cannot have an effect where it is gives a warning.
+func TestSettingsWithoutEffect(t *testing.T) {
+	for _, tt := range []struct{ document, want string }{
+		{"kind: VolumeConfig\nname: ETCD\ntrim: {interval: 24h}\n", "VolumeConfig[ETCD].trim: has no effect"},
+		{"kind: VolumeConfig\nname: EPHEMERAL\ntrim: {interval: 24h}\n", ""},
+		{"kind: DHCPv6Config\nname: eth7\nrouteMetric: 512\n", "DHCPv6Config[eth7].routeMetric: has no effect"},
+		{"kind: DHCPv4Config\nname: eth7\nrouteMetric: 512\n", ""},
+	} {
+		warnings, err := validate.Validate(patched(t, configtest.ControlPlane(t), "apiVersion: v1alpha1\n"+tt.document), validate.Metal)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		found := slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, ": has no effect") })
+		if found != (tt.want != "") || found && !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, tt.want) }) {
+			t.Errorf("%s: got %q, want %q", tt.document, warnings, tt.want)
+		}
 	}
 }

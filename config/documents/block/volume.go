@@ -60,10 +60,11 @@ mount:
     secure: true
 `, document.Replaces("machine.systemDiskEncryption"))
 
-// systemVolumes are the volumes that a VolumeConfig is for.
-var systemVolumes = []string{
-	layout.PartitionState, layout.PartitionEphemeral, layout.PartitionImageCache, "ETCD", "CRI", "KUBELET", "LOG",
-}
+// systemVolumes are the volumes that a VolumeConfig is for, and folders those of them that are folders of EPHEMERAL in this version.
+var (
+	folders       = []string{"ETCD", "CRI", "KUBELET", "LOG"}
+	systemVolumes = append([]string{layout.PartitionState, layout.PartitionEphemeral, layout.PartitionImageCache}, folders...)
+)
 
 // Replaces implements document.Replacer: the keys are about the encryption of one volume each.
 func (c *VolumeConfig) Replaces() []string {
@@ -86,6 +87,10 @@ func (c *VolumeConfig) Validate(r *document.Report) {
 	c.Provisioning.validate(r)
 	c.Encryption.validate(r)
 	maintenance(r, c.Trim, c.Scrub)
+
+	if c.Trim != nil && slices.Contains(folders, c.DocName) {
+		r.Warn("trim", "has no effect: in this version the volume is a folder of %s, which has a document of its own", layout.PartitionEphemeral)
+	}
 
 	if c.DocName == layout.PartitionState && c.Encryption != nil {
 		for i, key := range c.Encryption.Keys {

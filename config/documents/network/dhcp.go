@@ -23,7 +23,7 @@ type DHCPv4Config struct {
 // DHCPv6Config runs a DHCP client for IPv6 on a link. Its name is that of the link.
 type DHCPv6Config struct {
 	document.Named `yaml:",inline"`
-	// The metric of the routes that come with the addresses; 1024 without one.
+	// The metric of the routes that come with the addresses. DHCPv6 brings none.
 	RouteMetric uint32 `yaml:"routeMetric,omitempty"`
 	// Whether the hostname that the server names is ignored.
 	IgnoreHostname bool `yaml:"ignoreHostname,omitempty"`
@@ -72,7 +72,13 @@ duidRaw: 00:03:00:01:02:00:5e:10:00:01
 func (d *DHCPv4Config) Validate(r *document.Report) { d.validate(r) }
 
 // Validate implements document.Validator.
-func (d *DHCPv6Config) Validate(r *document.Report) { d.validate(r) }
+func (d *DHCPv6Config) Validate(r *document.Report) {
+	d.validate(r)
+
+	if d.RouteMetric != 0 {
+		r.Warn("routeMetric", "has no effect: DHCPv6 brings no routes, and those that routers advertise have a metric of their own")
+	}
+}
 
 func (c *ClientIdentity) validate(r *document.Report) {
 	if (c.ClientIdentifier == ClientIdentifierDUID) != (len(c.DUIDRaw) > 0) {
