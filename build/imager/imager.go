@@ -73,6 +73,28 @@ func (in Inputs) check(p Profile) error {
 	return nil
 }
 
+// virtual is in the release of Debian's kernel for virtual machines.
+const virtual = "-cloud-"
+
+// Warnings returns what may keep an image of a complete profile from starting where it is for.
+func Warnings(p Profile, in Inputs) ([]string, error) {
+	if p.Platform != "metal" || p.Output.Kind == Installer {
+		return nil, nil
+	}
+
+	stock, err := image.ReadUKI(in.UKI)
+	if err != nil {
+		return nil, err
+	}
+
+	if !strings.Contains(stock.Release, virtual) {
+		return nil, nil
+	}
+
+	return []string{fmt.Sprintf("the kernel %s is for virtual machines, and has no drivers for most servers: for those make another build with make full, and "+
+		"name its folder with --input out/full", stock.Release)}, nil
+}
+
 // Make makes what a complete profile says, in the folder dir, and returns the files. Each file appears when it is whole.
 func Make(ctx context.Context, p Profile, in Inputs, dir string) ([]string, error) {
 	files, err := makeAll(ctx, p, in, dir)

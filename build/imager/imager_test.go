@@ -352,6 +352,47 @@ func TestBadInputs(t *testing.T) {
 	}
 }
 
+// TestWarnings: an image for servers with a kernel for virtual machines gives a warning, and others do not.
+func TestWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		release, profile string
+		warns            bool
+	}{
+		{"6.12.1-cloud-amd64", "metal", true},
+		{"6.12.1-cloud-amd64", "iso", true},
+		{"6.12.1-cloud-amd64", "nocloud", false},
+		{"6.12.1-cloud-amd64", "installer", false},
+		{"6.12.1-amd64", "metal", false},
+	} {
+		in := inputs(t)
+
+		u, err := image.ReadUKI(in.UKI)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		u.Release = tt.release
+
+		joined, err := u.Join(in.Stub)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(in.UKI, joined, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		p, err := Profile{Base: tt.profile}.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err := Warnings(p, in); err != nil || (len(got) > 0) != tt.warns {
+			t.Errorf("%s with the kernel %s: got %q, %v", tt.profile, tt.release, got, err)
+		}
+	}
+}
+
 // TestBuiltKernelImage takes the image of the build apart and joins it: the bytes are the same, so the disk of the profile metal is that of
 // the build.
 func TestBuiltKernelImage(t *testing.T) {

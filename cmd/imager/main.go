@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, diagnostics io.W
 		return p.Write(out)
 	}
 
-	return makeImages(ctx, p, o, out)
+	return makeImages(ctx, p, o, out, diagnostics)
 }
 
 // readFlags takes those flags into a profile that have a form of their own.
@@ -156,7 +156,7 @@ func profile(name string, in io.Reader, set imager.Profile) (imager.Profile, err
 	return p.With(set).Complete()
 }
 
-func makeImages(ctx context.Context, p imager.Profile, o options, out io.Writer) error {
+func makeImages(ctx context.Context, p imager.Profile, o options, out, diagnostics io.Writer) error {
 	paths := artifact.Paths{Out: o.input}
 
 	if o.input == "" {
@@ -181,7 +181,13 @@ func makeImages(ctx context.Context, p imager.Profile, o options, out io.Writer)
 		}
 	}
 
-	return nil
+	warnings, err := imager.Warnings(p, imager.Built(paths))
+
+	for _, warning := range warnings {
+		fmt.Fprintln(diagnostics, "warning:", warning)
+	}
+
+	return err
 }
 
 // describe prints a file with its size and digest.
