@@ -6,23 +6,25 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// arguments are the kernel's arguments about the network: ip=, talos.hostname=, talos.network.interface.ignore=.
+// arguments are the kernel's arguments about the network: ip=, bond=, vlan=, talos.hostname=, talos.network.interface.ignore=.
 type arguments struct {
 	hostname string
 	ips      []cmdline.IP
+	links    []view.Link
 	ignored  []string
 }
 
 // parseArguments returns the valid arguments, and an error for the others.
 func parseArguments(c cmdline.Cmdline) (arguments, error) {
-	var (
-		a    arguments
-		errs []error
-	)
+	var a arguments
+
+	links, errs := parseLinks(c)
+	a.links = links
 
 	for _, value := range c.All("ip") {
 		ip, err := cmdline.ParseIP(value)

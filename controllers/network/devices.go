@@ -195,6 +195,14 @@ func (f facts) configured(devices []device) map[string]bool {
 		names[f.device(ip)] = true
 	}
 
+	for _, l := range f.cmdline.links {
+		names[l.Name] = true
+
+		for _, slave := range f.slaves(device{l, l.Name}) {
+			names[slave] = true
+		}
+	}
+
 	for _, name := range f.cmdline.ignored {
 		names[f.canonical(name)] = true
 	}

@@ -166,6 +166,25 @@ configuration operator dhcp4/bond0.25 metric 1024
 `,
 		},
 		{
+			name: "a bond with a VLAN by arguments, and the configuration for one of them",
+			args: "bond=bond0:eth0,enp0s4:mode=802.3ad,xmit_hash_policy=layer2+3,use_carrier=1,miimon=50:9000 vlan=bond0.0100:bond0 " +
+				"ip=192.0.2.5::192.0.2.1:24::bond0.0100:none ip=bond0:dhcp",
+			interfaces: `
+- {interface: bond0, mtu: 1400}
+`,
+			want: `
+default link lo
+cmdline link bond0 bond mtu 9000 802.3ad
+cmdline link bond0.0100 vlan vlan 100 of bond0
+cmdline link eth0 in bond0
+cmdline link eth1 in bond0
+configuration link bond0 mtu 1400
+cmdline address bond0.0100/192.0.2.5/24
+cmdline route inet4/192.0.2.1//1024 dev bond0.0100 scope global
+cmdline operator dhcp4/bond0 metric 1024
+`,
+		},
+		{
 			name: "ip= for the first card, DHCP for a named one",
 			args: "ip=192.0.2.5::192.0.2.1:24 ip=eth1:dhcp",
 			want: `

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// linkLayers proposes links: the loopback and every physical link are up; ip= and the configuration have further settings and logical
-// links.
+// linkLayers proposes links: the loopback and every physical link are up; the kernel's arguments and the configuration have further settings
+// and logical links.
 func linkLayers(f facts, said remarks) []network.LinkSpecSpec {
 	up := func(name string, layer network.ConfigLayer) network.LinkSpecSpec {
 		return network.LinkSpecSpec{Name: name, Up: true, Layer: layer}
@@ -35,7 +35,17 @@ func linkLayers(f facts, said remarks) []network.LinkSpecSpec {
 		}
 	}
 
+	var arguments []device
+	for _, l := range f.cmdline.links {
+		arguments = append(arguments, device{l, l.Name})
+	}
+
+	links := f.described(network.LayerCmdline, f.settings(arguments), said)
 	seen := map[string]bool{}
+
+	for _, l := range links {
+		seen[l.Name] = true
+	}
 
 	for _, ip := range f.cmdline.ips {
 		if name := f.device(ip); name != "" && !ip.Off && !seen[name] {
@@ -44,26 +54,32 @@ func linkLayers(f facts, said remarks) []network.LinkSpecSpec {
 		}
 	}
 
-	// A link may have several descriptions, and may be a slave in that of its master.
+	specs = append(specs, links...)
+
+	return append(specs, f.described(network.LayerConfiguration, f.settings(devices), said)...)
+}
+
+// described returns the links of a layer, by their names. A link may have several descriptions, and may be a slave in that of its master.
+func (f facts) described(layer network.ConfigLayer, devices []device, said remarks) []network.LinkSpecSpec {
 	links := map[string]network.LinkSpecSpec{}
 
-	for _, d := range f.settings(devices) {
-		if err := f.addDevice(links, d); err != nil {
+	for _, d := range devices {
+		if err := f.addDevice(links, layer, d); err != nil {
 			said.leftOut(d.At, fmt.Errorf("link %s: %w", d.name, err))
 		}
 	}
 
-	return append(specs, slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })...)
+	return slices.SortedFunc(maps.Values(links), func(a, b network.LinkSpecSpec) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // addDevice adds a link and its slaves, or nothing.
-func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error {
+func (f facts) addDevice(links map[string]network.LinkSpecSpec, layer network.ConfigLayer, d device) error {
 	described := func(name string) network.LinkSpecSpec {
 		if spec, ok := links[name]; ok {
 			return spec
 		}
 
-		return network.LinkSpecSpec{Name: name, Up: true, Layer: network.LayerConfiguration}
+		return network.LinkSpecSpec{Name: name, Up: true, Layer: layer}
 	}
 
 	spec := described(d.name)
