@@ -23,7 +23,9 @@ func TestApplyNodeAsKubelet(t *testing.T) {
 	node := map[string]any{"metadata": map[string]any{"name": "w1"}, "spec": map[string]any{"taints": []any{map[string]any{"key": "old", "effect": "NoSchedule"}}}}
 	writes := 0
 
-	// As the admission plugin NodeRestriction: a kubelet must not change taints.
+	const role, zone = "node-role.kubernetes.io/db", "topology.kubernetes.io/zone"
+
+	// As the admission plugin NodeRestriction: a kubelet must not change taints, and most labels of Kubernetes.
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			var next map[string]any
@@ -35,6 +37,14 @@ func TestApplyNodeAsKubelet(t *testing.T) {
 			if present, _ := node["spec"].(map[string]any); !reflect.DeepEqual(spec["taints"], present["taints"]) {
 				w.WriteHeader(http.StatusForbidden)
 				_, _ = w.Write([]byte(`{"kind":"Status","message":"node w1 is not allowed to modify taints"}`))
+
+				return
+			}
+
+			labels, _ := next["metadata"].(map[string]any)["labels"].(map[string]any)
+			if _, set := labels[role]; set {
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = w.Write([]byte(`{"kind":"Status","message":"is not allowed to modify labels: ` + role + `"}`))
 
 				return
 			}
@@ -53,16 +63,16 @@ func TestApplyNodeAsKubelet(t *testing.T) {
 	defer client.Close()
 
 	wanted := nodeowner.Wanted{
-		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, Taints: map[string]nodeowner.Taint{"new": {Effect: "NoExecute"}},
+		Labels: map[string]string{"a": "b", role: "", zone: "z"}, Annotations: map[string]string{"c": "d"}, Taints: map[string]nodeowner.Taint{"new": {Effect: "NoExecute"}},
 	}
 
 	changed, err := applyNode(t.Context(), client, "w1", wanted)
-	if !changed || err == nil || !strings.Contains(err.Error(), "taints: ") || strings.Contains(err.Error(), "labels: ") {
-		t.Errorf("got changed %t, %v; want a change, and an error about the taints only", changed, err)
+	if !changed || err == nil || !strings.Contains(err.Error(), "taints: ") || !strings.Contains(err.Error(), role) || strings.HasPrefix(err.Error(), "labels: ") {
+		t.Errorf("got changed %t, %v; want a change, and an error about the taints and the role only", changed, err)
 	}
 
 	metadata, _ := node["metadata"].(map[string]any)
-	if diff := cmp.Diff(map[string]any{"a": "b"}, metadata["labels"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"a": "b", zone: "z"}, metadata["labels"]); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 

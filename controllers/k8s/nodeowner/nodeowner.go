@@ -9,6 +9,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
+
+	kubeletapis "k8s.io/kubelet/pkg/apis"
 )
 
 // Annotations in which the owned keys are kept, as JSON lists.
@@ -37,16 +40,18 @@ type Wanted struct {
 // Part is a part of a Node that this system changes.
 type Part string
 
-// The parts. The API server may forbid a change of one and allow others: a kubelet is not allowed to change the taints of its Node.
+// The parts. The API server may forbid a change of one and allow others: a kubelet is not allowed to change the taints of its Node, and most
+// labels in the domains of Kubernetes.
 const (
 	Labels      Part = "labels"
+	Restricted  Part = "labels that only a control plane may set"
 	Taints      Part = "taints"
 	Cordon      Part = "schedulability"
 	Annotations Part = "annotations"
 )
 
 // All parts.
-var All = []Part{Labels, Taints, Cordon, Annotations}
+var All = []Part{Labels, Restricted, Taints, Cordon, Annotations}
 
 // Apply changes parts of a Node, as read from the API server, in place. It reports whether anything changed.
 func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
@@ -60,22 +65,40 @@ func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
 	for _, part := range parts {
 		switch part {
 		case Labels:
-			changed = own(labels, annotations, ownedLabels, wanted.Labels) || changed
+			changed = own(labels, annotations, ownedLabels, wanted.Labels, func(key string) bool { return !restricted(key) }) || changed
+		case Restricted:
+			changed = own(labels, annotations, ownedLabels, wanted.Labels, restricted) || changed
 		case Taints:
 			changed = ownTaints(spec, annotations, wanted.Taints) || changed
 		case Cordon:
 			changed = cordon(spec, annotations, wanted.Cordoned) || changed
 		case Annotations:
-			changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+			changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations, func(string) bool { return true }) || changed
 		}
 	}
 
 	return changed || !reflect.DeepEqual(before, annotations)
 }
 
-// own updates the owned keys of a map.
-func own(in, annotations Object, list string, wanted map[string]string) (changed bool) {
+// restricted reports whether the admission plugin NodeRestriction refuses a label from a kubelet.
+func restricted(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	ofKubernetes := slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
+
+	return ofKubernetes && !kubeletapis.IsKubeletLabel(key)
+}
+
+// own updates the owned keys of a map, of those that it covers.
+func own(in, annotations Object, list string, wanted map[string]string, covers func(key string) bool) (changed bool) {
+	var keys []string // that are owned afterwards
+
 	for _, key := range owned(annotations, list) {
+		if !covers(key) {
+			keys = append(keys, key)
+
+			continue
+		}
+
 		if _, keep := wanted[key]; keep {
 			continue
 		}
@@ -88,13 +111,20 @@ func own(in, annotations Object, list string, wanted map[string]string) (changed
 	}
 
 	for key, value := range wanted {
+		if !covers(key) {
+			continue
+		}
+
+		keys = append(keys, key)
+
 		if in[key] != value {
 			in[key] = value
 			changed = true
 		}
 	}
 
-	setOwned(annotations, list, slices.Sorted(maps.Keys(wanted)))
+	slices.Sort(keys)
+	setOwned(annotations, list, keys)
 
 	return changed
 }
