@@ -5,11 +5,13 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway"
@@ -30,12 +32,12 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	flags.IntVar(&f.cards, "cards", 1, "network cards of each machine, each on a network of its own; only the first one's leads out")
 	flags.IntVar(&f.sites, "sites", 0, "put the workers on this many sites behind NAT routers, and the control plane on the network between")
 	flags.StringVar(&f.nat, "nat", string(nat.PortRestricted), "NAT of the sites: "+strings.Join(kinds(), ", "))
-	flags.BoolVar(&f.ipv6, "ipv6", false, "give the machines' network IPv6 as well")
-	flags.BoolVar(&f.ipv6Only, "ipv6-only", false, "give the machines' network IPv6 alone")
+	flags.BoolVar(&f.ipv6, "ipv6", false, "give the machines' network, pods and Services IPv6 as well")
+	flags.BoolVar(&f.ipv6Only, "ipv6-only", false, "give the machines' network, pods and Services IPv6 alone")
 	session.Complete(cmd, "nat", kinds()...)
 }
 
-// The networks of pods and Services without IPv4.
+// The networks of pods and Services with IPv6.
 var (
 	podSubnet6     = netip.MustParsePrefix("fd00:10:244::/56")
 	serviceSubnet6 = netip.MustParsePrefix("fd00:10:96::/112")
@@ -60,11 +62,16 @@ func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 
 	if f.ipv6 || f.ipv6Only {
 		o.Subnet6 = gateway.DefaultSubnet6(state.OnlyNetwork)
+		config.PodSubnets, config.ServiceSubnets = []netip.Prefix{podSubnet6}, []netip.Prefix{serviceSubnet6}
+	}
+
+	if f.ipv6 { // the first family is that of a Service that names none
+		config.PodSubnets = slices.Insert(config.PodSubnets, 0, netip.MustParsePrefix(v1alpha1.DefaultPodSubnet))
+		config.ServiceSubnets = slices.Insert(config.ServiceSubnets, 0, netip.MustParsePrefix(v1alpha1.DefaultServiceSubnet))
 	}
 
 	if f.ipv6Only {
 		o.Subnet = netip.Prefix{}
-		config.PodSubnets, config.ServiceSubnets = []netip.Prefix{podSubnet6}, []netip.Prefix{serviceSubnet6}
 	}
 
 	for i := range f.sites {
