@@ -73,9 +73,6 @@ func (in Inputs) check(p Profile) error {
 	return nil
 }
 
-// virtual is in the release of Debian's kernel for virtual machines.
-const virtual = "-cloud-"
-
 // Warnings returns what may keep an image of a complete profile from starting where it is for.
 func Warnings(p Profile, in Inputs) ([]string, error) {
 	if p.Platform != "metal" || p.Output.Kind == Installer {
@@ -87,7 +84,7 @@ func Warnings(p Profile, in Inputs) ([]string, error) {
 		return nil, err
 	}
 
-	if !strings.Contains(stock.Release, virtual) {
+	if !image.Virtual(stock.Release) {
 		return nil, nil
 	}
 

@@ -133,4 +133,4 @@ func StatusKiB(status, name string) (int, error) {
 }
 
 // MemoryBudgets are limits of anonymous memory in bytes, by program, on an idle control plane.
-var MemoryBudgets = map[string]int{"init": 60 << 20, "apid": 30 << 20}
+var MemoryBudgets = map[string]int{"init": 40 << 20, "apid": 30 << 20}

@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	kubeletapis "k8s.io/kubelet/pkg/apis"
 )
 
 // Annotations in which the owned keys are kept, as JSON lists.
@@ -80,12 +78,25 @@ func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
 	return changed || !reflect.DeepEqual(before, annotations)
 }
 
+// ofKubelets are the labels and the domains in those of Kubernetes that a kubelet may set (k8s.io/kubelet/pkg/apis, which would be a tenth of
+// the program).
+var (
+	ofKubelets = []string{
+		"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
+		"node.kubernetes.io/instance-type", "beta.kubernetes.io/os", "beta.kubernetes.io/arch", "beta.kubernetes.io/instance-type",
+		"failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
+	}
+	domainsOfKubelets = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
+)
+
 // restricted reports whether the admission plugin NodeRestriction refuses a label from a kubelet.
 func restricted(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
-	ofKubernetes := slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
+	in := func(domains ...string) bool {
+		return slices.ContainsFunc(domains, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
+	}
 
-	return ofKubernetes && !kubeletapis.IsKubeletLabel(key)
+	return in("kubernetes.io", "k8s.io") && !in(domainsOfKubelets...) && !slices.Contains(ofKubelets, key)
 }
 
 // own updates the owned keys of a map, of those that it covers.
