@@ -10,13 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/overlay"
@@ -315,45 +313,5 @@ func TestExamplesApply(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTimeToRead holds decoding and checking the newest configuration below its budget. The least of several times counts, as the computer may
-// be busy.
-func TestTimeToRead(t *testing.T) {
-	const budget = 10 * time.Millisecond
-
-	out := generated(t, generate.Options{Contract: generate.Newest})
-	least := time.Hour
-
-	for range 20 {
-		start := time.Now()
-
-		_, _ = validate.Validate(decode(t, out.ControlPlane), validate.Metal)
-
-		least = min(least, time.Since(start))
-	}
-
-	t.Logf("a configuration of %d bytes was read in %v", len(out.ControlPlane), least)
-
-	if least > budget {
-		t.Errorf("got %v, want %v at most", least, budget)
-	}
-}
-
-// BenchmarkNewest decodes and validates the largest configuration that is generated.
-func BenchmarkNewest(b *testing.B) {
-	out, err := generate.New("demo", "https://10.5.0.2:6443", "", generate.Options{Contract: generate.Newest, Secrets: configtest.Bundle(b)})
-	if err != nil {
-		b.Fatal(err)
-	}
-
-	for b.Loop() {
-		cfg, err := config.Decode(out.ControlPlane)
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		_, _ = validate.Validate(cfg, validate.Metal)
 	}
 }

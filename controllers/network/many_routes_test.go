@@ -4,8 +4,6 @@ package network
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"net/netip"
 	goruntime "runtime"
 	"slices"
@@ -21,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
+	"github.com/seed-59268b81/talos/test/yardstick"
 )
 
 // Limits of a node with the routes of a large mesh.
@@ -29,8 +28,6 @@ const (
 	eventsASecond  = 100
 	longestToState = 50 * time.Millisecond // the 99th percentile
 	mostOfACore    = 0.05
-	// usualYardstick is the processor time of yardstick on the computer that mostOfACore is for.
-	usualYardstick = 25 * time.Millisecond
 )
 
 // TestManyRoutes changes a hundred routes a second on a real kernel with ten thousand. It measures the time from the change to the
@@ -88,11 +85,9 @@ peer: {name: vb}
 	for round := range rounds {
 		p99, share := flood(m, deps.Kernel, events, func(n int) netlink.Route { return route(round*events + n) })
 
-		measure := yardstick(t)
+		t.Logf("%d events a second: %s until the status (99th percentile), %.1f %% of a core", eventsASecond, p99, 100*share)
 
-		t.Logf("%d events a second: %s until the status (99th percentile), %.1f %% of a core with a yardstick of %s", eventsASecond, p99, 100*share, measure)
-
-		share *= min(1, usualYardstick.Seconds()/measure.Seconds())
+		share /= yardstick.Slowness(t)
 
 		if round == 0 || p99 < shortest {
 			shortest = p99
@@ -227,33 +222,6 @@ func onThread(t testing.TB, do func() error) (time.Duration, error) {
 	err := do()
 
 	return processorTime(t, unix.CLOCK_THREAD_CPUTIME_ID) - before, err
-}
-
-// yardstick returns the processor time of work that is always the same: memory, comparisons, hashes.
-func yardstick(t testing.TB) time.Duration {
-	t.Helper()
-
-	took, err := onThread(t, func() error {
-		numbers := rand.New(rand.NewPCG(1, 2)).Perm(100_000)
-		seen := make(map[int]int, len(numbers))
-
-		for i, n := range numbers {
-			seen[n] = i
-		}
-
-		slices.Sort(numbers)
-
-		if seen[numbers[0]] == len(numbers) {
-			return errors.New("there are not that many numbers")
-		}
-
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return took
 }
 
 // awaitQuiet waits for a second in which the process does almost nothing.
