@@ -46,7 +46,11 @@ func (s store) load() ([]byte, error) { return s.read(fileName) }
 // save replaces the text. It writes the file of access first, so that no stored configuration is without one. A text that cannot be used, which
 // another version may have stored, is kept.
 func (s store) save(cfg *config.Config) error {
-	if err := errors.Join(s.keepUnusable(), s.saveAccess(cfg)); err != nil {
+	if err := s.keepUnusable(); err != nil {
+		return err
+	}
+
+	if err := s.saveAccess(cfg); err != nil {
 		return err
 	}
 
