@@ -76,6 +76,8 @@ func (m *making) format(raw string) (string, error) {
 		return convert(m.ctx, raw, m.file(".qcow2"), writeQcow2)
 	case VHD:
 		return m.file(".vhd"), addFooter(raw, m.file(".vhd"))
+	case OVA:
+		return convert(m.ctx, raw, m.file(".ova"), writeOVA)
 	default:
 		return raw, nil
 	}

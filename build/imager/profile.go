@@ -90,6 +90,8 @@ const (
 	Raw   DiskFormat = "raw"
 	Qcow2 DiskFormat = "qcow2"
 	VHD   DiskFormat = "vhd"
+	// OVA is an archive of a virtual machine with a disk.
+	OVA DiskFormat = "ova"
 )
 
 // Packing is how a disk image is packed.
@@ -105,7 +107,7 @@ const (
 
 var (
 	kinds    = []Kind{Image, ISO, Installer, UKI, Kernel, Initramfs, Cmdline, PXE}
-	formats  = []DiskFormat{Raw, Qcow2, VHD}
+	formats  = []DiskFormat{Raw, Qcow2, VHD, OVA}
 	packings = []Packing{Unpacked, Zstd, Gzip, Tar}
 )
 

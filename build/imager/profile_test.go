@@ -28,7 +28,7 @@ func TestProfiles(t *testing.T) {
 	}
 
 	for _, name := range cloud.Names() {
-		if !slices.Contains(Names(), name) && name != "vmware" {
+		if !slices.Contains(Names(), name) {
 			t.Errorf("cloud %s has no profile", name)
 		}
 	}
@@ -40,6 +40,7 @@ func TestComplete(t *testing.T) {
 		want Output
 	}{
 		"name":               {Profile{Base: "azure"}, Output{Image, Unpacked, DiskOptions{Size: 8 << 30, Format: VHD}}},
+		"a machine":          {Profile{Base: "vmware"}, Output{Image, Unpacked, DiskOptions{Size: 8 << 30, Format: OVA}}},
 		"another size":       {Profile{Base: "azure", Output: Output{Disk: DiskOptions{Size: 1 << 30}}}, Output{Image, Unpacked, DiskOptions{Size: 1 << 30, Format: VHD}}},
 		"another format":     {Profile{Base: "metal", Output: Output{Disk: DiskOptions{Format: Qcow2}}}, Output{Image, Unpacked, DiskOptions{Format: Qcow2}}},
 		"another packing":    {Profile{Base: "metal", Output: Output{Packing: Gzip}}, Output{Image, Gzip, DiskOptions{Format: Raw}}},
@@ -75,7 +76,7 @@ func TestBadProfiles(t *testing.T) {
 		"architecture":     {Profile{Base: "metal", Arch: "arm64"}, `profile metal: arch: "arm64" is not supported, only [amd64]`},
 		"platform":         {Profile{Base: "metal", Platform: "moon"}, `platform: "moon" is not supported`},
 		"kind":             {Profile{Base: "metal", Output: Output{Kind: "tape"}}, `output.kind: "tape" is not supported, only [image iso`},
-		"format":           {Profile{Base: "metal", Output: Output{Disk: DiskOptions{Format: "vmdk"}}}, `"vmdk" is not supported, only [raw qcow2 vhd]`},
+		"format":           {Profile{Base: "metal", Output: Output{Disk: DiskOptions{Format: "vmdk"}}}, `"vmdk" is not supported, only [raw qcow2 vhd ova]`},
 		"packing":          {Profile{Base: "metal", Output: Output{Packing: ".rar"}}, `output.outFormat: ".rar" is not supported`},
 		"two words":        {metalWith(Customization{KernelArgs: []string{"a b"}}), `kernel argument "a b": it must be one word`},
 		"no word":          {metalWith(Customization{KernelArgs: []string{""}}), `must be one word`},

@@ -44,15 +44,14 @@ var profiles = func() map[string]Profile {
 		"equinixMetal": {Arch: arch, Platform: "equinixMetal", Output: Output{Kind: PXE}},
 	}
 
-	for name, format := range map[string]DiskFormat{"alibabacloud": Qcow2, "exoscale": Qcow2, "oracle": Qcow2, "azure": VHD} {
+	for name, format := range map[string]DiskFormat{"alibabacloud": Qcow2, "exoscale": Qcow2, "oracle": Qcow2, "azure": VHD, "vmware": OVA} {
 		p := disk(name, Unpacked, DiskOptions{Size: usual})
 		p.Output.Disk.Format = format
 		all[name] = p
 	}
 
 	for _, name := range platforms {
-		// A disk of VMware is in an archive with a description of its machine, which is not made.
-		if _, there := all[name]; !there && name != "vmware" {
+		if _, there := all[name]; !there {
 			all[name] = disk(name, Zstd, DiskOptions{})
 		}
 	}

@@ -79,7 +79,7 @@ func writeQcow2(to *os.File, from source, size int64) error {
 
 		clear(buffer)
 
-		if err := readCluster(from, buffer, int64(i), size); err != nil {
+		if err := readBlock(from, buffer, int64(i), size); err != nil {
 			return err
 		}
 
@@ -99,7 +99,7 @@ func usedClusters(from io.ReaderAt, size int64) ([]bool, error) {
 	for i := range used {
 		clear(buffer)
 
-		if err := readCluster(from, buffer, int64(i), size); err != nil {
+		if err := readBlock(from, buffer, int64(i), size); err != nil {
 			return nil, err
 		}
 
@@ -109,10 +109,12 @@ func usedClusters(from io.ReaderAt, size int64) ([]bool, error) {
 	return used, nil
 }
 
-func readCluster(from io.ReaderAt, buffer []byte, number, size int64) error {
-	n := min(int64(len(buffer)), size-number*cluster)
+// readBlock reads the block with a number, of those that have the buffer's length, of a disk that may end within it.
+func readBlock(from io.ReaderAt, buffer []byte, number, size int64) error {
+	at := number * int64(len(buffer))
+	n := min(int64(len(buffer)), size-at)
 
-	_, err := from.ReadAt(buffer[:n], number*cluster)
+	_, err := from.ReadAt(buffer[:n], at)
 	if errors.Is(err, io.EOF) { // with all bytes
 		err = nil
 	}
