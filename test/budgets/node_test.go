@@ -53,7 +53,7 @@ func TestNode(t *testing.T) {
 
 	report("\nmemory of an idle control plane node\n")
 
-	for _, m := range c.MemoryOf("init", "apid", "trustd", "discoveryd", "containerd", "etcd", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler") {
+	for _, m := range c.IdleMemoryOf("init", "apid", "trustd", "discoveryd", "containerd", "etcd", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler") {
 		limit := ""
 
 		if most := cluster.MemoryBudgets[m.Program]; most > 0 {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-59268b81/talos/config/images"
 )
@@ -87,8 +89,8 @@ type Memory struct {
 	Anonymous, Resident int
 }
 
-// MemoryOf reads the memory of programs, from the first process of each.
-func (c *Cluster) MemoryOf(programs ...string) []Memory {
+// memoryOf reads the memory of programs, from the first process of each.
+func (c *Cluster) memoryOf(programs ...string) []Memory {
 	c.t.Helper()
 
 	var all []Memory
@@ -134,3 +136,26 @@ func StatusKiB(status, name string) (int, error) {
 
 // MemoryBudgets are limits of anonymous memory in bytes, by program, on an idle control plane.
 var MemoryBudgets = map[string]int{"init": 40 << 20, "apid": 30 << 20}
+
+// idleAfter a start, a Go program has given back what only the start needed: Go forces a collection every two minutes, and returns
+// memory to the kernel after it.
+const idleAfter = 5 * time.Minute
+
+// IdleMemoryOf returns the memory of the first process of each program on the node as soon as all of them keep within
+// [MemoryBudgets], but at the latest when they have had time to become idle.
+func (c *Cluster) IdleMemoryOf(programs ...string) []Memory {
+	c.t.Helper()
+
+	for end := time.Now().Add(idleAfter); ; time.Sleep(5 * time.Second) {
+		all := c.memoryOf(programs...)
+
+		if !slices.ContainsFunc(all, Memory.aboveBudget) || time.Now().After(end) {
+			return all
+		}
+	}
+}
+
+func (m Memory) aboveBudget() bool {
+	most, limited := MemoryBudgets[m.Program]
+	return limited && m.Anonymous > most
+}

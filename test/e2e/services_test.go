@@ -136,7 +136,7 @@ func memory(t *testing.T, c *cluster.Cluster) {
 	c.Kubectl(cluster.HostPod, "apply", "-f", "-")
 	c.PodsReady(cluster.Namespace, "app=host", 1)
 
-	for _, m := range c.MemoryOf("init", "apid") {
+	for _, m := range c.IdleMemoryOf("init", "apid") {
 		t.Logf("memory of %s: %d MiB anonymous, %d MiB resident", m.Program, m.Anonymous>>20, m.Resident>>20)
 
 		if most := cluster.MemoryBudgets[m.Program]; m.Anonymous > most {
