@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/contract"
@@ -93,7 +95,7 @@ func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 		return err
 	}
 
-	local := passedOn(md, roles)
+	local := passedOn(in.Context(), md, roles)
 	remote := forwarded(local, md.Get(":authority"))
 
 	switch {
@@ -114,14 +116,20 @@ func (r *Router) recovered(err *error) {
 	}
 }
 
-// passedOn returns the metadata for machined, with the roles of the caller.
-func passedOn(md metadata.MD, roles []string) metadata.MD {
+// passedOn returns the metadata for machined, with the roles of the caller and the address from which the call came to this machine.
+func passedOn(ctx context.Context, md metadata.MD, roles []string) metadata.MD {
 	out := md.Copy()
-	for _, key := range []string{":authority", contract.KeyNode, contract.KeyNodes, contract.KeyRole} {
+	for _, key := range []string{":authority", contract.KeyNode, contract.KeyNodes, contract.KeyRole, contract.KeyPeer} {
 		out.Delete(key)
 	}
 
 	out.Set(contract.KeyRole, roles...)
+
+	if p, ok := peer.FromContext(ctx); ok {
+		if addr, ok := p.Addr.(*net.TCPAddr); ok {
+			out.Set(contract.KeyPeer, addr.AddrPort().Addr().Unmap().String())
+		}
+	}
 
 	return out
 }

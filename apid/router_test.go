@@ -93,14 +93,14 @@ func TestForwarded(t *testing.T) {
 
 	var header, trailer metadata.MD
 
-	ctx := with(t.Context(), "node", b.name, contract.KeyRole, "os:admin", "custom", "kept")
+	ctx := with(t.Context(), "node", b.name, contract.KeyRole, "os:admin", contract.KeyPeer, "192.0.2.1", "custom", "kept")
 	if got := tag(client.Version(ctx, &emptypb.Empty{}, grpc.Header(&header), grpc.Trailer(&trailer))); got != "b" {
 		t.Fatalf("got %s, want b", got)
 	}
 
 	_, md := b.seen()
 	for key, want := range map[string][]string{
-		contract.KeyRole: {"os:reader"}, contract.KeyProxyFrom: {a.addr}, contract.KeyNode: nil, contract.KeyNodes: nil, "custom": {"kept"},
+		contract.KeyRole: {"os:reader"}, contract.KeyProxyFrom: {a.addr}, contract.KeyPeer: {"127.0.0.1"}, contract.KeyNode: nil, contract.KeyNodes: nil, "custom": {"kept"},
 	} {
 		if got := md.Get(key); !slices.Equal(got, want) {
 			t.Errorf("metadata %s at the second node: got %q, want %q", key, got, want)

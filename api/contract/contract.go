@@ -33,6 +33,8 @@ const (
 	KeyProxyFrom = "proxyfrom"
 	// KeyRole holds the caller's roles, from apid to machined and other apids.
 	KeyRole = "talos-role"
+	// KeyPeer is the address from which apid has the call, from apid to machined.
+	KeyPeer = "talos-peer"
 	// KeyToken holds the machine token in calls to trustd.
 	KeyToken = "token"
 	// KeyConfigFrom names the configuration that a new one was made from, as ID:DIGEST. The node refuses the new one if it has another by

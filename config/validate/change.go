@@ -5,7 +5,9 @@ package validate
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
@@ -35,4 +37,16 @@ func Change(from, to *config.Config) (warnings []string, err error) {
 	}
 
 	return warnings, nil
+}
+
+// Excludes returns an error if a machine that changes from one configuration, which may be nil, to another no longer accepts new connections
+// to its API from an address.
+func Excludes(from, to *config.Config, caller netip.Addr) error {
+	accepts := func(v *view.Config) bool { return v.IngressAccepts(contract.APIPort, caller) }
+
+	if accepts(view.Of(to)) || from != nil && !accepts(view.Of(from)) {
+		return nil
+	}
+
+	return fmt.Errorf("NetworkDefaultActionConfig, NetworkRuleConfig: the API no longer accepts connections from %v, where this call is from: %s", caller, apiAdvice)
 }

@@ -3,6 +3,8 @@
 package validate_test
 
 import (
+	"cmp"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -75,6 +77,55 @@ func TestFirewall(t *testing.T) {
 
 			if !strings.Contains(found, test.warning) || test.warning == "" && found != "" {
 				t.Errorf("got warnings %q, want %q", warnings, test.warning)
+			}
+		})
+	}
+}
+
+// TestExcludes: a change does not shut out the machine that it comes from.
+func TestExcludes(t *testing.T) {
+	const (
+		office = "portSelector: {protocol: tcp, ports: [50000]}\ningress: [{subnet: 192.0.2.0/24, except: 192.0.2.128/25}]"
+		all    = "portSelector: {protocol: tcp, ports: [1-65535]}\ningress: [{subnet: 0.0.0.0/0}]"
+		udp    = "portSelector: {protocol: udp, ports: [50000]}\ningress: [{subnet: 0.0.0.0/0}]"
+		web    = "portSelector: {protocol: tcp, ports: [443]}\ningress: [{subnet: 203.0.113.0/24}]"
+	)
+
+	for name, test := range map[string]struct {
+		from, to, caller string
+		excluded         bool
+	}{
+		"in a network":                      {"", firewall("block", office), "192.0.2.7", false},
+		"in the part that is left out":      {"", firewall("block", office), "192.0.2.129", true},
+		"in another network":                {"", firewall("block", web, office), "198.51.100.7", true},
+		"another family":                    {"", firewall("block", all), "2001:db8::7", true},
+		"another protocol":                  {"", firewall("block", udp), "192.0.2.7", true},
+		"one rule of two":                   {"", firewall("block", office, all), "198.51.100.7", false},
+		"accepted by default":               {"", firewall("accept", web), "198.51.100.7", false},
+		"blocked by a rule":                 {"", firewall("accept", office), "198.51.100.7", true},
+		"blocked by one rule of two":        {"", firewall("accept", all, office), "198.51.100.7", true},
+		"excluded before":                   {firewall("block", office), firewall("block", office, web), "198.51.100.7", false},
+		"not excluded before":               {firewall("block", all), firewall("block", office), "198.51.100.7", true},
+		"a first configuration excludes it": {"none", firewall("block", office), "198.51.100.7", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decode := func(text string) *config.Config {
+				cfg, err := config.Decode([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				return cfg
+			}
+
+			var from *config.Config
+			if test.from != "none" {
+				from = decode(cmp.Or(test.from, "machine: {type: worker}\n"))
+			}
+
+			err := validate.Excludes(from, decode(test.to), netip.MustParseAddr(test.caller))
+			if (err != nil) != test.excluded {
+				t.Errorf("got %v, want an error: %t", err, test.excluded)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -44,6 +45,9 @@ const (
 	Default
 )
 
+// byItself reports whether a machine with a configuration takes the new one for good without being asked for that.
+func (m Mode) byItself() bool { return m == Staged || m == TryHealthy || m == Default }
+
 // DefaultTrial is how long a trial lasts when the caller does not say.
 const DefaultTrial = time.Minute
 
@@ -59,6 +63,8 @@ type Change struct {
 	From Version
 	// By is who made the change, for the record of a trial.
 	By string
+	// Caller is the address of the machine from which the change comes, or the zero value: it must not shut itself out.
+	Caller netip.Addr
 	// Anonymous is set for a caller that may not change a configured machine: only a first configuration is accepted.
 	Anonymous bool
 
@@ -225,6 +231,14 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 		}
 
 		warnings = append(warnings, ofChange...)
+	}
+
+	if change.Caller.IsValid() {
+		if err := validate.Excludes(current, cfg, change.Caller); err != nil && current != nil && change.Mode.byItself() {
+			return nil, nil, fmt.Errorf("%w: %w; or try the configuration (--mode try), and confirm it from where the rules accept connections", ErrInvalid, err)
+		} else if err != nil {
+			warnings = append(warnings, err.Error())
+		}
 	}
 
 	return cfg, warnings, nil

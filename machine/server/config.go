@@ -6,6 +6,7 @@ package server
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/network"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	networkres "github.com/seed-59268b81/talos/resources/network"
 )
 
 // ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot. Both are on trial until the machine was
@@ -36,6 +39,11 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 		if change.From, err = config.ParseVersion(from); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "apply: %v", err)
 		}
+	}
+
+	var err error
+	if change.Caller, err = s.peerOf(ctx, md); err != nil {
+		return nil, status.Errorf(codes.Internal, "apply: %v", err)
 	}
 
 	mode := req.GetMode()
@@ -96,6 +104,23 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
 		Warnings: warnings, Mode: mode, ModeDetails: applied.Details,
 	}}}, nil
+}
+
+// peerOf returns the address of the other machine that a call is from, or the zero value.
+func (s *Server) peerOf(ctx context.Context, md metadata.MD) (netip.Addr, error) {
+	own, err := typed.Find[networkres.NodeAddressSpec](ctx, s.State, "", networkres.NodeAddressCurrentID)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+
+	for _, text := range md.Get(contract.KeyPeer) {
+		addr, err := netip.ParseAddr(text)
+		if err == nil && !addr.IsLoopback() && (own == nil || !slices.Contains(own.TypedSpec().IPs(), addr.WithZone(""))) {
+			return addr.WithZone(""), nil
+		}
+	}
+
+	return netip.Addr{}, nil
 }
 
 // commitOf returns when the caller wants the configuration to be committed, or an empty string.

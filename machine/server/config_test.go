@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -295,5 +296,69 @@ func TestApplyEndsDHCP(t *testing.T) {
 		if got := strings.Join(response.GetMessages()[0].GetWarnings(), "\n"); !strings.Contains(got, "DHCP ends on eth1, and") {
 			t.Errorf("a dry run is %t: got the warnings %q", dryRun, got)
 		}
+	}
+}
+
+// TestApplyExcludes: a firewall that shuts out the machine that it comes from must be tried.
+func TestApplyExcludes(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	if err := typed.Set(t.Context(), b.State, "", network.NodeAddressCurrentID, network.NodeAddressSpec{
+		Addresses: []netip.Prefix{netip.MustParsePrefix("198.51.100.1/24")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	before := configtest.ControlPlane(t)
+	after := string(before) + "---\napiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n" +
+		"---\napiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: apid\nportSelector: {protocol: tcp, ports: [50000]}\ningress: [{subnet: 192.0.2.0/24}]\n"
+
+	apply := func(text string, mode machine.ApplyConfigurationRequest_Mode, md ...string) (string, error) {
+		t.Helper()
+
+		response, err := b.machine.ApplyConfiguration(metadata.AppendToOutgoingContext(as(t.Context(), contract.RoleAdmin), md...), &machine.ApplyConfigurationRequest{
+			Data: []byte(text), Mode: mode, DryRun: text == after,
+		})
+		if err != nil {
+			return "", err
+		}
+
+		return strings.Join(response.GetMessages()[0].GetWarnings(), "\n"), nil
+	}
+
+	if _, err := apply(string(before), auto); err != nil {
+		t.Fatal(err)
+	}
+
+	const excluded = "no longer accepts connections from 198.51.100.7, where this call is from"
+
+	stranger := []string{contract.KeyPeer, "198.51.100.7"}
+
+	for name, test := range map[string]struct {
+		mode      machine.ApplyConfigurationRequest_Mode
+		md        []string
+		want, err string
+	}{
+		"a stranger":            {auto, stranger, "", excluded},
+		"for the next boot":     {machine.ApplyConfigurationRequest_STAGED, stranger, "", excluded},
+		"a trial":               {machine.ApplyConfigurationRequest_TRY, stranger, excluded, ""},
+		"a trial by itself":     {machine.ApplyConfigurationRequest_TRY, append(stranger, contract.KeyCommit, contract.CommitHealthy), "", excluded},
+		"for good":              {auto, append(stranger, contract.KeyCommit, contract.CommitNow), excluded, ""},
+		"from a network":        {auto, []string{contract.KeyPeer, "192.0.2.7"}, "", ""},
+		"from the machine":      {auto, []string{contract.KeyPeer, "198.51.100.1"}, "", ""},
+		"over the loopback":     {auto, []string{contract.KeyPeer, "::1"}, "", ""},
+		"from an unknown place": {auto, []string{contract.KeyPeer, "?"}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings, err := apply(after, test.mode, test.md...)
+			if !strings.Contains(warnings, test.want) || test.want == "" && strings.Contains(warnings, "no longer accepts") {
+				t.Errorf("got the warnings %q, want %q", warnings, test.want)
+			}
+
+			if (err != nil) != (test.err != "") || err != nil && (status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("got %v, want %q", err, test.err)
+			}
+		})
 	}
 }

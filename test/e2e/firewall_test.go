@@ -40,6 +40,8 @@ func firewall(t *testing.T, l *cluster.UserLab, u *user) {
 
 	block := document("NetworkDefaultActionConfig", "ingress: block")
 	u.refused(t, `error: @: .*no other machine would reach the API any more: add a NetworkRuleConfig for TCP port 50000`, "patch machineconfig --patch", block)
+	u.refused(t, `error: @: .*the API no longer accepts connections from .*, where this call is from: .*--mode try`, "patch machineconfig --patch",
+		block+"\n---\n"+opened("apid", "tcp", "50000", "203.0.113.0/24"))
 
 	rules := map[string]string{
 		"apid":       opened("apid", "tcp", "50000-50002", subnet),
