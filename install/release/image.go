@@ -5,6 +5,7 @@ package release
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -250,17 +251,39 @@ func (i *Image) Source(name string) (install.Source, error) {
 			return nil, fmt.Errorf("release %s: %w", i.Version, err)
 		}
 
-		content, err := find(blob, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: its second layer has no %s", ErrIncomplete, name)
-		}
-
+		content, err := f.open(blob)
 		if err != nil {
 			return nil, fmt.Errorf("release %s: %w", i.Version, err)
 		}
 
 		return content, nil
 	}}, nil
+}
+
+// open opens the file in its layer, which is closed with it, or on an error.
+func (f File) open(layer io.ReadCloser) (io.ReadCloser, error) {
+	name := cmp.Or(f.Of, f.Name)
+
+	whole, err := find(layer, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: its second layer has no %s", ErrIncomplete, name)
+	}
+
+	if err != nil || f.Of == "" {
+		return whole, err
+	}
+
+	if _, err := io.CopyN(io.Discard, whole, f.Offset); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %s of its second layer: %w", ErrIncomplete, name, err), whole.Close())
+	}
+
+	return part{io.LimitReader(whole, f.Size), whole}, nil
+}
+
+// part is a part of a file.
+type part struct {
+	io.Reader
+	io.Closer
 }
 
 // entry is a file in a layer.

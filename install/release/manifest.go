@@ -4,7 +4,9 @@
 // mirrors keep it. No program of it ever runs: the running system checks its files and writes them to the disk.
 //
 //	layer 1   manifest.json: the version, the architecture, and the size and digest of each file
-//	layer 2   the files: the unified kernel image and systemd-boot; for machines with a BIOS the kernel, the initramfs and GRUB
+//	layer 2   the files: the unified kernel image and systemd-boot; for machines with a BIOS GRUB
+//
+// The kernel and the initramfs, which GRUB starts, are parts of the unified kernel image: the manifest says where in it they are.
 //
 // The manifest is a layer of its own, so everything that can be refused is refused before the large layer is fetched. Digests are those of
 // the manifest, whose layer is named by its digest in the image: a signature of the image covers all.
@@ -64,6 +66,9 @@ type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
+	// Of is the name of the file that has these bytes at an offset; empty for a file of its own.
+	Of     string `json:"of,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
 }
 
 // Errors that callers tell apart.
@@ -148,6 +153,12 @@ func (m Manifest) valid() error {
 		}
 
 		seen[f.Name] = true
+	}
+
+	for _, f := range m.Files {
+		if whole, _ := m.File(f.Of); f.Of != "" && (whole.Size == 0 || whole.Of != "" || f.Offset < 0 || f.Offset > whole.Size-f.Size) {
+			return fmt.Errorf("file %s is not in file %q", f.Name, f.Of)
+		}
 	}
 
 	for _, name := range []string{UKI, Loader} {

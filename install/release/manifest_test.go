@@ -15,7 +15,10 @@ func FuzzManifest(f *testing.F) {
 
 	b, err := json.Marshal(Manifest{
 		Format: 1, Name: "Talos", Version: "v1.2.3", Arch: "amd64", MinFrom: "v1.0.0", Cmdline: "quiet",
-		Files: []File{{UKI, 1, sum}, {Loader, 1, sum}, {Kernel, 1, sum}, {Initramfs, 1, sum}},
+		Files: []File{
+			{Name: UKI, Size: 9, SHA256: sum}, {Name: Loader, Size: 1, SHA256: sum}, {Name: Kernel, Size: 1, SHA256: sum, Of: UKI, Offset: 8},
+			{Name: Initramfs, Size: 1, SHA256: sum},
+		},
 	})
 	if err != nil {
 		f.Fatal(err)

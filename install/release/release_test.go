@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +20,10 @@ import (
 	"github.com/seed-59268b81/talos/install/release"
 )
 
-// contents are the files of a release, by name.
+// contents are the files of a release, by name. The kernel is a part of the unified kernel image, and the initramfs is not.
 var contents = map[string]string{
-	release.UKI: strings.Repeat("uki ", 50_000), release.Loader: "systemd-boot", release.Kernel: "kernel", release.Initramfs: "initramfs",
+	release.UKI: strings.Repeat("uki ", 50_000) + "kernel" + strings.Repeat(" uki", 50_000), release.Loader: "systemd-boot",
+	release.Kernel: "kernel", release.Initramfs: "initramfs",
 }
 
 // pack writes an image with these layers, each with files by name, and returns the layout.
@@ -117,6 +119,13 @@ func TestRelease(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
 
+	kernel, _ := image.File(release.Kernel)
+	initramfs, _ := image.File(release.Initramfs)
+
+	if kernel.Of != release.UKI || kernel.Offset != 200_000 || initramfs.Of != "" {
+		t.Errorf("the kernel is at %d of %q, and the initramfs in %q", kernel.Offset, kernel.Of, initramfs.Of)
+	}
+
 	if image.Version != "v1.2.3" || image.Cmdline != "console=tty0" {
 		t.Errorf("got %+v", image.Manifest)
 	}
@@ -166,6 +175,12 @@ func TestRefused(t *testing.T) {
 		return manifest(t, func(m map[string]any) { m[name] = value })
 	}
 	files := func(files ...map[string]any) map[string]string { return set("files", files) }
+	file := func(name string, more map[string]any) map[string]any {
+		f := map[string]any{"name": name, "size": 1, "sha256": strings.Repeat("0a", 32)}
+		maps.Copy(f, more)
+
+		return f
+	}
 
 	for name, tt := range map[string]struct {
 		manifest map[string]string
@@ -183,7 +198,23 @@ func TestRefused(t *testing.T) {
 		"no files":           {files(), release.ErrNotOurs, "file talos.efi is missing"},
 		"a path":             {files(map[string]any{"name": "../etc/passwd", "size": 1}), release.ErrNotOurs, `file "../etc/passwd" has a bad name`},
 		"no size":            {files(map[string]any{"name": release.UKI, "size": -1}), release.ErrNotOurs, "has -1 bytes"},
-		"no digest":          {files(map[string]any{"name": release.UKI, "size": 1, "sha256": "abc"}), release.ErrNotOurs, `digest "abc" is not SHA-256`},
+		"no such whole": {
+			files(file(release.UKI, nil), file(release.Loader, nil), file(release.Kernel, map[string]any{"of": "x"})), release.ErrNotOurs, `file vmlinuz is not in file "x"`,
+		},
+		"a part of a part": {
+			files(file(release.UKI, nil), file(release.Loader, map[string]any{"of": release.UKI}), file(release.Kernel, map[string]any{"of": release.Loader})), release.ErrNotOurs,
+			`file vmlinuz is not in file "systemd-bootx64.efi"`,
+		},
+		"a part of itself": {files(file(release.UKI, map[string]any{"of": release.UKI}), file(release.Loader, nil)), release.ErrNotOurs, `file talos.efi is not in file "talos.efi"`},
+		"behind the end": {
+			files(file(release.UKI, nil), file(release.Loader, map[string]any{"of": release.UKI, "offset": 1})), release.ErrNotOurs,
+			`file systemd-bootx64.efi is not in file "talos.efi"`,
+		},
+		"before the start": {
+			files(file(release.UKI, nil), file(release.Loader, map[string]any{"of": release.UKI, "offset": -1})), release.ErrNotOurs,
+			`file systemd-bootx64.efi is not in file "talos.efi"`,
+		},
+		"no digest": {files(map[string]any{"name": release.UKI, "size": 1, "sha256": "abc"}), release.ErrNotOurs, `digest "abc" is not SHA-256`},
 	} {
 		_, err := release.Open(release.Layout(pack(t, tt.manifest, contents)))
 		if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.want) {

@@ -3,6 +3,7 @@
 package release
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,9 +30,22 @@ func Trees(dir string, m Manifest, files map[string]string) (layers [2]string, e
 
 	m.Format, m.Name, m.Files = Format, version.Name, nil
 
+	var uki []byte
+
+	if files[Kernel] != "" {
+		if uki, err = os.ReadFile(files[UKI]); err != nil {
+			return layers, fmt.Errorf("release %s: %w", m.Version, err)
+		}
+	}
+
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f, err := describe(name, files[name])
-		if err == nil {
+
+		if err == nil && (name == Kernel || name == Initramfs) {
+			err = f.locate(uki, files[name])
+		}
+
+		if err == nil && f.Of == "" {
 			err = os.Link(files[name], filepath.Join(layers[1], name))
 		}
 
@@ -53,6 +67,20 @@ func Trees(dir string, m Manifest, files map[string]string) (layers [2]string, e
 	}
 
 	return layers, os.WriteFile(filepath.Join(layers[0], manifestName), b, 0o644)
+}
+
+// locate records where in a unified kernel image a file is, if it is there.
+func (f *File) locate(uki []byte, path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+
+	if i := bytes.Index(uki, b); i >= 0 {
+		f.Of, f.Offset = UKI, int64(i)
+	}
+
+	return nil
 }
 
 func describe(name, path string) (File, error) {
