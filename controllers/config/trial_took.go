@@ -14,13 +14,22 @@ import (
 // maxTook limits how long a start is taken to have lasted: it may have waited for a person, or for its cluster.
 const maxTook = 5 * time.Minute
 
-// firstMet is when each condition of this boot held first, in the time since the boot. The time that the machine waits in maintenance for a
-// configuration is not that of a start.
+// firstMet is when each condition of this boot came to hold, in the time since the boot: first, or again during the start. The condition of
+// static pods, for example, holds as long as there are none. The time that the machine waits in maintenance for a configuration is not that
+// of a start.
 type firstMet struct {
 	at map[string]time.Duration
+	// holds has what held when it was seen last.
+	holds map[string]bool
+	// over is set when the start is over at the latest: a change was made.
+	over bool
 	// waiting is set in maintenance, since from; waited is how long that was in all.
 	waiting      bool
 	from, waited time.Duration
+}
+
+func newFirstMet() firstMet {
+	return firstMet{at: map[string]time.Duration{}, holds: map[string]bool{}}
 }
 
 // note takes the conditions that are seen at a time since the boot.
@@ -38,9 +47,11 @@ func (f *firstMet) note(conditions []trial.Condition, now time.Duration) {
 	}
 
 	for _, c := range conditions {
-		if _, known := f.at[c.Name]; c.Met && !known {
+		if _, known := f.at[c.Name]; c.Met && !f.holds[c.Name] && (!known || !f.over && now-f.waited <= maxTook) {
 			f.at[c.Name] = now
 		}
+
+		f.holds[c.Name] = c.Met
 	}
 }
 

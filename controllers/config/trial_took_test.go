@@ -33,7 +33,7 @@ func TestTook(t *testing.T) {
 
 // TestTookAfterMaintenance: a machine that gets its configuration in this boot has no node before, and no start lasts until someone sends it.
 func TestTookAfterMaintenance(t *testing.T) {
-	f := firstMet{at: map[string]time.Duration{}}
+	f := newFirstMet()
 
 	for _, seen := range []struct {
 		at  time.Duration
@@ -55,6 +55,24 @@ func TestTookAfterMaintenance(t *testing.T) {
 	got, own := f.took(conditionsMet([]string{"apid", configurationCondition, "staticPods", "nodeReady"}))
 	if want, wantOwn := 105*time.Second, 15*time.Second; got != want || own != wantOwn {
 		t.Errorf("got %s and %s, want %s and %s", got, own, want, wantOwn)
+	}
+}
+
+// TestTookAgain: a condition that holds before there is anything that it is about counts from when it holds again.
+func TestTookAgain(t *testing.T) {
+	f := newFirstMet()
+	unmet := func(name string) []trial.Condition {
+		return []trial.Condition{{Name: name, Kind: conditionKinds[name]}}
+	}
+
+	f.note(conditionsMet([]string{"staticPods", "services"}), 20*time.Second) // there are no pods yet
+	f.note(append(unmet("staticPods"), conditionsMet([]string{"services"})...), 40*time.Second)
+	f.note(conditionsMet([]string{"staticPods", "services"}), 140*time.Second)
+	f.note(append(unmet("services"), conditionsMet([]string{"staticPods"})...), time.Hour)
+	f.note(conditionsMet([]string{"staticPods", "services"}), time.Hour+time.Minute) // a service that restarted later is not of the start
+
+	if got, _ := f.took(conditionsMet([]string{"staticPods", "services"})); got != 140*time.Second {
+		t.Errorf("got %s, want 140s", got)
 	}
 }
 

@@ -54,12 +54,14 @@ type trials struct {
 }
 
 func newTrials() trials {
-	return trials{boot: rand.Text(), start: time.Now(), first: firstMet{at: map[string]time.Duration{}}}
+	return trials{boot: rand.Text(), start: time.Now(), first: newFirstMet()}
 }
 
 // deadlines returns the deadlines of a trial. wanted is the author's choice or 0.
 func (t *trials) deadlines(wanted time.Duration) (deadline, own time.Duration) {
 	all, ours := t.first.took(t.conditions)
+	t.first.over = true
+
 	if wanted <= 0 {
 		own = trial.DeadlineFor(0, ours)
 	}
