@@ -34,7 +34,9 @@ type part struct {
 
 var parts = []part{
 	{false, "restarts containerd; containers go on", containerd},
-	{false, "restarts the kubelet", func(c *view.Config) any { return []any{k8ssettings.Kubelet(c), c.Variables(), c.TrustedRoots()} }},
+	{false, "restarts the kubelet", func(c *view.Config) any {
+		return []any{k8ssettings.Kubelet(c), k8ssettings.NodeIP(c), c.Variables(), c.TrustedRoots()}
+	}},
 	{true, "restarts etcd", func(c *view.Config) any {
 		spec, err := etcdsettings.Config(c)
 
@@ -87,6 +89,7 @@ func Of(from, to *config.Config) []string {
 		out = append(out, "deletes flannel from the cluster: new pods have no network until another one is installed")
 	}
 
+	out = append(out, name(before, after)...)
 	out = append(out, staticPods(before, after)...)
 
 	changed := plan.Compare(from, to).Changed
@@ -104,6 +107,23 @@ func Of(from, to *config.Config) []string {
 // ofInstallation reports whether a path is of a setting that only an installation reads.
 func ofInstallation(path string) bool {
 	return strings.HasPrefix(path, "machine.install.") || strings.HasPrefix(path, "UnattendedInstallConfig.")
+}
+
+// name returns what becomes of the machine's name, which may be that already: without a configured one the network or the hardware gives it.
+func name(before, after *view.Config) []string {
+	const registers = "if that is a new name, it registers as another node, the kubelet and etcd restart, and the old node stays until it is deleted " +
+		"(kubectl delete node)"
+
+	switch was, is := before.Hostname(), after.Hostname(); {
+	case was != is && is == "":
+		return []string{"lets the network or the hardware name the machine; a registered node keeps its name"}
+	case was != is:
+		return []string{"names the machine " + is + "; " + registers}
+	case view.IsTrue(before.Kubelet().RegisterWithFQDN) != view.IsTrue(after.Kubelet().RegisterWithFQDN) && is != "":
+		return []string{"names the node with or without the domain; " + registers}
+	default:
+		return nil
+	}
 }
 
 // staticPods compares the pods of the configuration.

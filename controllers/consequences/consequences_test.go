@@ -17,6 +17,7 @@ func TestOf(t *testing.T) {
 	const (
 		apiServer  = "replaces the pod of kube-apiserver"
 		containerd = "restarts containerd; containers go on"
+		registers  = "if that is a new name, it registers as another node, the kubelet and etcd restart, and the old node stays until it is deleted (kubectl delete node)"
 	)
 
 	authority, _ := config.KindOf("TrustedRootsConfig")
@@ -41,6 +42,9 @@ func TestOf(t *testing.T) {
 		{"rules about images", "apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [{image: '*', skip: true}]\n", true, []string{"restarts the kubelet"}},
 		{"the kubelet", "machine: {kubelet: {extraArgs: {v: '4'}}}", false, []string{"restarts the kubelet"}},
 		{"the kubelet of a worker", "machine: {kubelet: {extraArgs: {v: '4'}}}", true, []string{"restarts the kubelet"}},
+		{"the addresses of the kubelet", "machine: {kubelet: {nodeIP: {validSubnets: [192.0.2.0/24]}}}", true, []string{"restarts the kubelet"}},
+		{"a name", "machine: {network: {hostname: m}}", true, []string{"names the machine m; " + registers}},
+		{"a document with a name", "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: m\nauto: off\n", true, []string{"names the machine m; " + registers}},
 		{"etcd", "cluster: {etcd: {extraArgs: {snapshot-count: '100'}}}", false, []string{"restarts etcd"}},
 		{"the API server", "cluster: {apiServer: {extraArgs: {v: '4'}}}", false, []string{apiServer}},
 		{"the audit policy", "cluster: {apiServer: {auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: None}]}}}", false, []string{apiServer}},
