@@ -31,6 +31,7 @@ import (
 	servicectl "github.com/seed-59268b81/talos/controllers/service"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/install/loader"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/machine/events"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
@@ -68,6 +69,8 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		m.Events.Publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()}, "")
 	})
 
+	var started string
+
 	m.server.Config.LastEnd = m.lastEnd
 	m.server.Config.Reboot = func(ctx context.Context, why string) { request(ctx, m.State, m.Log, runtimeres.PowerReboot, why) }
 
@@ -75,6 +78,10 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		entries, err := bootLoader(m.State, efivar.Mounted, "/proc/cmdline")
 		if err != nil {
 			return nil, err
+		}
+
+		if started, err = loader.BootPartition(efivar.Mounted); err != nil {
+			m.Log.Warn("the disk that the machine was started from is not known", "error", err)
 		}
 
 		m.server.Config.BootedAt(kmsg.BootTime())
@@ -116,7 +123,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		security.Controllers(),
 		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: m.server.Config.Fetch(container.Fetch), State: m.State}),
 		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: m.server.Config.Fetch(container.Fetch)}),
-		blockctl.Controllers(m.Platform, m.afterReset),
+		blockctl.Controllers(m.Platform, started, m.afterReset),
 	), nil
 }
 

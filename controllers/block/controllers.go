@@ -17,14 +17,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// Controllers returns the controllers of the domain, on the real kernel. end reboots the machine or switches it off, after a reset that went on
-// at this boot.
-func Controllers(p platform.Platform, end func(reboot bool) error) []controller.Controller {
+// Controllers returns the controllers of the domain, on the real kernel. booted is the identifier of the partition that the machine was started
+// from, in lower case, or empty if the firmware does not say. end reboots the machine or switches it off, after a reset that went on at this
+// boot.
+func Controllers(p platform.Platform, booted string, end func(reboot bool) error) []controller.Controller {
 	resume := &ResetAtBoot{World: ResetWorld(p.Owns(platform.Disks), disk.Sys, userDiskPatience), End: end}
 
 	if !p.Owns(platform.Disks) {
 		return []controller.Controller{
-			VolumeConfigController(folderVolumes()), VolumeManagerController(Partitioner{}, resume), MountController(Folders{}),
+			VolumeConfigController(folderVolumes()), VolumeManagerController(Partitioner{}, resume, booted), MountController(Folders{}),
 			ZswapConfigController(),
 		}
 	}
@@ -33,9 +34,9 @@ func Controllers(p platform.Platform, end func(reboot bool) error) []controller.
 		&DevicesController{Sys: disk.Sys, Listen: uevent.Listen},
 		DisksController(disk.Sys),
 		DiscoveryController(Devices{}),
-		SystemDiskController(),
+		SystemDiskController(booted),
 		VolumeConfigController(systemVolumes()),
-		VolumeManagerController(Partitioner{Sys: disk.Sys}, resume),
+		VolumeManagerController(Partitioner{Sys: disk.Sys}, resume, booted),
 		MountController(Mounts{}),
 		ZswapConfigController(),
 		VolumeTrimScheduleController(),

@@ -99,7 +99,7 @@ func TestFoldersMount(t *testing.T) {
 		t.Error("a container owns disks")
 	}
 
-	if len(Controllers(platform.Platform{Mode: platform.Container}, nil)) >= len(Controllers(platform.Platform{}, nil)) {
+	if len(Controllers(platform.Platform{Mode: platform.Container}, "", nil)) >= len(Controllers(platform.Platform{}, "", nil)) {
 		t.Error("a container has the controllers of disks")
 	}
 }

@@ -171,12 +171,12 @@ func boot(t *testing.T, loop, root string) *machine {
 	// Only the loop device: the controllers must not touch the disks of the host.
 	sys := only(t, filepath.Base(loop))
 
-	for _, c := range Controllers(platform.Platform{}, nil) {
+	for _, c := range Controllers(platform.Platform{}, "", nil) {
 		switch c.Name() {
 		case "block.DevicesController":
 			c = &DevicesController{Sys: sys, Listen: uevent.Listen}
 		case "block.VolumeManagerController":
-			c = VolumeManagerController(Partitioner{Sys: disk.Sys}, &ResetAtBoot{World: ResetWorld(true, sys, 0)})
+			c = VolumeManagerController(Partitioner{Sys: disk.Sys}, &ResetAtBoot{World: ResetWorld(true, sys, 0)}, "")
 		case "block.VolumeConfigController":
 			continue
 		}

@@ -58,7 +58,7 @@ func TestResumeFirst(t *testing.T) {
 			}
 		}()
 
-		if err := rt.RegisterController(VolumeManagerController(slowFormat{formatted: true}, r)); err != nil {
+		if err := rt.RegisterController(VolumeManagerController(slowFormat{formatted: true}, r, "")); err != nil {
 			t.Fatal(err)
 		}
 

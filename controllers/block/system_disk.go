@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// SystemDiskController publishes which disk has META.
-func SystemDiskController() controller.Controller {
+// SystemDiskController publishes which disk has META. booted is the identifier of the partition that the machine was started from, or empty.
+func SystemDiskController(booted string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "block.SystemDiskController",
 		Reads:          []controller.Input{controller.In[block.DiscoveredVolumeSpec](controller.Weak, "")},
@@ -34,7 +34,7 @@ func SystemDiskController() controller.Controller {
 				return f.Err
 			}
 
-			chosen, err := systemDisk(current.DiskID, specsOf(found))
+			chosen, err := systemDisk(current.DiskID, booted, specsOf(found))
 			if err != nil {
 				log.Error("the system disk cannot be chosen", "error", err)
 			}
@@ -57,12 +57,16 @@ func specsOf[S resource.Spec](resources []*resource.Typed[S]) []S {
 	return out
 }
 
-// systemDisk finds the disk with META. The current one is kept even if another appears. Without a current one, two are an error: it is
-// not known from which of them the machine was booted.
-func systemDisk(current string, found []block.DiscoveredVolumeSpec) (*block.SystemDiskSpec, error) {
-	var disks []string
+// systemDisk finds the disk with META. The current one is kept even if another appears. Without a current one, that of two is taken that the
+// machine was started from, such as by UEFI. Two are an error if that is neither or, of copies, both.
+func systemDisk(current, booted string, found []block.DiscoveredVolumeSpec) (*block.SystemDiskSpec, error) {
+	var disks, started []string
 
 	for _, v := range found {
+		if booted != "" && strings.EqualFold(v.PartitionUUID, booted) {
+			started = append(started, v.Parent)
+		}
+
 		if v.PartitionLabel == block.VolumeMeta && v.Size == layout.MetaSize && !slices.Contains(disks, v.Parent) {
 			disks = append(disks, v.Parent)
 		}
@@ -73,6 +77,8 @@ func systemDisk(current string, found []block.DiscoveredVolumeSpec) (*block.Syst
 	switch {
 	case slices.Contains(disks, current):
 		disks = []string{current}
+	case len(started) == 1 && slices.Contains(disks, started[0]):
+		disks = started
 	case len(disks) == 0:
 		return nil, nil // no system disk is an answer
 	case len(disks) > 1:

@@ -28,9 +28,9 @@ type Provisioner interface {
 }
 
 // VolumeManagerController finds the volumes of VolumeConfigs, and creates, formats and grows them. Before that, it goes on with a reset that was
-// cut off.
-func VolumeManagerController(provisioner Provisioner, resumer Resumer) controller.Controller {
-	m := &volumes{provisioner: provisioner, resumer: resumer, resumed: resumer == nil, stale: map[string]bool{}}
+// cut off. booted is the identifier of the partition that the machine was started from, or empty.
+func VolumeManagerController(provisioner Provisioner, resumer Resumer, booted string) controller.Controller {
+	m := &volumes{provisioner: provisioner, resumer: resumer, booted: booted, resumed: resumer == nil, stale: map[string]bool{}}
 
 	return &controller.Reconciler{
 		ControllerName: "block.VolumeManagerController",
@@ -52,6 +52,7 @@ const resumeAttempts = 5
 type volumes struct {
 	provisioner Provisioner
 	resumer     Resumer
+	booted      string
 	// resumed is set when there is no reset to go on with. stale are partitions that it wiped, and that were not discovered again yet.
 	resumed  bool
 	attempts int
@@ -61,7 +62,7 @@ type volumes struct {
 }
 
 func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	v, err := readView(ctx, rt)
+	v, err := readView(ctx, rt, m.booted)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (m *volumes) publish(ctx context.Context, rt controller.Runtime, statuses m
 	return rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec](""))
 }
 
-func readView(ctx context.Context, rt controller.Runtime) (view, error) {
+func readView(ctx context.Context, rt controller.Runtime, booted string) (view, error) {
 	v := view{configs: map[string]block.VolumeConfigSpec{}, inUse: map[string]bool{}}
 
 	configs, err := typed.List[block.VolumeConfigSpec](ctx, rt, "")
@@ -201,7 +202,7 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 	case f.OK:
 		v.system = &system
 	default:
-		_, v.systemErr = systemDisk("", v.found)
+		_, v.systemErr = systemDisk("", booted, v.found)
 	}
 
 	lifecycle := typed.Read(ctx, rt, block.VolumeLifecycleID, &block.VolumeLifecycleSpec{})

@@ -41,7 +41,7 @@ func TestToldBeforeDone(t *testing.T) {
 			done        = make(chan error, 1)
 		)
 
-		if err := rt.RegisterController(VolumeManagerController(f, nil)); err != nil {
+		if err := rt.RegisterController(VolumeManagerController(f, nil, "")); err != nil {
 			t.Fatal(err)
 		}
 

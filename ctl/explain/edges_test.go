@@ -28,7 +28,7 @@ var edges = sync.OnceValues(func() ([]Edge, error) {
 	for _, c := range slices.Concat(
 		etcd.Controllers(etcd.Deps{}), k8s.Controllers(k8s.Deps{}), network.Controllers(&network.Deps{}), time.Controllers(platform.Platform{}),
 		[]controller.Controller{apid.ConfigController()},
-		secrets.Controllers(), cluster.Controllers(cluster.System), block.Controllers(platform.Platform{}, nil),
+		secrets.Controllers(), cluster.Controllers(cluster.System), block.Controllers(platform.Platform{}, "", nil),
 	) {
 		if err := rt.RegisterController(c); err != nil {
 			return nil, err

@@ -70,10 +70,15 @@ func runImager(t *testing.T, dir, line string) {
 	}
 
 	made := t.TempDir()
-	args, file, _ := strings.Cut(line, " < ")
+	words, file, _ := strings.Cut(line, " < ")
+	args := append(strings.Fields(words), "--output", made)
+
+	if !strings.Contains(line, "--input") { // a user is in the repository
+		args = append(args, "--input", "out")
+	}
 
 	//program:built imager
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "out", "bin", "imager"), append(strings.Fields(args), "--output", made)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "out", "bin", "imager"), args...)
 	cmd.Dir = dir
 
 	if file != "" {

@@ -142,4 +142,25 @@ func upgrades(t *testing.T, firmware lab.Image) {
 	if len(p.left) > 0 {
 		t.Errorf("no step runs these commands of docs/%s: %v", p.file, p.left)
 	}
+
+	c.Run("takes at most 2.5 reboots", func(t *testing.T) {
+		timed := func(args ...string) (took time.Duration) {
+			start := time.Now()
+
+			if out, err := do(t, append(args, "--wait=false", "--drain=false")...); err != nil {
+				t.Fatalf("got %s, %v", out, err)
+			}
+
+			boot, _ = c.Ready(boot)
+			took = time.Since(start)
+			c.Measured("  "+args[0]+", from the command to Ready", took)
+
+			return took
+		}
+
+		reboot := timed("reboot")
+		if upgrade := timed("upgrade", "--image", image); upgrade > reboot*5/2 {
+			t.Errorf("an upgrade takes %s, and a reboot %s: want at most 2.5 times that", upgrade, reboot)
+		}
+	})
 }
