@@ -108,13 +108,14 @@ func printAbsent(out io.Writer, kernel string) error {
 		return err
 	}
 
-	set, err := chooseModules(dir, slices.Concat(initramfsModules, rootModules))
+	set, err := chooseModules(dir, slices.Concat(initramfsModules, evidenceModules, watchdogModules, rootModules))
 	if err != nil {
 		return err
 	}
 
 	if len(set.absent) > 0 {
-		fmt.Fprintf(out, "kernel %s does not have: %s\n", filepath.Base(dir), strings.Join(set.absent, " "))
+		slices.Sort(set.absent)
+		fmt.Fprintf(out, "kernel %s does not have: %s\n", filepath.Base(dir), strings.Join(slices.Compact(set.absent), " "))
 	}
 
 	return nil
