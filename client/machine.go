@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -39,6 +40,12 @@ func CommitNow(ctx context.Context) context.Context {
 // the request's timeout. With the mode TRY, nodes with other software wait for a person.
 func CommitHealthy(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, contract.KeyCommit, contract.CommitHealthy)
+}
+
+// WithTrialTime returns a context for upgrades and rollbacks: the node goes back to the version before when it has not been healthy within
+// that time.
+func WithTrialTime(ctx context.Context, d time.Duration) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, contract.KeyTrialTime, d.String())
 }
 
 // Confirm commits the change that is on trial, or reverts it.

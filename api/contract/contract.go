@@ -35,6 +35,9 @@ const (
 	KeyRole = "talos-role"
 	// KeyPeer is the address from which apid has the call, from apid to machined.
 	KeyPeer = "talos-peer"
+	// KeyTrialTime is how long a version may be tried that a call installs or goes back to, as a duration of Go (5m). Nodes that do not know it
+	// ignore it.
+	KeyTrialTime = "talos-trial-time"
 	// KeyToken holds the machine token in calls to trustd.
 	KeyToken = "token"
 	// KeyConfigFrom names the configuration that a new one was made from, as ID:DIGEST. The node refuses the new one if it has another by

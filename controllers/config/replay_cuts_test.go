@@ -151,7 +151,7 @@ func (r *replayed) record(t *testing.T) {
 
 			r.step(t, "add "+to, fourth, before, add(to))
 			r.step(t, "arm "+to, fourth, during, func() error {
-				_, err := b.TryEntry(ctx, trial.Change{From: ids[from], To: ids[to]}, "a test")
+				_, err := b.TryEntry(ctx, trial.Change{From: ids[from], To: ids[to]}, "a test", 0)
 
 				return err
 			})

@@ -97,7 +97,7 @@ func cutTrial(ctx context.Context, t *testing.T, first string, healthy bool, cut
 	b, stop := power()
 	b.healthy(t)
 
-	_, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+	_, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0)
 	stop()
 
 	if err != nil && !off {

@@ -322,7 +322,7 @@ func TestDefaultAndEntries(t *testing.T) {
 		b.healthy(t, "nodeReady")
 
 		upgrade := trial.Change{From: "A", To: "B"}
-		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for nodeReady (because): try again") {
+		if _, err := b.TryEntry(ctx, upgrade, "a test", 0); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for nodeReady (because): try again") {
 			t.Errorf("an upgrade during the trial of a configuration that is not healthy: got %v", err)
 		}
 
@@ -330,7 +330,7 @@ func TestDefaultAndEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if _, err := b.TryEntry(ctx, upgrade, "a test"); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for a person to confirm it: try again") {
+		if _, err := b.TryEntry(ctx, upgrade, "a test", 0); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "on trial, and waits for a person to confirm it: try again") {
 			t.Errorf("an upgrade while a configuration waits for a person: got %v", err)
 		}
 
@@ -341,7 +341,7 @@ func TestDefaultAndEntries(t *testing.T) {
 		b.healthy(t)
 		time.Sleep(trial.Settled + time.Second)
 
-		if _, err := b.TryEntry(ctx, upgrade, "a test"); err != nil {
+		if _, err := b.TryEntry(ctx, upgrade, "a test", 0); err != nil {
 			t.Fatal(err)
 		}
 

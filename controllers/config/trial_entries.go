@@ -150,6 +150,8 @@ type entryRequest struct {
 	withdraw trial.Withdraw
 	// silent is set when a default gateway does not answer before the trial.
 	silent bool
+	// within is how long the trial may last, or 0 for the usual time.
+	within time.Duration
 	answer chan entryAnswer
 }
 
@@ -163,9 +165,10 @@ func (c *Controller) Trial(ctx context.Context) (trial.Record, error) {
 	return c.askTrial(ctx, entryRequest{})
 }
 
-// TryEntry has the next boot try a boot entry. One that was to be tried at the next boot before is not.
-func (c *Controller) TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error) {
-	return c.askTrial(ctx, entryRequest{change: change, by: by, silent: c.gateways.anySilent(ctx)})
+// TryEntry has the next boot try a boot entry, for a time or, if that is 0, for the usual one. One that was to be tried at the next boot before
+// is not.
+func (c *Controller) TryEntry(ctx context.Context, change trial.Change, by string, within time.Duration) (trial.Record, error) {
+	return c.askTrial(ctx, entryRequest{change: change, by: by, within: within, silent: c.gateways.anySilent(ctx)})
 }
 
 // WithdrawEntry has the next boot not try the boot entry of a trial. With keep that entry stays on the machine.
@@ -218,7 +221,7 @@ func (c *Controller) tryEntry(ctx context.Context, rt controller.Runtime, req en
 	}
 
 	was := t.record
-	deadline, own := t.deadlines(0)
+	deadline, own := t.deadlines(req.within)
 	r := trial.Record{
 		ID: strings.ToLower(rand.Text()[:6]), By: req.by, At: time.Now().UTC().Truncate(time.Second), Entry: req.change, AtBoot: true,
 		Deadline: deadline, Own: own, Before: answers{silent: req.silent}.before(t.conditions),

@@ -221,7 +221,7 @@ func TestEntry(t *testing.T) {
 				b, off := boots()
 				b.healthy(t)
 
-				r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+				r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0)
 				if err != nil || r.State != trial.Armed || r.Deadline != trial.DefaultDeadline || !slices.Contains(r.Before, "nodeReady") {
 					t.Fatalf("got %+v, %v", r, err)
 				}
@@ -307,7 +307,7 @@ func TestEntryCannotDecode(t *testing.T) {
 
 				b, off := boots(before)
 
-				if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test"); err != nil {
+				if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0); err != nil {
 					t.Fatal(err)
 				}
 
@@ -337,14 +337,14 @@ func TestEntryReplaced(t *testing.T) {
 		boot := &bootFake{entries: []string{"A", "B", "C"}, booted: "A", byDefault: "A"}
 		b := startEntries(ctx, t, boot, newCutDisk(map[string]string{fileName: first}, -1), map[meta.Tag]string{})
 
-		if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test"); !errors.Is(err, ErrNotReady) {
+		if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0); !errors.Is(err, ErrNotReady) {
 			t.Errorf("before META is loaded: got %v", err)
 		}
 
 		b.mount(t)
 
 		for _, to := range []string{"B", "C"} {
-			if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: to}, "a test"); err != nil {
+			if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: to}, "a test", 0); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -53,7 +53,7 @@ func TestEntryWithoutConfiguration(t *testing.T) {
 
 			b, off := boots(true)
 
-			if r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test"); err != nil || boot.next() != "B" {
+			if r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0); err != nil || boot.next() != "B" {
 				t.Fatalf("got %+v, %v; the next boot starts %q", r, err, boot.next())
 			}
 

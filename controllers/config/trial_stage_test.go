@@ -151,7 +151,7 @@ func TestStagedAnswers(t *testing.T) {
 		}
 
 		// A version of the system is tried with it, and does not take it away when it goes.
-		if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test"); err != nil {
+		if _, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0); err != nil {
 			t.Fatal(err)
 		}
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/install/trial"
@@ -25,7 +26,7 @@ func TestWithdrawEntry(t *testing.T) {
 			b.mount(t)
 			b.healthy(t)
 
-			r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+			r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0)
 			if err != nil || boot.next() != "B" {
 				t.Fatalf("got %+v, %v; the next boot starts %q", r, err, boot.next())
 			}
@@ -62,7 +63,7 @@ func TestRefuseArmedEntry(t *testing.T) {
 		b.mount(t)
 		b.healthy(t)
 
-		r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test")
+		r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 0)
 		if err != nil || boot.next() != "B" {
 			t.Fatalf("got %+v, %v; the next boot starts %q", r, err, boot.next())
 		}
@@ -77,6 +78,21 @@ func TestRefuseArmedEntry(t *testing.T) {
 
 		if got := strings.Join(boot.entries, ","); got != "A" || boot.next() != "" || boot.byDefault != "A" || len(b.restarts) > 0 {
 			t.Errorf("entries %s, the next boot starts %q, the default is %s, restarts %v", got, boot.next(), boot.byDefault, b.restarts)
+		}
+	})
+}
+
+// TestEntryWithin: who upgrades may choose how long the version is tried, on a machine whose next start takes longer than the last one.
+func TestEntryWithin(t *testing.T) {
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		boot := &bootFake{entries: []string{"A", "B"}, booted: "A", byDefault: "A"}
+		b := startEntries(ctx, t, boot, newCutDisk(map[string]string{fileName: string(configtest.ControlPlane(t))}, -1), map[meta.Tag]string{})
+		b.mount(t)
+		b.healthy(t)
+
+		r, err := b.TryEntry(ctx, trial.Change{From: "A", To: "B"}, "a test", 7*time.Minute)
+		if err != nil || r.Deadline != 7*time.Minute || r.Own != 0 {
+			t.Errorf("got %+v, %v", r, err)
 		}
 	})
 }

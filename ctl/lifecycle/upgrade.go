@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/kube"
 )
@@ -39,6 +41,10 @@ A node that has lost its configuration reads the image from its registry. It has
 configuration. A node that never had a configuration is not upgraded: it has no administrators.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if upgrade.trial != 0 {
+				cmd.SetContext(client.WithTrialTime(cmd.Context(), upgrade.trial))
+			}
+
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
 			upgrade.mustDrain = cmd.Flags().Changed("drain")
 
@@ -63,6 +69,8 @@ configuration. A node that never had a configuration is not upgraded: it has no 
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "use the call of nodes without a lifecycle service; by default the command falls back to it")
 	cmd.Flags().BoolVarP(&upgrade.force, "force", "f", false, "kill pods without a grace period, and go even if etcd loses its quorum")
 
+	cmd.Flags().DurationVar(&upgrade.trial, "trial-timeout", 0, "when a node goes back to the version before if it is not as healthy as before (default 2m30s, or twice the time of its last start)")
+
 	return session.Require(cmd, "image")
 }
 
@@ -72,6 +80,7 @@ type upgrade struct {
 	mustDrain bool
 	store     *common.ContainerdInstance
 	image     string
+	trial     time.Duration
 	reboot    machine.RebootRequest_Mode
 	// force is only in the call of nodes without a lifecycle service.
 	stay, legacy, force bool

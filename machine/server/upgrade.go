@@ -13,9 +13,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/etcd/quorum"
 	"github.com/seed-59268b81/talos/install/loader"
@@ -37,8 +39,9 @@ type BootLoader interface {
 type Trials interface {
 	// Trial returns the record of the last trial.
 	Trial(ctx context.Context) (trial.Record, error)
-	// TryEntry has the next boot try a boot entry. An entry that was to be tried at the next boot before is not.
-	TryEntry(ctx context.Context, change trial.Change, by string) (trial.Record, error)
+	// TryEntry has the next boot try a boot entry, for a time or, if that is 0, for the usual one. An entry that was to be tried at the next boot
+	// before is not.
+	TryEntry(ctx context.Context, change trial.Change, by string, within time.Duration) (trial.Record, error)
 	// WithdrawEntry has the next boot not try the entry of a trial. With keep that entry stays on the machine.
 	WithdrawEntry(ctx context.Context, id, why string, keep bool) error
 }
@@ -101,15 +104,36 @@ func (s *Server) restart(ctx context.Context, action quorum.Action, trial string
 // withdrawTimeout bounds the end of a trial whose boot does not come.
 const withdrawTimeout = 30 * time.Second
 
+// trialTime returns how long the caller wants a version to be tried, or 0.
+func trialTime(ctx context.Context) (time.Duration, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+
+	for _, text := range md.Get(contract.KeyTrialTime) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < trial.MinDeadline || d > trial.MaxDeadline {
+			return 0, status.Errorf(codes.InvalidArgument, "the time of a trial %q: it must be a duration of %s to %s", text, trial.MinDeadline, trial.MaxDeadline)
+		}
+
+		return d, nil
+	}
+
+	return 0, nil
+}
+
 // installRelease adds a release to the machine, and has the next boot try it. It returns the trial.
 func (s *Server) installRelease(ctx context.Context, namespace common.ContainerdNamespace, image, by string, say func(string)) (string, error) {
+	within, err := trialTime(ctx)
+	if err != nil {
+		return "", err
+	}
+
 	if _, err := s.idle(ctx); err != nil {
 		return "", err
 	}
 
 	var change upgrade.Change
 
-	err := s.withRelease(ctx, "upgrade", namespace, image, say, func(r *release.Image, name string) error {
+	err = s.withRelease(ctx, "upgrade", namespace, image, say, func(r *release.Image, name string) error {
 		say(fmt.Sprintf("upgrading from %s to %s, %s", version.Tag, r.Version, name))
 
 		return s.Loader.Use(func(l loader.Loader) (err error) {
@@ -122,7 +146,7 @@ func (s *Server) installRelease(ctx context.Context, namespace common.Containerd
 		return "", err
 	}
 
-	record, err := s.Trials.TryEntry(ctx, change.Change, by)
+	record, err := s.Trials.TryEntry(ctx, change.Change, by, within)
 	if err != nil {
 		return "", err
 	}
@@ -200,6 +224,11 @@ func (s *Server) Rollback(ctx context.Context, _ *machine.RollbackRequest) (*mac
 			return err
 		}
 
+		within, err := trialTime(ctx)
+		if err != nil {
+			return err
+		}
+
 		var change upgrade.Change
 
 		if err := s.Loader.Use(func(l loader.Loader) error {
@@ -212,7 +241,7 @@ func (s *Server) Rollback(ctx context.Context, _ *machine.RollbackRequest) (*mac
 
 		reason := fmt.Sprintf("rollback from %s to %s%s", change.FromVersion, change.ToVersion, caller(ctx))
 
-		record, err := s.Trials.TryEntry(ctx, change.Change, reason)
+		record, err := s.Trials.TryEntry(ctx, change.Change, reason, within)
 		if err != nil {
 			return err
 		}

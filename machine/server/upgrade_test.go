@@ -15,9 +15,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
@@ -96,11 +98,11 @@ func (m *memoryTrials) Trial(context.Context) (trial.Record, error) {
 	return m.last, nil
 }
 
-func (m *memoryTrials) TryEntry(_ context.Context, change trial.Change, by string) (trial.Record, error) {
+func (m *memoryTrials) TryEntry(_ context.Context, change trial.Change, by string, within time.Duration) (trial.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.last = trial.Record{ID: "abc123", By: by, Entry: change, AtBoot: true, Deadline: trial.DefaultDeadline, State: trial.Armed}
+	m.last = trial.Record{ID: "abc123", By: by, Entry: change, AtBoot: true, Deadline: trial.DeadlineFor(within, 0), State: trial.Armed}
 
 	return m.last, nil
 }
@@ -228,6 +230,19 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 
+	for _, within := range []string{"1s", "1000h", "soon"} {
+		_, err := b.machine.Upgrade(metadata.AppendToOutgoingContext(ctx, contract.KeyTrialTime, within), &machine.UpgradeRequest{Image: "registry.test/installer:v1.1.0", Stage: true})
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "it must be a duration of 1m0s to 24h0m0s") {
+			t.Errorf("a trial of %s: got %v", within, err)
+		}
+	}
+
+	if trials.last.ID != "" {
+		t.Errorf("there is a trial: %+v", trials.last)
+	}
+
+	ctx = metadata.AppendToOutgoingContext(ctx, contract.KeyTrialTime, "7m0s")
+
 	lines, exit, err := upgrade("registry.test/installer:v1.1.0")
 	if err != nil || !exit {
 		t.Fatalf("got %q, %v", lines, err)
@@ -235,7 +250,7 @@ func TestUpgrade(t *testing.T) {
 
 	want := []string{
 		"upgrading from v0.1.0 to v1.1.0, sha256:", "writing v1.1.0, 2 MiB", "added boot entry Talos-v1.1.0.efi",
-		"the next boot tries v1.1.0 (trial abc123). It stays if the machine is healthy within 2m30s; otherwise the machine goes back to v1.0.0",
+		"the next boot tries v1.1.0 (trial abc123). It stays if the machine is healthy within 7m0s; otherwise the machine goes back to v1.0.0",
 	}
 	if len(lines) != len(want) || !slices.EqualFunc(lines, want, strings.HasPrefix) {
 		t.Errorf("got %q, want %q", lines, want)

@@ -80,7 +80,8 @@ func TestVirtualRollingUpgrade(t *testing.T) {
 	})
 }
 
-// rollingUpgrade upgrades the virtual machines of a cluster. Machines that are off join one after the other.
+// rollingUpgrade upgrades the virtual machines of a cluster. Machines that are off join one after the other. At the upgrade, all of them run
+// beside the load: a start takes longer than the first one, and so may a trial.
 func rollingUpgrade(t *testing.T, options lab.Options) {
 	var (
 		p     = newPage(t, nil, "upgrade-cluster.md")
@@ -160,9 +161,13 @@ func rollingUpgrade(t *testing.T, options lab.Options) {
 			s.t.Fatalf("%v: %s (make next builds the archive)", err, out)
 		}
 
-		out, err := run(rollingTime, p.has(s.t, "upgrade --cluster --image "+image, "--cluster", named)+" --timeout "+rollingTime.String())
+		out, err := run(rollingTime, p.has(s.t, "upgrade --cluster --image "+image, "--cluster", named)+" --timeout "+rollingTime.String()+" --trial-timeout 10m")
 		if err != nil {
 			s.t.Fatal(err)
+		}
+
+		if got := strings.Count(out, "It stays if the machine is healthy within 10m0s"); got != len(upgraded) {
+			s.t.Errorf("%d nodes try the version for 10 minutes, want %d", got, len(upgraded))
 		}
 
 		if got := strings.Count(out, "the version stays: all conditions held for 30s"); got != len(upgraded) {
