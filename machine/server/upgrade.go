@@ -108,16 +108,17 @@ const withdrawTimeout = 30 * time.Second
 func trialTime(ctx context.Context) (time.Duration, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 
-	for _, text := range md.Get(contract.KeyTrialTime) {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < trial.MinDeadline || d > trial.MaxDeadline {
-			return 0, status.Errorf(codes.InvalidArgument, "the time of a trial %q: it must be a duration of %s to %s", text, trial.MinDeadline, trial.MaxDeadline)
-		}
-
-		return d, nil
+	given := md.Get(contract.KeyTrialTime)
+	if len(given) == 0 {
+		return 0, nil
 	}
 
-	return 0, nil
+	d, err := time.ParseDuration(given[0])
+	if err != nil || d < trial.MinDeadline || d > trial.MaxDeadline {
+		return 0, status.Errorf(codes.InvalidArgument, "the time of a trial %q: it must be a duration of %s to %s", given[0], trial.MinDeadline, trial.MaxDeadline)
+	}
+
+	return d, nil
 }
 
 // installRelease adds a release to the machine, and has the next boot try it. It returns the trial.
