@@ -3,8 +3,6 @@
 package network
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -116,7 +114,7 @@ func (p *linkPlanner) planLeft(out *plan, specs held[network.LinkSpecSpec], now 
 	for _, s := range parentsFirst(specs.leaving) {
 		for _, l := range p.links.links(now, s.id) {
 			if s.spec.Logical || !meant[l.Index] {
-				p.planRemoval(out, s, l)
+				p.planRemoval(out, s, l, now)
 			}
 		}
 	}
@@ -130,7 +128,7 @@ func (p *linkPlanner) planLeft(out *plan, specs held[network.LinkSpecSpec], now 
 			planned := len(out.steps)
 
 			if !meant[l.Index] {
-				p.planRemoval(out, s, l)
+				p.planRemoval(out, s, l, now)
 			}
 
 			if len(out.steps) == planned {
@@ -149,7 +147,7 @@ func (p *plan) change(id, what string, l netlink.Link, change netlink.LinkChange
 }
 
 // planRemoval deletes a logical link; on a physical link it undoes the settings.
-func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
+func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) {
 	if s.spec.Logical {
 		if l.Kind == s.spec.Kind {
 			out.remove(s.id, l)
@@ -159,8 +157,9 @@ func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l net
 	}
 
 	s.spec.BondSlave, s.spec.BridgeSlave, s.spec.VRFSlave, s.spec.MTU = network.BondSlave{}, network.BridgeSlave{}, network.VRFSlave{}, 0
-	s.spec.Multicast = nil
+	s.spec.Multicast, s.spec.HardwareAddress = nil, nil
 	p.planMTU(out, s, l)
+	p.planAddress(out, s, l, now)
 	p.planMulticast(out, s, l)
 	p.leaveMaster(out, s.id, l)
 }
@@ -240,9 +239,7 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 
 	p.planMTU(out, s, l)
 
-	if len(spec.HardwareAddress) > 0 && !bytes.Equal(spec.HardwareAddress, l.Address) {
-		out.change(s.id, "hardware address "+spec.HardwareAddress.String(), l, netlink.LinkChange{Address: spec.HardwareAddress})
-	}
+	p.planAddress(out, s, l, now)
 
 	p.planMaster(out, s, l, now)
 
@@ -274,35 +271,6 @@ func another(spec network.LinkSpecSpec, l netlink.Link, now *netlink.Snapshot) b
 	}
 }
 
-// planMulticast sets whether the link receives multicast, or restores it.
-func (p *linkPlanner) planMulticast(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
-	c := p.changed[l.Index]
-	want := cmp.Or(s.spec.Multicast, c.multicast)
-
-	if want == nil || *want == l.Multicast() {
-		if s.spec.Multicast == nil && want != nil { // it is as it was: another program may change it
-			c.multicast = nil
-			p.changed[l.Index] = c
-		}
-
-		return
-	}
-
-	before := l.Multicast()
-	c.multicast = cmp.Or(c.multicast, &before)
-
-	out.add(s.id, "link "+l.Name+": multicast "+onOff(*want), func(k netlink.Kernel) error {
-		err := k.SetLink(l.Index, netlink.LinkChange{Multicast: want})
-		if err == nil {
-			changed := p.changed[l.Index]
-			changed.multicast = c.multicast
-			p.changed[l.Index] = changed
-		}
-
-		return err
-	})
-}
-
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -317,45 +285,6 @@ func direction(up bool) string {
 	}
 
 	return "down"
-}
-
-// planMTU sets the MTU, or restores the original one. An MTU that the driver does not support is not tried.
-func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
-	want, before := s.spec.MTU, p.changed[l.Index]
-
-	switch {
-	case want != 0 && (want < l.MinMTU || l.MaxMTU != 0 && want > l.MaxMTU):
-		out.say(s.id, network.SpecRefused, fmt.Sprintf("the driver of link %s supports MTUs from %d to %d, not %d", l.Name, l.MinMTU, l.MaxMTU, want))
-
-		return
-	case want == 0 && before.mtu == l.MTU:
-		want = before.original
-	}
-
-	if want == 0 || want == l.MTU {
-		return
-	}
-
-	next := before
-	if before.mtu == 0 {
-		next.original = l.MTU
-	}
-
-	next.mtu = want
-	if want == next.original {
-		next.mtu = 0
-	}
-
-	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k netlink.Kernel) error {
-		err := k.SetLink(l.Index, netlink.LinkChange{MTU: &want})
-		if err == nil {
-			changed := p.changed[l.Index]
-			changed.mtu, changed.original = next.mtu, next.original
-			p.changed[l.Index] = changed
-		}
-
-		return err
-	})
 }
 
 // planMaster makes the link part of its bond, bridge or VRF.

@@ -3,6 +3,7 @@
 package network
 
 import (
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -82,5 +83,63 @@ func TestMulticastIsLeftAlone(t *testing.T) {
 
 	if got := settle(t, &k, planner, plain, nil); len(got) != 0 {
 		t.Errorf("got %v, want no change", got)
+	}
+}
+
+// TestAddressIsRestored: a link has the hardware address of before when no spec sets one any more, and a bond that of a slave.
+func TestAddressIsRestored(t *testing.T) {
+	var k netlinktest.Kernel
+
+	card, slave := ethernet("eth0", 1), ethernet("eth1", 2)
+	slave.PermanentAddress = slave.Address
+	k.Plug(card)
+	k.Plug(slave)
+
+	specs := func(address ...byte) []network.LinkSpecSpec {
+		return []network.LinkSpecSpec{
+			{Name: "eth0", Up: true, HardwareAddress: address},
+			{Name: "dummy0", Logical: true, Kind: network.LinkKindDummy, Up: true, HardwareAddress: address},
+			{Name: "bond0", Logical: true, Kind: network.LinkKindBond, Up: true, HardwareAddress: address},
+			{Name: "eth1", Up: true, BondSlave: network.BondSlave{MasterName: "bond0"}},
+		}
+	}
+	addresses := func() map[string]string {
+		links, err := k.Links()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		out := map[string]string{}
+		for _, l := range links {
+			out[l.Name] = net.HardwareAddr(l.Address).String()
+		}
+
+		return out
+	}
+	planner := newLinkPlanner()
+
+	settle(t, &k, planner, specs(), nil)
+
+	before := addresses()
+	own := "02:00:00:00:00:07"
+
+	settle(t, &k, planner, specs(2, 0, 0, 0, 0, 7), nil)
+
+	if now := addresses(); now["eth0"] != own || now["dummy0"] != own || now["bond0"] != own {
+		t.Fatalf("got %v, want %s", now, own)
+	}
+
+	settle(t, &k, planner, specs(), nil)
+
+	if now := addresses(); now["eth0"] != before["eth0"] || now["dummy0"] != before["dummy0"] || now["bond0"] != "52:54:00:00:00:02" {
+		t.Errorf("got %v, want those of %v", now, before)
+	}
+
+	if err := k.SetLink(1, netlink.LinkChange{Address: []byte{2, 0, 0, 0, 0, 9}}); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := settle(t, &k, planner, specs(), nil); len(got) != 0 {
+		t.Errorf("another program has set an address: got %v, want no change", got)
 	}
 }

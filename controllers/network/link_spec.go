@@ -36,6 +36,8 @@ type changedLink struct {
 	mtu, original uint32
 	// multicast is whether the link received multicast before it was set; nil if it was not set.
 	multicast *bool
+	// address is the hardware address before another one was set; nil if none was.
+	address []byte
 	// bond is what a bond was last set to.
 	bond *netlink.Bond
 	// wireguard is what a WireGuard link was last set to.
