@@ -61,7 +61,7 @@ func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slo
 		return err
 	}
 
-	spec, err := n.decide(ctx, rt, cfg.Kubelet())
+	spec, err := n.decide(ctx, rt, cfg)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,9 @@ func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slo
 }
 
 // decide returns the Node's name; nil while it is not known.
-func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings view.Kubelet) (*k8s.NodenameSpec, error) {
+func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, cfg *view.Config) (*k8s.NodenameSpec, error) {
+	settings := cfg.Kubelet()
+
 	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
 	if err != nil || hostname == nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 		return nil, err
 	}
 
-	chosen, known, err := chosenHostname(ctx, rt, *hostname.TypedSpec())
+	chosen, known, err := chosenHostname(ctx, rt, *hostname.TypedSpec(), cfg.Hostname())
 	if err != nil || !known {
 		return nil, err
 	}
@@ -109,8 +111,8 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 }
 
 // chosenHostname reports whether a person chose the hostname, in the configuration or in the kernel's arguments. This is not known while
-// the hostname is being changed.
-func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network.HostnameStatusSpec) (chosen, known bool, err error) {
+// the hostname is being changed, to configured or from what an earlier configuration had: a Node that was registered with it would keep it.
+func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network.HostnameStatusSpec, configured string) (chosen, known bool, err error) {
 	var spec network.HostnameSpecSpec
 
 	f := typed.Read(ctx, rt, network.HostnameID, &spec)
@@ -118,7 +120,17 @@ func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network
 		return false, f.Err == nil, f.Err
 	}
 
+	var wanted network.HostnameSpecSpec
+	if configured != "" {
+		if err := wanted.ParseFQDN(configured); err != nil {
+			return false, false, err
+		}
+	}
+
 	known = spec.Hostname == hostname.Hostname && spec.Domainname == hostname.Domainname
+	if spec.Layer == network.LayerConfiguration || configured != "" {
+		known = known && spec.Hostname == wanted.Hostname && spec.Domainname == wanted.Domainname
+	}
 
 	return spec.Layer == network.LayerConfiguration || spec.Layer == network.LayerCmdline, known, nil
 }

@@ -84,13 +84,21 @@ func TestNodeKeepsItsName(t *testing.T) {
 		c.Hostname("rack-4")
 		named(c, "rack-4", false)
 
-		// A person chooses.
+		// A person chooses, and the choice of an earlier configuration does not count.
+		controllertest.Set(c.Node, network.HostnameID, network.HostnameSpecSpec{Hostname: "alone", Layer: network.LayerConfiguration})
+		c.Hostname("alone")
+		time.Sleep(100 * time.Millisecond)
+		named(c, "rack-4", false)
+		c.Configure(c.text(t, "machine: {network: {hostname: db-1}}"))
+		time.Sleep(100 * time.Millisecond)
+		named(c, "rack-4", false)
 		controllertest.Set(c.Node, network.HostnameID, network.HostnameSpecSpec{Hostname: "db-1", Layer: network.LayerConfiguration})
 		c.Hostname("db-1")
 		named(c, "db-1", false)
 		controllertest.Set(c.Node, "db-1", k8sres.NodeStatusSpec{Nodename: "db-1", NodeReady: true})
 
 		// Until another choice takes effect, the Node keeps its name.
+		c.Configure(c.text(t, "machine: {network: {hostname: db-2}}"))
 		controllertest.Set(c.Node, network.HostnameID, network.HostnameSpecSpec{Hostname: "db-2", Layer: network.LayerConfiguration})
 		time.Sleep(100 * time.Millisecond)
 		named(c, "db-1", false)
