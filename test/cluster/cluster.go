@@ -205,8 +205,12 @@ func (c *Cluster) say(format string, args ...any) {
 // Causes has the test cause one fault whose line on the console has the text.
 func (c *Cluster) Causes(fault string) { c.caused = append(c.caused, fault) }
 
-// end reports the faults on the consoles and the stages.
+// end reports the stages and the faults on the consoles.
 func (c *Cluster) end() {
+	for _, s := range c.stages {
+		c.t.Logf("%8.1fs  %s", s.Took.Seconds(), s.Name)
+	}
+
 	var findings []string
 
 	for _, n := range c.Lab.Nodes() {
@@ -230,10 +234,6 @@ func (c *Cluster) end() {
 
 	for _, fault := range c.caused {
 		c.t.Errorf("the console does not show the fault that the test caused: %s", fault)
-	}
-
-	for _, s := range c.stages {
-		c.t.Logf("%8.1fs  %s", s.Took.Seconds(), s.Name)
 	}
 }
 

@@ -69,8 +69,8 @@ type writer struct {
 	requests, failures, cut int
 	// down and held are those of the load.
 	down, held *atomic.Bool
-	// lost are the requests that failed twice, and wrong the answers that contradict an earlier one.
-	lost, wrong []string
+	// repeated are the requests that failed once, lost those that failed twice, and wrong the answers that contradict an earlier one.
+	repeated, lost, wrong []string
 	// acknowledged is the value of the last write that was answered.
 	acknowledged int
 
@@ -299,6 +299,10 @@ func (l *load) check(t *testing.T) {
 
 		requests, failures = requests+w.requests, failures+w.failures
 
+		for _, repeated := range w.repeated {
+			t.Logf("client %s repeated %s", w.name, repeated)
+		}
+
 		for _, lost := range w.lost {
 			fails("client %s: %s", w.name, lost)
 		}
@@ -390,7 +394,10 @@ func (w *writer) ask(ctx context.Context, method, path, body, content string, ch
 		}
 	}
 
-	if len(failed) == 2 {
+	switch len(failed) {
+	case 1:
+		w.repeated = append(w.repeated, failed[0])
+	case 2:
 		w.lost = append(w.lost, fmt.Sprintf("failed twice: %q", failed))
 	}
 

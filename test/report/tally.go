@@ -140,13 +140,21 @@ func reason(output []string) string {
 // position is the file and the line before what a test says.
 var position = regexp.MustCompile(`^\s+\w+\.go:\d+: `)
 
-// said returns the last lines that a test has said, below its name. There are many such lines in the output of a long one.
+// stage is a line of the table that ends the output of a long test: what it did, and how long that took.
+var stage = regexp.MustCompile(`^\s+\w+\.go:\d+: +\d+\.\ds  `)
+
+// said returns the last lines that a test has said, below its name, without its table of stages. There are many such lines in the output of a
+// long one.
 func said(output []string) string {
-	const lines, line = 4, 300
+	const lines, line = 8, 300
 
 	var said []string
 
 	for _, text := range output {
+		if stage.MatchString(text) {
+			continue
+		}
+
 		if position.MatchString(text) || len(said) > 0 && strings.HasPrefix(text, "        ") {
 			text = strings.TrimSpace(text)
 			said = append(said, "\n      "+text[:min(len(text), line)])

@@ -39,6 +39,7 @@ slowest packages:
 `},
 		{"a failure", `
 {"Action":"output","Package":"a","Test":"TestX","Output":"    x_test.go:7: got 1, want 2\n"}
+{"Action":"output","Package":"a","Test":"TestX","Output":"    x_test.go:9:      3.9s  shrinks to 1\n"}
 {"Action":"fail","Package":"a","Test":"TestX","Elapsed":0}
 {"Action":"output","Package":"a","Test":"TestOK","Output":"noise\n"}
 {"Action":"pass","Package":"a","Test":"TestOK","Elapsed":0}
@@ -47,6 +48,7 @@ slowest packages:
 `, true, `
   0:00  FAIL  a                                            10ms  1 passed, 1 failed
             x_test.go:7: got 1, want 2
+            x_test.go:9:      3.9s  shrinks to 1
         FAIL
   0:00  packages without tests: 0
 failed:
