@@ -5,6 +5,8 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,12 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // TestRotateCA replaces both authorities of a cluster while clients of the old and of the new ones work. In the end the old ones are
-// refused, and pods have run all the time.
+// refused, and pods have run all the time. It runs the commands of docs/rotate-ca.md.
 func TestRotateCA(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are restarts")
 	cluster.NeedsTime(t, 12*time.Minute)
@@ -35,6 +38,9 @@ func TestRotateCA(t *testing.T) {
 		fresh      = filepath.Join(l.Dir, "new-talosconfig")
 		old        = filepath.Join(l.Dir, "old-talosconfig")
 		oldKube    = filepath.Join(l.Dir, "old-kubeconfig")
+		p          = newPage(t, nil, "rotate-ca.md")
+		line       = func(line string, instead ...string) []string { return strings.Fields(p.has(t, line, instead...)) }
+		elsewhere  = line("rotate-ca --k8s-endpoint https://127.0.0.1:6443", "https://127.0.0.1:6443", endpoint)
 	)
 
 	for from, to := range map[string]string{machines.State().TalosconfigPath(): old, machines.State().KubeconfigPath(): oldKube} {
@@ -51,7 +57,7 @@ func TestRotateCA(t *testing.T) {
 	before := workloads(t, l)
 
 	// Without --dry-run=false it changes nothing.
-	stdout, _, err := l.Talosctl(time.Minute, "rotate-ca", "--talosconfig", old, "-n", node)
+	stdout, _, err := l.Talosctl(time.Minute, append(line("rotate-ca"), "--talosconfig", old, "-n", node)...)
 	if err != nil || !strings.Contains(stdout, "This was a dry run") || strings.Count(stdout, "knows only the old authority") != 4 {
 		t.Fatalf("a dry run: got %v, want two nodes with two authorities that are as before", err)
 	}
@@ -66,10 +72,12 @@ func TestRotateCA(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
 	defer cancel()
 
+	elsewhere = append(elsewhere, line("rotate-ca --dry-run=false --output talosconfig", "talosconfig", fresh)[1:]...)
+
 	rotate := func(on map[string]func(*os.Process)) (string, error) {
 		t.Helper()
 
-		return rotateCA(ctx, t, l, on, "--talosconfig", old, "-n", node, "--k8s-endpoint", endpoint, "--output", fresh)
+		return rotateCA(ctx, t, l, on, append(elsewhere, "--talosconfig", old, "-n", node)...)
 	}
 
 	// The first run is interrupted when only the control plane issues with the new authorities.
@@ -82,7 +90,7 @@ func TestRotateCA(t *testing.T) {
 	said, err := rotate(map[string]func(*os.Process){
 		`the new talosconfig is in`: func(*os.Process) {
 			machinesNew = repeated(t, "talosctl with the new talosconfig", l.Program, "version", "--talosconfig", fresh, "-n", last)
-			newKubeconfig(t, l, fresh, node, endpoint)
+			newKubeconfig(t, l, line("kubeconfig --force"), fresh, node, endpoint)
 			clusterNew = repeated(t, "kubectl with the new kubeconfig", l.Kubectl,
 				"--kubeconfig", machines.State().KubeconfigPath(), "--request-timeout=10s", "get", "nodes")
 		},
@@ -136,8 +144,72 @@ func TestRotateCA(t *testing.T) {
 		}
 	}
 
-	if _, _, err := l.Talosctl(time.Minute, "rotate-ca", "--talosconfig", fresh, "-n", node, "--revert"); err == nil {
+	if _, _, err := l.Talosctl(time.Minute, append(line("rotate-ca --revert --dry-run=false"), "--talosconfig", fresh, "-n", node)...); err == nil {
 		t.Error("--revert after the rotation is complete: got no error")
+	}
+
+	freshSecrets(t, l, line("gen secrets --from-controlplane-config controlplane.yaml"), fresh, node)
+
+	if len(p.left) > 0 {
+		t.Errorf("no step runs these commands of docs/%s: %v", p.file, p.left)
+	}
+}
+
+// freshSecrets runs a command that takes the secrets for further machines from the configuration of a control plane, controlplane.yaml, and
+// checks that they have the authorities of that.
+func freshSecrets(t *testing.T, l *cluster.UserLab, command []string, talosconfig, node string) {
+	t.Helper()
+
+	text, _, err := l.Talosctl(time.Minute, "get", "machineconfig", "v1alpha1", "--talosconfig", talosconfig, "-n", node, "-o", "jsonpath={.spec}")
+	if err != nil {
+		t.Error(err)
+
+		return
+	}
+
+	dir := t.TempDir()
+	path := filepath.Join(dir, "secrets.yaml")
+	command = append(command, "--output", path)
+
+	for i, arg := range command {
+		if arg == "controlplane.yaml" {
+			command[i] = filepath.Join(dir, arg)
+
+			if err := os.WriteFile(command[i], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	if _, _, err := l.Talosctl(time.Minute, command...); err != nil {
+		t.Error(err)
+
+		return
+	}
+
+	bundle, err := secrets.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if text, err := os.ReadFile(talosconfig); err != nil || !bytes.Contains(text, []byte(base64.StdEncoding.EncodeToString(bundle.Certs.OS.Crt))) {
+		t.Errorf("the new talosconfig (%v) does not have the authority of the secrets:\n%s", err, bundle.Certs.OS.Crt)
+	}
+
+	file, err := kubeconfig.Read(l.Open().State().KubeconfigPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config, err := file.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// It was fetched during step 2, so it has the old one, too, as the second. The secrets have the bridge as the second.
+	block, _ := pem.Decode(config.CA)
+	if block == nil || !bytes.Contains(bundle.Certs.Kubernetes.Crt, pem.EncodeToMemory(block)) {
+		t.Errorf("the secrets do not have the first authority of the new kubeconfig:\n%s", config.CA)
 	}
 }
 
@@ -165,12 +237,12 @@ func TestRotateCAOfThree(t *testing.T) {
 
 	said, err := rotateCA(ctx, t, l, map[string]func(*os.Process){
 		`(?s)step 3 of 3.*node ` + regexp.QuoteMeta(nodes[0]) + `: in effect`: func(p *os.Process) { p.Signal(os.Interrupt) }, // it may have ended
-	}, "--talosconfig", machines.State().TalosconfigPath(), "-n", nodes[0], "--k8s-endpoint", endpoint, "--output", fresh)
+	}, "rotate-ca", "--dry-run=false", "--talosconfig", machines.State().TalosconfigPath(), "-n", nodes[0], "--k8s-endpoint", endpoint, "--output", fresh)
 	if want := "--talosconfig " + fresh; err == nil || !strings.Contains(said, want) {
 		t.Fatalf("the first run was not interrupted, or does not say %q: %v", want, err)
 	}
 
-	said, err = rotateCA(ctx, t, l, nil, "--talosconfig", fresh, "-n", nodes[0], "--k8s-endpoint", endpoint, "--output", fresh)
+	said, err = rotateCA(ctx, t, l, nil, "rotate-ca", "--dry-run=false", "--talosconfig", fresh, "-n", nodes[0], "--k8s-endpoint", endpoint, "--output", fresh)
 	if err != nil {
 		t.Fatal("the rotation is not complete")
 	}
@@ -194,12 +266,12 @@ func TestRotateCAOfThree(t *testing.T) {
 	}
 }
 
-// rotateCA runs talosctl rotate-ca, and calls functions with its process when its output matches.
-func rotateCA(ctx context.Context, t *testing.T, l *cluster.UserLab, on map[string]func(*os.Process), flags ...string) (string, error) {
+// rotateCA runs talosctl rotate-ca without its pause, and calls functions with its process when its output matches.
+func rotateCA(ctx context.Context, t *testing.T, l *cluster.UserLab, on map[string]func(*os.Process), args ...string) (string, error) {
 	t.Helper()
 
 	//program:built talosctl
-	cmd := exec.CommandContext(ctx, l.Program, append([]string{"rotate-ca", "--dry-run=false", "--settle", "0s"}, flags...)...)
+	cmd := exec.CommandContext(ctx, l.Program, append(args, "--settle", "0s")...)
 	out := &notifying{on: on, cmd: cmd}
 	cmd.Stdout, cmd.Stderr = out, out
 
@@ -210,13 +282,13 @@ func rotateCA(ctx context.Context, t *testing.T, l *cluster.UserLab, on map[stri
 	return out.String(), err
 }
 
-// newKubeconfig replaces the lab's kubeconfig by one of the new authority.
-func newKubeconfig(t *testing.T, l *cluster.UserLab, talosconfig, node, endpoint string) {
+// newKubeconfig replaces the lab's kubeconfig by one of the new authority, with a command that says neither where nor of which node.
+func newKubeconfig(t *testing.T, l *cluster.UserLab, command []string, talosconfig, node, endpoint string) {
 	t.Helper()
 
 	path := l.Open().State().KubeconfigPath()
 
-	if _, _, err := l.Talosctl(time.Minute, "kubeconfig", "--talosconfig", talosconfig, "-n", node, "--merge=false", "--force", path); err != nil {
+	if _, _, err := l.Talosctl(time.Minute, append(command, "--talosconfig", talosconfig, "-n", node, "--merge=false", path)...); err != nil {
 		t.Error(err)
 
 		return

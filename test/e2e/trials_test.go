@@ -19,14 +19,43 @@ const backTime = 3 * time.Minute
 // cut the machine off, stop its kubelet, and, at the level All, take its cluster away.
 func goesBack(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
+	p := newPage(t, s.user, "trials.md")
+	line := func(of string) string { return p.has(t, "-n 10.5.0.3 "+of, "-n 10.5.0.3 ", "") }
+	trials, explain := line("get trials"), line("explain")
+
+	hopping := func(t *testing.T, file, hops string) {
+		t.Helper()
+		s.write(t, file, []byte(`{"machine": {"sysctls": {"`+hopsPath+`": "`+hops+`"}}}`))
+	}
 
 	t.Run("a good one stays", func(t *testing.T) {
-		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "31"}}}`)
+		hopping(t, "network.yaml", "31")
+		s.shows(t, `It is on trial`, line("patch mc -p @network.yaml"))
 		s.comesToShow(t, `^31\n$`, "read "+hops)
 		s.shows(t, hopsPath+`"?: "31"`, "get machineconfig persistent -o yaml")
-		s.comesToShow(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +committed +all conditions held for 30s`, "get trials")
+		s.comesToShow(t, `(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +committed +all conditions held for 30s`, trials)
 		s.shows(t, hopsPath+`"?: "31"`, "get machineconfig persistent -o yaml")
 	})
+
+	t.Run("a person decides", func(t *testing.T) {
+		hopping(t, "network.yaml", "33")
+		s.talosctl(t, line("patch mc -p @network.yaml --mode try"))
+		s.comesToShow(t, `^33\n$`, "read "+hops)
+		s.shows(t, `(?m)^@: trial \S+ is reverted: `, line("confirm --revert"))
+		s.comesToShow(t, `^31\n$`, "read "+hops)
+		s.talosctl(t, "patch mc -p @network.yaml --mode try")
+		s.shows(t, `(?m)^@: trial \S+ is committed: `, line("confirm"))
+		s.comesToShow(t, `^33\n$`, "read "+hops)
+
+		hopping(t, "isolated.yaml", "31")
+		s.talosctl(t, line("patch mc -p @isolated.yaml --for-good"))
+		s.comesToShow(t, `^31\n$`, "read "+hops)
+		s.refused(t, `\(see talosctl get trials\)`, "confirm --revert")
+	})
+
+	if len(p.left) > 0 {
+		t.Errorf("no step runs these commands of docs/%s: %v", p.file, p.left)
+	}
 
 	for _, tt := range []struct {
 		name, patch, why string
@@ -55,7 +84,7 @@ func goesBack(t *testing.T, c *cluster.Cluster) {
 			want := s.pattern(`(?m)^@ +runtime +Trial +\S+ +\d+ +configuration +reverted +not healthy within 1m0s: .*` + tt.why)
 
 			s.Until("the machine goes back", backTime, func(ctx context.Context) error {
-				said, err := s.command(ctx, "get trials").CombinedOutput()
+				said, err := s.command(ctx, trials).CombinedOutput()
 				if err == nil && !want.Match(said) {
 					err = fmt.Errorf("want a match of %s", want)
 				}
@@ -77,7 +106,7 @@ func goesBack(t *testing.T, c *cluster.Cluster) {
 
 			c.Measured("  "+tt.name+": the machine is as before", time.Since(start))
 
-			s.shows(t, `a change of the configuration was tried and reverted: not healthy within 1m0s: .*`+tt.why, "explain")
+			s.shows(t, `a change of the configuration was tried and reverted: not healthy within 1m0s: .*`+tt.why, explain)
 			s.shows(t, hopsPath+`"?: "31"`, "get machineconfig v1alpha1 -o yaml")
 
 			if !strings.Contains(c.Console(), "is reverted: not healthy within 1m0s") {
