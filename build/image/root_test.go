@@ -4,6 +4,7 @@ package image
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,67 @@ func TestSkeleton(t *testing.T) {
 	release, err := os.ReadFile(filepath.Join(root, "etc/os-release"))
 	if err != nil || !strings.Contains(string(release), "VERSION_ID=v1.2.3") {
 		t.Errorf("os-release: got %q, %v", release, err)
+	}
+}
+
+// TestSkeletonNames compares the whole skeleton with a list, so that a name that is added by mistake is noticed. A folder ends with a slash, and
+// a link has its target.
+func TestSkeletonNames(t *testing.T) {
+	root := t.TempDir()
+	if err := newSkeleton("v1.2.3").make(root); err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+
+		switch {
+		case d.IsDir():
+			name += "/"
+		case d.Type() == fs.ModeSymlink:
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+
+			name += " -> " + to
+		case !d.Type().IsRegular():
+			name += " is " + d.Type().String()
+		}
+
+		got = append(got, name)
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := []string{
+		"bin -> usr/bin", "dev/",
+		"etc/", "etc/cni/", "etc/cri/", "etc/group", "etc/hostname", "etc/hosts", "etc/kubernetes/", "etc/machine-id",
+		"etc/mtab -> /proc/self/mounts", "etc/nsswitch.conf", "etc/os-release", "etc/passwd", "etc/resolv.conf", "etc/ssl/",
+		"etc/ssl/certs/", "etc/udev/", "etc/udev/rules.d/", "etc/udev/rules.d/99-talos.rules",
+		"lib -> usr/lib", "mnt/",
+		"opt/", "opt/cni/", "opt/cni/bin/",
+		"proc/", "run/", "sbin -> usr/sbin", "sys/", "system/", "tmp/",
+		"usr/", "usr/bin/", "usr/bin/apid -> ../sbin/init", "usr/bin/discoveryd -> ../sbin/init", "usr/bin/machined -> ../sbin/init",
+		"usr/bin/trustd -> ../sbin/init", "usr/lib/", "usr/lib/os-release", "usr/libexec/", "usr/local/", "usr/local/bin/", "usr/local/etc/",
+		"usr/local/etc/talos/", "usr/sbin/",
+		"var/",
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }
 

@@ -28,7 +28,7 @@ func (Folders) Mount(_ context.Context, volume string, s block.VolumeStatusSpec,
 func (Folders) Writable(string) error { return nil }
 
 // Unmount implements Mounter.
-func (Folders) Unmount(string) error { return nil }
+func (Folders) Unmount(_, _ string) error { return nil }
 
 // Abandon implements Mounter.
 func (Folders) Abandon(string) error { return nil }

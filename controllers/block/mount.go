@@ -23,8 +23,9 @@ type Mounter interface {
 	Mount(ctx context.Context, volume string, s block.VolumeStatusSpec, readOnly bool) error
 	// Writable remounts a volume that was mounted read-only.
 	Writable(target string) error
-	// Unmount unmounts a volume and all mounts on it.
-	Unmount(target string) error
+	// Unmount unmounts a volume and all mounts on it. The error is errElsewhere if that was done, and another mount namespace keeps the file
+	// system in use.
+	Unmount(source, target string) error
 	// Abandon makes a volume that cannot be unmounted read-only or, if that fails, flushes it.
 	Abandon(target string) error
 }
@@ -223,7 +224,7 @@ func (m *mounts) do(ctx context.Context, rt controller.Runtime, volume string, a
 	case grant:
 		return false, give(ctx, rt, a)
 	case unmount:
-		return m.handle(ctx, rt, unmounted{a.mountedVolume, m.mounter.Unmount(a.Target)}, log)
+		return m.handle(ctx, rt, unmounted{a.mountedVolume, m.mounter.Unmount(a.Source, a.Target)}, log)
 	case abandon:
 		if err := m.mounter.Abandon(a.target); err != nil {
 			log.Error("volume was flushed, but stays writable", "volume", volume, "error", err)

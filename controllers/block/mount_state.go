@@ -240,6 +240,11 @@ func (s *mountState) after(e unmounted, now time.Time) []any {
 	switch {
 	case !s.closing.IsZero() && e.ReadOnly: // pods run until the machine is off, and their layers are files of the image cache
 		return []any{report{slog.LevelInfo, "volume stays mounted: it is read-only, and in use", []any{"volume", e.id, "target", e.Target}}, forget{}}
+	case errors.Is(e.err, errElsewhere): // nothing is left to unmount here
+		delete(s.busy, e.id)
+
+		return []any{report{slog.LevelError, "volume is still mounted in another namespace: end the containers that are left, or restart the machine",
+			[]any{"volume", e.id, "target", e.Target, "error", e.err}}, forget{}}
 	case !s.closing.IsZero() && now.Sub(s.closing) >= busyLimit:
 		return []any{
 			report{slog.LevelError, "volume cannot be unmounted, and the machine goes down", []any{"volume", e.id, "error", e.err}},

@@ -23,7 +23,7 @@ import (
 //	seen running|closing|none        with a line for each volume:
 //	    VOLUME /target [ro] [ready] [leaving] [mounted=ro|rw] [unmounts] [request=rw:WHO] [request=ro:WHO]
 //	cleaned                          with a line for each mounted volume: VOLUME /target [used]
-//	unmounted VOLUME [ro] [error]
+//	unmounted VOLUME [ro] [elsewhere|error]
 func TestMountScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/mount", func(t *testing.T, path string) {
 		var (
@@ -68,7 +68,11 @@ func TestMountScripts(t *testing.T) {
 				e := unmounted{mountedVolume: mountedVolume{id: d.CmdArgs[0].Key, MountStatusSpec: block.MountStatusSpec{Target: "/target", ReadOnly: d.HasArg("ro")}}}
 
 				for _, arg := range d.CmdArgs[1:] {
-					if arg.Key != "ro" {
+					switch arg.Key {
+					case "ro":
+					case "elsewhere":
+						e.err = fmt.Errorf("unmount /dev/vda5: %w", errElsewhere)
+					default:
 						e.err = errors.New(arg.Key)
 					}
 				}

@@ -61,9 +61,9 @@ func (f *fakeMounts) Mount(_ context.Context, volume string, s block.VolumeStatu
 	return f.call("mount", s.MountLocation, s.MountSpec.TargetPath, mode)
 }
 
-func (f *fakeMounts) Writable(target string) error { return f.call("writable", target) }
-func (f *fakeMounts) Unmount(target string) error  { return f.call("unmount", target) }
-func (f *fakeMounts) Abandon(target string) error  { return f.call("abandon", target) }
+func (f *fakeMounts) Writable(target string) error   { return f.call("writable", target) }
+func (f *fakeMounts) Unmount(_, target string) error { return f.call("unmount", target) }
+func (f *fakeMounts) Abandon(target string) error    { return f.call("abandon", target) }
 
 // mountBench is a running MountController.
 type mountBench struct {

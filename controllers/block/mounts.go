@@ -118,22 +118,6 @@ func flagsOf(target string) (uintptr, error) {
 	return uintptr(st.Flags) & (mount.ReadOnly | mount.NoSuid | mount.NoDev | mount.NoExec), nil
 }
 
-// Unmount implements Mounter.
-func (Mounts) Unmount(target string) error {
-	table, err := mount.Table()
-	if err != nil {
-		return err
-	}
-
-	for _, e := range mount.UnmountOrder(table, target) {
-		if err := mount.Unmount(e.Target); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
 // Abandon implements Mounter.
 func (Mounts) Abandon(target string) error {
 	flags, err := flagsOf(target)

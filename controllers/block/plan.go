@@ -4,6 +4,7 @@ package block
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -19,7 +20,7 @@ type view struct {
 	found   []block.DiscoveredVolumeSpec
 	// folders has the existing folders of volumes that are folders.
 	folders map[string]bool
-	// system is nil until the disk with META is found; systemErr is the error of an ambiguous search.
+	// system is nil until the disk with META is found; systemErr is the error of an ambiguous search, or errAwaited.
 	system    *block.SystemDiskSpec
 	systemErr error
 	// inUse are the volumes that are mounted.
@@ -77,6 +78,8 @@ func plan(v view) (map[string]block.VolumeStatusSpec, []action) {
 			s.Phase, s.ErrorMessage = block.VolumePhaseWaiting, "META is looked at first"
 		case cfg.Type == block.VolumeTypeDirectory:
 			v.folder(id, cfg, &s)
+		case errors.Is(v.systemErr, errAwaited):
+			s.Phase, s.ErrorMessage = block.VolumePhaseWaiting, v.systemErr.Error()
 		case v.systemErr != nil:
 			fail(&s, v.systemErr)
 		case v.system == nil:

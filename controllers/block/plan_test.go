@@ -137,7 +137,7 @@ func TestPlan(t *testing.T) {
 			}
 
 			if test.none {
-				v.system, v.systemErr = systemDisk("", "", test.found)
+				v.system, v.systemErr = systemDisk(diskSearch{found: test.found})
 			} else {
 				v.system = &block.SystemDiskSpec{DiskID: "vda", DevPath: "/dev/vda"}
 			}
@@ -164,47 +164,5 @@ func TestPlan(t *testing.T) {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestSystemDisk(t *testing.T) {
-	on := func(disk, label string, size uint64) block.DiscoveredVolumeSpec {
-		return block.DiscoveredVolumeSpec{Parent: disk, PartitionLabel: label, Size: size}
-	}
-
-	efi := func(disk, id string) block.DiscoveredVolumeSpec {
-		return block.DiscoveredVolumeSpec{Parent: disk, PartitionLabel: "EFI", PartitionUUID: id}
-	}
-
-	for _, test := range []struct {
-		name, current, booted, want string
-
-		found []block.DiscoveredVolumeSpec
-		err   bool
-	}{
-		{name: "none"},
-		{name: "another size", found: []block.DiscoveredVolumeSpec{on("vda", "META", 2*mib)}},
-		{name: "one", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "EFI", mib)}, want: "vda"},
-		{name: "two", found: []block.DiscoveredVolumeSpec{on("vdb", "META", mib), on("vda", "META", mib)}, err: true},
-		{
-			name: "two, of which one was started", booted: "00000000-0000-0000-0000-0000000000ab",
-			found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "META", mib), efi("vda", "00000000-0000-0000-0000-0000000000AA"), efi("vdb", "00000000-0000-0000-0000-0000000000AB")},
-			want:  "vdb",
-		},
-		{
-			name: "copies", booted: "00000000-0000-0000-0000-0000000000ab", err: true,
-			found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "META", mib), efi("vda", "00000000-0000-0000-0000-0000000000AB"), efi("vdb", "00000000-0000-0000-0000-0000000000AB")},
-		},
-		{
-			name: "a medium was started", booted: "00000000-0000-0000-0000-0000000000ab", err: true,
-			found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "META", mib), efi("sr0", "00000000-0000-0000-0000-0000000000AB")},
-		},
-		{name: "a second turns up", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "META", mib)}, want: "vdb"},
-		{name: "the current one is missing", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib)}, want: "vda"},
-	} {
-		got, err := systemDisk(test.current, test.booted, test.found)
-		if (err != nil) != test.err || got == nil && test.want != "" || got != nil && got.DiskID != test.want {
-			t.Errorf("%s: got %v, %v, want %q", test.name, got, err, test.want)
-		}
 	}
 }

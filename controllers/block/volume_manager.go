@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
 // Provisioner changes disks, and makes the kernel announce the result.
@@ -30,7 +31,7 @@ type Provisioner interface {
 // VolumeManagerController finds the volumes of VolumeConfigs, and creates, formats and grows them. Before that, it goes on with a reset that was
 // cut off. booted is the identifier of the partition that the machine was started from, or empty.
 func VolumeManagerController(provisioner Provisioner, resumer Resumer, booted string) controller.Controller {
-	m := &volumes{provisioner: provisioner, resumer: resumer, booted: booted, resumed: resumer == nil, stale: map[string]bool{}}
+	m := &volumes{provisioner: provisioner, resumer: resumer, settling: settling{booted: booted}, resumed: resumer == nil, stale: map[string]bool{}}
 
 	return &controller.Reconciler{
 		ControllerName: "block.VolumeManagerController",
@@ -40,6 +41,7 @@ func VolumeManagerController(provisioner Provisioner, resumer Resumer, booted st
 			controller.In[block.SystemDiskSpec](controller.Weak, "", block.SystemDiskID),
 			controller.In[block.VolumeLifecycleSpec](controller.Weak, "", block.VolumeLifecycleID),
 			controller.In[block.MountStatusSpec](controller.Weak, ""),
+			controller.In[runtime.DevicesStatusSpec](controller.Weak, "", runtime.DevicesStatusID),
 		},
 		Writes:    []controller.Output{controller.Out[block.VolumeStatusSpec](controller.Exclusive)},
 		Reconcile: m.reconcile,
@@ -52,7 +54,7 @@ const resumeAttempts = 5
 type volumes struct {
 	provisioner Provisioner
 	resumer     Resumer
-	booted      string
+	settling
 	// resumed is set when there is no reset to go on with. stale are partitions that it wiped, and that were not discovered again yet.
 	resumed  bool
 	attempts int
@@ -62,7 +64,12 @@ type volumes struct {
 }
 
 func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	v, err := readView(ctx, rt, m.booted)
+	settled, err := m.settled(ctx, rt)
+	if err != nil {
+		return err
+	}
+
+	v, err := readView(ctx, rt, m.booted, settled)
 	if err != nil {
 		return err
 	}
@@ -173,7 +180,7 @@ func (m *volumes) publish(ctx context.Context, rt controller.Runtime, statuses m
 	return rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec](""))
 }
 
-func readView(ctx context.Context, rt controller.Runtime, booted string) (view, error) {
+func readView(ctx context.Context, rt controller.Runtime, booted string, settled bool) (view, error) {
 	v := view{configs: map[string]block.VolumeConfigSpec{}, inUse: map[string]bool{}}
 
 	configs, err := typed.List[block.VolumeConfigSpec](ctx, rt, "")
@@ -202,7 +209,7 @@ func readView(ctx context.Context, rt controller.Runtime, booted string) (view, 
 	case f.OK:
 		v.system = &system
 	default:
-		_, v.systemErr = systemDisk("", booted, v.found)
+		_, v.systemErr = systemDisk(diskSearch{booted: booted, settled: settled, found: v.found})
 	}
 
 	lifecycle := typed.Read(ctx, rt, block.VolumeLifecycleID, &block.VolumeLifecycleSpec{})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
@@ -38,6 +39,8 @@ type acquisition struct {
 	// waited is when the wait for STATE began, after META was read; overdue is set when STATE did not appear in time.
 	waited  time.Time
 	overdue bool
+	// unusable is why no disk can be chosen for STATE, in the state ambiguous.
+	unusable error
 	// remote is set for a platform that has a source of its own.
 	remote  bool
 	sources progress
@@ -84,10 +87,11 @@ const (
 type diskState uint8
 
 const (
-	absent diskState = iota
-	none             // no disk has the system
-	blank            // it has no file system yet, so it is empty
-	ready            // it is about to be mounted
+	absent    diskState = iota
+	none                // no disk has the system
+	ambiguous           // several disks have it, and none can be chosen: neither STATE nor META can be read
+	blank               // it has no file system yet, so it is empty
+	ready               // it is about to be mounted
 	mounted
 )
 
@@ -166,7 +170,7 @@ func (s acquisition) coming() bool { return s.disk == blank || s.disk == ready &
 // look finds the first configuration, once the disk can be read, or STATE is known to be blank. Formatting STATE takes a while; a new
 // machine is open before that.
 func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
-	if s.disk == none && disk != none {
+	if s.disk == none && disk != none || s.disk == ambiguous && disk != ambiguous && disk != none {
 		actions = s.appeared()
 	}
 
@@ -185,6 +189,8 @@ func (s *acquisition) look(disk diskState, now time.Time) (actions []any) {
 		return actions
 	case disk == mounted:
 		return append(actions, readStore{})
+	case disk == ambiguous:
+		return append(actions, slices.Concat(s.shut(fmt.Errorf("the stored configuration cannot be read: %w", s.unusable)), s.beside())...)
 	case disk == blank || disk == none:
 		return append(actions, s.beside()...)
 	default:
@@ -227,6 +233,10 @@ func (s *acquisition) beside() []any {
 		s.phase = keeping
 
 		return []any{then{seen{none}}}
+	case s.unkept != nil && s.disk == ambiguous:
+		s.phase = keeping
+
+		return []any{activate{s.unkept}}
 	case s.unkept != nil:
 		s.phase = keeping
 
@@ -295,6 +305,10 @@ func (s *acquisition) know(e metaRead, now time.Time) (actions []any) {
 	}
 
 	switch {
+	case !e.loaded && s.disk == ambiguous && s.sources == exhausted: // it is on the disks, too
+		e.err = s.unusable
+
+		return append(s.administrators(e), s.settle()...)
 	case !e.loaded:
 		return nil
 	case s.sources == asked && s.informed:

@@ -66,7 +66,7 @@ func (s *acquisition) withoutDisk(now time.Time) []any {
 	return []any{show{configres.AccessID, s.unkept}, install{s.unkept}}
 }
 
-// appeared handles a disk with the system on a machine that seemed to have none. One that this boot installed to is expected.
+// appeared handles a disk with the system on a machine that seemed to have none, or too many. One that this boot installed to is expected.
 func (s *acquisition) appeared() []any {
 	if s.installation.running || s.installation.done || s.phase == searching {
 		return nil
@@ -74,7 +74,7 @@ func (s *acquisition) appeared() []any {
 
 	s.phase = searching
 
-	return []any{report{slog.LevelWarn, "a disk with the system appeared late: the search for the configuration begins again", nil}, admitNone{}}
+	return []any{report{slog.LevelWarn, "the disk with the system was found late: the search for the configuration begins again", nil}, admitNone{}}
 }
 
 // installOver handles the end of an installation.

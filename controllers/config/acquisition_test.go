@@ -21,7 +21,7 @@ import (
 // the new ones; commit only what you understand. A configuration is a word. The commands are
 //
 //	start [remote]                   a new boot, on a platform that has a source of its own
-//	seen absent|none|blank|ready|mounted  the state of STATE; none is a machine that is on no disk
+//	seen absent|none|ambiguous|blank|ready|mounted  the state of STATE; none is a machine that is on no disk, ambiguous one that is on two
 //	store [CONFIG] [instead=CONFIG] | [broken] [access=CONFIG]
 //	waits CONFIG instead=CONFIG      the same, for a trial that waits for a person
 //	sources [CONFIG|partial=CONFIG]  what sources that are read at once have
@@ -66,6 +66,10 @@ func TestAcquisitionScripts(t *testing.T) {
 				now = now.Add(length)
 
 				return named.phase(s)
+			}
+
+			if word == "ambiguous" {
+				s.unusable = errors.New("two disks")
 			}
 
 			var actions []any
@@ -113,7 +117,7 @@ func (n names) event(t *testing.T, command, word, value string) any {
 
 	switch command {
 	case "seen":
-		return seen{map[string]diskState{"absent": absent, "blank": blank, "ready": ready, "mounted": mounted, "none": none}[word]}
+		return seen{map[string]diskState{"absent": absent, "blank": blank, "ready": ready, "mounted": mounted, "none": none, "ambiguous": ambiguous}[word]}
 	case "store":
 		if problem != nil {
 			return storeRead{access: n.config(value), err: problem}

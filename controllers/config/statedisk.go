@@ -6,6 +6,7 @@ package config
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -48,7 +49,20 @@ func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState
 		return ready, nil
 	case f.OK && status.Phase == block.VolumePhaseWaiting:
 		return c.withoutSystem(ctx, rt)
+	case f.OK && status.Phase == block.VolumePhaseFailed:
+		return c.withoutChoice(ctx, rt, status.ErrorMessage)
 	default:
 		return absent, nil
 	}
+}
+
+// withoutChoice returns ambiguous when STATE has failed because none of the disks with the system can be chosen, and absent while another may
+// still appear, or if STATE has failed on a disk that was chosen.
+func (c *Controller) withoutChoice(ctx context.Context, rt controller.Runtime, reason string) (diskState, error) {
+	disk, err := c.withoutSystem(ctx, rt)
+	if disk == none {
+		disk, c.state.unusable = ambiguous, errors.New(reason)
+	}
+
+	return disk, err
 }
