@@ -36,7 +36,7 @@ func Change(from, to *config.Config) (warnings []string, err error) {
 			"add a KubeFlannelCNIConfig document to keep it")
 	}
 
-	return warnings, nil
+	return append(warnings, nodeWarnings(before, after)...), nil
 }
 
 // Excludes returns an error if a machine that changes from one configuration, which may be nil, to another no longer accepts new connections

@@ -14,11 +14,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
 // nodeApplyController updates the own Node's labels, annotations, taints and schedulability.
 func nodeApplyController(root string) controller.Controller {
+	logged := map[string]string{} // the causes of settings that are not in effect, by id
+
 	return &controller.Reconciler{
 		ControllerName: "k8s.NodeApplyController",
 		Reads: accessInputs(
@@ -29,6 +33,8 @@ func nodeApplyController(root string) controller.Controller {
 			controller.In[k8s.NodeStatusSpec](controller.Weak, ""),
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
 		),
+		Writes:  []controller.Output{controller.Out[runtime.SettingConditionSpec](controller.Shared)},
+		Cleanup: []resource.Kind{resource.KindOf[runtime.SettingConditionSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			var (
 				nodename k8s.NodenameSpec
@@ -55,12 +61,39 @@ func nodeApplyController(root string) controller.Controller {
 			}
 			defer client.Close()
 
-			changed, err := applyNode(ctx, client, nodename.Nodename, wanted)
+			var machineType config.MachineTypeSpec
+			if f := typed.Read(ctx, rt, config.MachineTypeID, &machineType); f.Err != nil {
+				return f.Err
+			}
+
+			changed, refused, err := applyNode(ctx, client, nodename.Nodename, wanted, !machineType.MachineType.IsControlPlane())
 			if changed {
 				log.InfoContext(ctx, "the Node was changed", "node", nodename.Nodename)
 			}
 
-			return err
+			if err != nil {
+				return err
+			}
+
+			for id := range logged {
+				if _, still := refused[id]; !still {
+					delete(logged, id)
+				}
+			}
+
+			for id, cause := range refused {
+				if logged[id] != cause {
+					log.WarnContext(ctx, "a setting of the Node is not in effect", "setting", id, "cause", cause)
+				}
+
+				logged[id] = cause
+
+				if err := typed.Set(ctx, rt, "", id, runtime.SettingConditionSpec{Cause: cause}); err != nil {
+					return err
+				}
+			}
+
+			return nil
 		},
 	}
 }
@@ -104,25 +137,44 @@ func running[S resource.Spec](ctx context.Context, rt controller.Runtime) ([]S, 
 	return out, err
 }
 
-// applyNode changes all parts of the Node at once or, if a part is forbidden, one after the other, so that the permitted ones are changed.
-func applyNode(ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
+// ofOthers are the parts of a Node that the admission plugin NodeRestriction keeps a kubelet from changing, and so a worker, which has the
+// kubelet's identity: the id of the condition, and what an administrator does instead.
+var ofOthers = map[nodeowner.Part]struct{ id, advice string }{
+	nodeowner.Taints: {"node/taints", "taints of a worker have an effect only when its Node is registered; change those of the Node with kubectl taint nodes "},
+	nodeowner.Restricted: {
+		"node/labels", "Kubernetes does not let a worker set or remove these labels; change them with kubectl label nodes ",
+	},
+}
+
+// applyNode changes all parts of the Node at once or, if a part is forbidden, one after the other, so that the permitted ones are changed. What
+// a kubelet may not change is left as it is. The result has the causes, by the ids of conditions; such a change is refused each time, so it is
+// not an error.
+func applyNode(
+	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, kubelet bool,
+) (changed bool, refused map[string]string, err error) {
 	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All...)
 	if !kube.IsForbidden(err) {
-		return changed, err
+		return changed, nil, err
 	}
 
-	var refused []error
+	refused = map[string]string{}
+
+	var errs []error
 
 	for _, part := range nodeowner.All {
 		done, err := applyParts(ctx, client, name, wanted, part)
 		changed = changed || done
 
-		if err != nil {
-			refused = append(refused, fmt.Errorf("%s: %w", part, err))
+		switch other, ok := ofOthers[part]; {
+		case err == nil:
+		case ok && kubelet && kube.IsForbidden(err):
+			refused[other.id] = other.advice + name + ": " + err.Error()
+		default:
+			errs = append(errs, fmt.Errorf("%s: %w", part, err))
 		}
 	}
 
-	return changed, errors.Join(refused...)
+	return changed, refused, errors.Join(errs...)
 }
 
 // applyParts reads, changes and replaces the Node; it tries again when another client has changed the Node in between.

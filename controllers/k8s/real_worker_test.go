@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-59268b81/talos/config/generate"
@@ -21,6 +22,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
@@ -28,12 +31,13 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
 // workerAddress is on the same loopback as the control plane's address. Both run KubePrism there, so the worker's has another port.
 const (
 	workerAddress = "172.20.0.3/24"
-	workerPatch   = "machine: {features: {kubePrism: {port: 7446}}, nodeLabels: {rack: a}}"
+	workerPatch   = "machine: {features: {kubePrism: {port: 7446}}, nodeLabels: {rack: a, node-role.kubernetes.io/db: ''}, nodeTaints: {db: NoSchedule}}"
 )
 
 // workerNode is a node with all controllers of Kubernetes and a worker's configuration.
@@ -144,6 +148,15 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kube.Client) 
 	}
 
 	controllertest.Wait[k8sres.NodeStatusSpec](c.Node, "w1", nil)
+
+	// This Node was registered without its taint. The API server refuses it now, and the label of a role always.
+	for id, refusal := range map[string]string{"node/taints": "is not allowed to modify taints", "node/labels": "node-role.kubernetes.io/db"} {
+		controllertest.Wait(c.Node, id, func(s runtime.SettingConditionSpec) bool { return strings.Contains(s.Cause, refusal) })
+	}
+
+	if failing, err := typed.Find[meta.ControllerStatusSpec](t.Context(), c.State, "", "k8s.NodeApplyController"); err != nil || failing != nil {
+		t.Errorf("the controller of the Node fails: %v, %v", failing, err)
+	}
 }
 
 // requestIdentity requests a kubelet's certificate and waits for it.

@@ -9,7 +9,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
+
+	"github.com/seed-59268b81/talos/config/validate"
 )
 
 // Annotations in which the owned keys are kept, as JSON lists.
@@ -63,9 +64,9 @@ func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
 	for _, part := range parts {
 		switch part {
 		case Labels:
-			changed = own(labels, annotations, ownedLabels, wanted.Labels, func(key string) bool { return !restricted(key) }) || changed
+			changed = own(labels, annotations, ownedLabels, wanted.Labels, func(key string) bool { return !validate.RestrictedLabel(key) }) || changed
 		case Restricted:
-			changed = own(labels, annotations, ownedLabels, wanted.Labels, restricted) || changed
+			changed = own(labels, annotations, ownedLabels, wanted.Labels, validate.RestrictedLabel) || changed
 		case Taints:
 			changed = ownTaints(spec, annotations, wanted.Taints) || changed
 		case Cordon:
@@ -76,27 +77,6 @@ func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
 	}
 
 	return changed || !reflect.DeepEqual(before, annotations)
-}
-
-// ofKubelets are the labels and the domains in those of Kubernetes that a kubelet may set (k8s.io/kubelet/pkg/apis, which would be a tenth of
-// the program).
-var (
-	ofKubelets = []string{
-		"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
-		"node.kubernetes.io/instance-type", "beta.kubernetes.io/os", "beta.kubernetes.io/arch", "beta.kubernetes.io/instance-type",
-		"failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
-	}
-	domainsOfKubelets = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
-)
-
-// restricted reports whether the admission plugin NodeRestriction refuses a label from a kubelet.
-func restricted(key string) bool {
-	domain, _, _ := strings.Cut(key, "/")
-	in := func(domains ...string) bool {
-		return slices.ContainsFunc(domains, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
-	}
-
-	return in("kubernetes.io", "k8s.io") && !in(domainsOfKubelets...) && !slices.Contains(ofKubelets, key)
 }
 
 // own updates the owned keys of a map, of those that it covers.
