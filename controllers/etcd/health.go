@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -51,12 +54,7 @@ func (p *probe) use(root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) erro
 // yet.
 func (p *probe) check(url string, joining *atomic.Bool) func(context.Context) error {
 	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return fmt.Errorf("etcd health: %w", err)
-		}
-
-		response, err := p.client.Load().Do(request)
+		response, err := p.get(ctx, url)
 		if err != nil {
 			return fmt.Errorf("etcd health: %w", err)
 		}
@@ -78,4 +76,59 @@ func (p *probe) check(url string, joining *atomic.Bool) func(context.Context) er
 
 		return nil
 	}
+}
+
+func (p *probe) get(ctx context.Context, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return p.client.Load().Do(request)
+}
+
+// live returns a check that fails when etcd gives no answer at all: it hangs. The endpoint /livez reads a key of the member's own database, which
+// needs neither a leader nor a quorum (etcdserver/api/etcdhttp/health.go). Every answer counts, also that the read or the certificate was refused: a
+// restart helps with none. A member whose database is being defragmented reads nothing until that is done, and is live.
+//
+// etcd answers only once it has loaded its database and has found its cluster. The supervisor waits for a first answer without limit.
+func (p *probe) live(base string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		readCtx := ctx
+
+		if deadline, limited := ctx.Deadline(); limited {
+			var cancel context.CancelFunc
+
+			// The rest of the time is for the metrics.
+			readCtx, cancel = context.WithTimeout(ctx, time.Until(deadline)*2/3)
+			defer cancel()
+		}
+
+		response, err := p.get(readCtx, base+"/livez")
+		if err == nil {
+			return response.Body.Close()
+		}
+
+		if silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ECONNREFUSED); !silent || p.defragments(ctx, base+"/metrics") {
+			return nil
+		}
+
+		return fmt.Errorf("etcd does not answer: %w", err)
+	}
+}
+
+// defragmenting is the metric of a member whose database is being defragmented (storage/backend/metrics.go).
+var defragmenting = regexp.MustCompile(`(?m)^etcd_disk_defrag_inflight 1$`)
+
+// defragments reports whether the database is being defragmented, by the metrics, which need no database.
+func (p *probe) defragments(ctx context.Context, url string) bool {
+	response, err := p.get(ctx, url)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+
+	text, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
+
+	return err == nil && defragmenting.Match(text)
 }

@@ -7,14 +7,18 @@ package etcd
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -339,6 +343,37 @@ func TestNoQuorum(t *testing.T) {
 	m.until("it waits for a quorum", func(s etcd.MembershipStatusSpec) bool {
 		return s.Intent == etcd.IntentJoin && s.WaitsFor == "etcd to have a quorum"
 	})
+
+	// A member without a quorum is not healthy, and it is live.
+	first := f.machines[1]
+
+	var p probe
+	if err := p.use(
+		controllertest.Wait[secrets.EtcdRootSpec](first.Node, secrets.EtcdRootID, nil), controllertest.Wait[secrets.EtcdCertsSpec](first.Node, secrets.EtcdID, nil),
+	); err != nil {
+		t.Fatal(err)
+	}
+
+	url := settings.URL(first.at, healthPort)
+	if err := p.check(url+"/health", new(atomic.Bool))(t.Context()); err == nil {
+		t.Error("without a quorum: it is healthy")
+	}
+
+	if response, err := p.get(t.Context(), url+"/livez"); err != nil || response.StatusCode != http.StatusOK || response.Body.Close() != nil {
+		t.Errorf("without a quorum: livez: got %v, %v", response, err)
+	}
+
+	response, err := p.get(t.Context(), url+"/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.Body.Close() != nil || !strings.Contains(string(text), "\netcd_disk_defrag_inflight 0\n") {
+		t.Errorf("the metric of a defragmentation is missing: %v", err)
+	}
+
+	p.client.Load().CloseIdleConnections()
 
 	f.boot(2).untilMember()
 	m.untilMember()

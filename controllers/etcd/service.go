@@ -289,7 +289,11 @@ func (c *serviceController) service(
 		return supervisor.Service{}, err
 	}
 
-	check := c.probe.check(settings.URL(c.address, healthPort)+"/health", &c.joining)
+	at := settings.URL(c.address, healthPort)
+	health := &supervisor.Health{
+		Check: c.probe.check(at+"/health", &c.joining), Live: c.probe.live(at),
+		InitialDelay: 200 * time.Millisecond, Period: 20 * time.Second, Timeout: 15 * time.Second, Failures: 6,
+	}
 
 	argv := append([]string{"/usr/local/bin/etcd"}, command...)
 	fingerprint := strings.Join(append(slices.Clip(argv), spec.Image, string(root.EtcdCA.Crt)), "\x00")
@@ -313,7 +317,7 @@ func (c *serviceController) service(
 		Runner:          c.runner(etcd),
 		DependsOn:       []string{"cri"},
 		Fingerprint:     fingerprint,
-		Health:          &supervisor.Health{Check: check, InitialDelay: 200 * time.Millisecond, Period: 20 * time.Second, Timeout: 15 * time.Second},
+		Health:          health,
 		RestartInterval: 2 * time.Second,
 	}, nil
 }

@@ -66,6 +66,10 @@ func TestService(t *testing.T) {
 
 	until("/usr/local/bin/etcd")
 
+	if svc, _, _ := supervisor.Service("etcd"); svc.Health.Live == nil || svc.Health.Failures == 0 {
+		t.Errorf("an etcd that hangs is not restarted: got %+v", svc.Health)
+	}
+
 	if err := ask(); !errors.Is(err, etcd.ErrAlreadyAsked) {
 		t.Errorf("asked twice: got %v, want %v", err, etcd.ErrAlreadyAsked)
 	}

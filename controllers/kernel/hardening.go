@@ -24,6 +24,10 @@ import (
 // (kspp.github.io/Recommended_Settings), with these exceptions:
 //   - kernel.yama.ptrace_scope stays at 2, with which a debugger needs CAP_SYS_PTRACE; 3 forbids debuggers until the next boot.
 //   - A kernel that warns continues; one that keeps warning panics (warn_limit).
+//   - kernel.softlockup_panic stays at 0. The detector may count time in which the host does not run a virtual machine (overload, a pause, a live
+//     migration): after 20 s (twice watchdog_thresh) it would panic a healthy node. A machine whose process 1 is stuck is reset by the watchdog.
+//   - kernel.hung_task_panic stays at 0. A task waits longer than two minutes for a slow disk, or for an NFS server that is down, and goes on
+//     later; one volume of one pod would restart the node.
 //   - kernel.modules_disabled would keep the drivers of later devices out; modules are signed.
 //
 // The reverse path filter (rp_filter) is left to the network of the pods: Calico refuses the loose mode, and the strict mode drops

@@ -15,7 +15,7 @@ func (u *unit) checkHealth(ctx context.Context, pid int, h Health, hung context.
 	wait := h.InitialDelay
 	failed, was := 0, false
 
-	var healthy usage // after the last check that passed
+	var healthy usage // after the last check that found the service live
 
 	for {
 		select {
@@ -24,15 +24,7 @@ func (u *unit) checkHealth(ctx context.Context, pid int, h Health, hung context.
 		case <-time.After(wait):
 		}
 
-		checkCtx, cancel := context.WithTimeout(ctx, h.Timeout)
-		err := guard.Call(func() error { return h.Check(checkCtx) })
-
-		cancel()
-
-		if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
-			u.sup.log.Error("health check panicked", "service", u.id, "error", err)
-			err = fmt.Errorf("panic: %v", panicked.Value)
-		}
+		live, err := u.ask(ctx, h)
 
 		if ctx.Err() != nil {
 			return
@@ -45,7 +37,7 @@ func (u *unit) checkHealth(ctx context.Context, pid int, h Health, hung context.
 
 		u.setHealth(st)
 
-		if failed++; err == nil {
+		if failed++; live {
 			failed, was, healthy = 0, true, usageOf(pid)
 		}
 
@@ -61,6 +53,35 @@ func (u *unit) checkHealth(ctx context.Context, pid int, h Health, hung context.
 			wait = min(h.Period, 500*time.Millisecond)
 		}
 	}
+}
+
+// ask makes one health check. It reports whether the service is live: with Live, a service that is not healthy may be.
+func (u *unit) ask(ctx context.Context, h Health) (live bool, err error) {
+	one := func(check func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+		defer cancel()
+
+		err := guard.Call(func() error { return check(ctx) })
+
+		if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
+			u.sup.log.Error("health check panicked", "service", u.id, "error", err)
+			err = fmt.Errorf("panic: %v", panicked.Value)
+		}
+
+		return err
+	}
+
+	if h.Live == nil {
+		err = one(h.Check)
+
+		return err == nil, err
+	}
+
+	if err = one(h.Live); err != nil {
+		return false, err
+	}
+
+	return true, one(h.Check)
 }
 
 func (u *unit) setHealth(h HealthStatus) {

@@ -41,11 +41,14 @@ func (f Func) Run(ctx context.Context, run Run) error {
 // Health is how the health of a running service is checked.
 type Health struct {
 	Check func(ctx context.Context) error
+	// Live, if not nil, is asked before Check whether the service works at all. If it fails, Check is not asked. Only its failures count as
+	// Failures then: Check may fail for other reasons than that the service hangs, as when its peers are down.
+	Live func(ctx context.Context) error
 	// InitialDelay before the first check (1 s when zero), Period between checks (5 s), Timeout of one (500 ms).
 	InitialDelay, Period, Timeout time.Duration
-	// Failures in a row after which a service that was healthy is killed and started again; 0 means never. A service whose process
-	// has used the processor since it was healthy, so that it is slow rather than hung, has four times as many. Set it only for
-	// checks that fail when the service itself hangs: a restart does not help a service whose peers are down.
+	// Failures in a row after which a service that was healthy (live, if there is Live) is killed and started again; 0 means never. A
+	// service whose process has used the processor since then, so that it is slow rather than hung, has four times as many. Set it
+	// only for checks that fail when the service itself hangs: a restart does not help a service whose peers are down.
 	Failures int
 }
 

@@ -272,19 +272,28 @@ func TestStopIsTheLastState(t *testing.T) {
 
 // TestHungService has services whose checks fail before or after they were healthy.
 func TestHungService(t *testing.T) {
+	always := func(int, time.Duration) bool { return true }
+	never := func(int, time.Duration) bool { return false }
+
 	for _, tt := range []struct {
 		name     string
 		failures int
 		// healthy reports whether a check succeeds, by the time since the start.
 		healthy func(start int, age time.Duration) bool
-		starts  int // after a minute
+		// live, if not nil, is the same for Live.
+		live   func(start int, age time.Duration) bool
+		starts int // after a minute
 	}{
-		{"healthy", 3, func(int, time.Duration) bool { return true }, 1},
-		{"never healthy: it may be starting", 3, func(int, time.Duration) bool { return false }, 1},
-		{"hangs for good", 3, func(start int, age time.Duration) bool { return start > 1 || age < 20*time.Second }, 2},
-		{"hangs again", 3, func(start int, age time.Duration) bool { return start > 2 || age < 10*time.Second }, 3},
-		{"fails now and then", 3, func(_ int, age time.Duration) bool { return age/time.Second%5 != 0 }, 1},
-		{"fails, and restarts do not help", 0, func(_ int, age time.Duration) bool { return age < 10*time.Second }, 1},
+		{"healthy", 3, always, nil, 1},
+		{"never healthy: it may be starting", 3, never, nil, 1},
+		{"hangs for good", 3, func(start int, age time.Duration) bool { return start > 1 || age < 20*time.Second }, nil, 2},
+		{"hangs again", 3, func(start int, age time.Duration) bool { return start > 2 || age < 10*time.Second }, nil, 3},
+		{"fails now and then", 3, func(_ int, age time.Duration) bool { return age/time.Second%5 != 0 }, nil, 1},
+		{"fails, and restarts do not help", 0, func(_ int, age time.Duration) bool { return age < 10*time.Second }, nil, 1},
+		{"lives, but has lost its peers", 3, func(_ int, age time.Duration) bool { return age < 10*time.Second }, always, 1},
+		{"lives, and was never healthy", 3, never, always, 1},
+		{"hangs without having been healthy", 3, never, func(start int, age time.Duration) bool { return start > 1 || age < 10*time.Second }, 2},
+		{"was never live: it may be starting", 3, never, never, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -297,15 +306,22 @@ func TestHungService(t *testing.T) {
 					began  time.Time
 				)
 
-				check := func(context.Context) error {
-					mu.Lock()
-					defer mu.Unlock()
+				check := func(passes func(start int, age time.Duration) bool) func(context.Context) error {
+					return func(context.Context) error {
+						mu.Lock()
+						defer mu.Unlock()
 
-					if !tt.healthy(starts, time.Since(began)) {
-						return errors.New("no answer")
+						if !passes(starts, time.Since(began)) {
+							return errors.New("no answer")
+						}
+
+						return nil
 					}
+				}
 
-					return nil
+				health := &supervisor.Health{Check: check(tt.healthy), Period: time.Second, Failures: tt.failures}
+				if tt.live != nil {
+					health.Live = check(tt.live)
 				}
 
 				run := func(ctx context.Context, _ supervisor.Run) error {
@@ -324,8 +340,7 @@ func TestHungService(t *testing.T) {
 				}
 
 				err := s.Apply(supervisor.Service{
-					ID: "a", Runner: supervisor.Func(run), RestartInterval: time.Second,
-					Health: &supervisor.Health{Check: check, Period: time.Second, Failures: tt.failures},
+					ID: "a", Runner: supervisor.Func(run), RestartInterval: time.Second, Health: health,
 				})
 				if err != nil {
 					t.Fatal(err)
