@@ -29,6 +29,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/cluster"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/cri"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/secrets"
@@ -37,6 +38,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/block"
+	crires "github.com/seed-59268b81/talos/resources/cri"
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -46,6 +48,7 @@ import (
 const placed = `
 machine:
   env: {TOKEN: marked-machine-env}
+  baseRuntimeSpecOverrides: {process: {env: [TOKEN=marked-runtime-spec-env]}}
 cluster:
   apiServer:
     env: {TOKEN: marked-apiserver-env}
@@ -116,7 +119,9 @@ func TestReadersSeeNoSecret(t *testing.T) {
 
 	n := controllertest.Start(t, slices.Concat(
 		secrets.Controllers(), cluster.Controllers(cluster.System), member, k8s.Controllers(k8s.Deps{Supervisor: sup, Root: root}),
-		[]controller.Controller{apid.ConfigController()},
+		[]controller.Controller{
+			apid.ConfigController(), cri.CustomizationConfigController(), cri.RegistriesConfigController(), cri.RuntimeSpecConfigController(),
+		},
 	)...)
 	if err := registerDefinitions(t.Context(), n.State); err != nil {
 		t.Fatal(err)
@@ -138,6 +143,7 @@ func TestReadersSeeNoSecret(t *testing.T) {
 	controllertest.Wait[k8sres.SchedulerConfigSpec](n, k8sres.FinalPrefix+k8sres.SchedulerID, nil)
 
 	controllertest.Wait[k8sres.ManifestSpec](n, "00-kubelet-bootstrapping-token", nil)
+	controllertest.Wait(n, crires.BaseRuntimeSpecID, func(s crires.BaseRuntimeSpecConfigSpec) bool { return s.Object["process"] != nil })
 	controllertest.Wait(n, k8sres.ExtraManifestsID, func(s k8sres.ExtraManifestsConfigSpec) bool { return len(s.ExtraManifests) > 1 })
 
 	values := secretValues(bundle)

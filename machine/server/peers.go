@@ -52,7 +52,7 @@ func (Process) AuthType() string { return "process" }
 func (p Peers) Options(checks ...Check) []grpc.ServerOption {
 	checks = append([]Check{func(ctx context.Context, _ string) error { return admit(ctx) }}, checks...)
 
-	return []grpc.ServerOption{grpc.Creds(peerCredentials{p}), grpc.InTapHandle(ahead(checks))}
+	return []grpc.ServerOption{grpc.Creds(peerCredentials{p, unix.SO_PEERPIDFD}), grpc.InTapHandle(ahead(checks))}
 }
 
 // Supervised returns a function that finds the running service of a process. A process may connect before its start is
@@ -106,7 +106,12 @@ func processFrom(ctx context.Context) (Process, bool) {
 }
 
 // peerCredentials implement credentials.TransportCredentials without a handshake on the wire.
-type peerCredentials struct{ Peers }
+type peerCredentials struct {
+	Peers
+
+	// option of the socket that has a descriptor of the process; a kernel that does not know it is one before 6.5.
+	option int
+}
 
 // ServerHandshake identifies the process by the kernel's credentials of the socket.
 func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -115,7 +120,7 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 		return nil, nil, fmt.Errorf("a connection of type %T has no peer credentials", conn)
 	}
 
-	process, lives, err := processOf(socket)
+	process, lives, err := processOf(socket, c.option)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,44 +136,6 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 	}
 
 	return conn, process, nil
-}
-
-// processOf returns the process at the other end, and a function that reports whether it still lives. While it does, its id
-// cannot be reused.
-func processOf(socket syscall.Conn) (p Process, lives func() bool, err error) {
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return Process{}, nil, fmt.Errorf("peer credentials: %w", err)
-	}
-
-	var (
-		cred      *unix.Ucred
-		opt, none error
-		pidfd     int
-	)
-
-	err = raw.Control(func(fd uintptr) {
-		cred, opt = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-		pidfd, none = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
-	})
-	if err = errors.Join(err, opt); err != nil {
-		return Process{}, nil, fmt.Errorf("peer credentials: %w", err)
-	}
-
-	p = Process{PID: int(cred.Pid), UID: cred.Uid, GID: cred.Gid}
-
-	if errors.Is(none, unix.ENOPROTOOPT) { // a kernel before 6.5
-		return p, func() bool { return true }, nil
-	}
-
-	return p, func() bool {
-		if none != nil {
-			return false // it ended and was reaped
-		}
-		defer unix.Close(pidfd)
-
-		return unix.PidfdSendSignal(pidfd, 0, nil, 0) == nil
-	}, nil
 }
 
 // ClientHandshake implements credentials.TransportCredentials.

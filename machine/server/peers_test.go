@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -177,11 +178,11 @@ func TestWithoutAProcess(t *testing.T) {
 	}
 	defer conn.Close()
 
-	if _, _, err := (peerCredentials{testPeers}).ServerHandshake(conn); err == nil {
+	if _, _, err := (peerCredentials{testPeers, unix.SO_PEERPIDFD}).ServerHandshake(conn); err == nil {
 		t.Error("a connection that is not a socket: got no error")
 	}
 
-	if _, _, err := (peerCredentials{testPeers}).ClientHandshake(ctx, "", conn); err == nil {
+	if _, _, err := (peerCredentials{testPeers, unix.SO_PEERPIDFD}).ClientHandshake(ctx, "", conn); err == nil {
 		t.Error("as a client: got no error")
 	}
 }

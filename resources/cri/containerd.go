@@ -16,9 +16,10 @@ func (CustomizationConfigSpec) Definition() *resource.Definition {
 	return customizationConfigDefinition
 }
 
-var baseRuntimeSpecConfigDefinition = domain.Type("BaseRuntimeSpecConfigs")
+var baseRuntimeSpecConfigDefinition = domain.Sensitive().Type("BaseRuntimeSpecConfigs")
 
-// BaseRuntimeSpecConfigSpec is what the machine configuration changes in the specification with which all containers of Kubernetes begin.
+// BaseRuntimeSpecConfigSpec is what the machine configuration changes in the specification with which all containers of Kubernetes begin. It may
+// have variables of the environment, and so secrets.
 type BaseRuntimeSpecConfigSpec struct {
 	Object map[string]any `yaml:"object" protobuf:"1"`
 }

@@ -71,6 +71,31 @@ func (a Access) Ruled(ref string) (string, imagerules.Decision, error) {
 	return name, d, err
 }
 
+// Decided returns the verdict on an image for which the rules of the configuration ask no signature, without a digest that the name does not have.
+// It reports false for the other images, which Verify judges. No registry is asked.
+func (a Access) Decided(ref string) (Verdict, bool, error) {
+	name, decision, err := a.Ruled(ref)
+	if err != nil {
+		return Verdict{}, false, err
+	}
+
+	switch decision.Action {
+	case imagerules.Unruled, imagerules.Allow:
+		return Verdict{Name: name, Why: unasked(decision)}, true, nil
+	default:
+		return Verdict{}, false, nil
+	}
+}
+
+// unasked says why the rules ask no signature of an image.
+func unasked(d imagerules.Decision) string {
+	if d.Action == imagerules.Unruled {
+		return "no rule of ImageVerificationConfig matches: it may be pulled"
+	}
+
+	return fmt.Sprintf("%v asks for no signature", d)
+}
+
 // Verify returns why an image may be pulled by the rules of the configuration, or an error, which is ErrRefused if it may not. A login counts
 // instead of the machine's own.
 func (a Access) Verify(ctx context.Context, ref string, login *Login) (Verdict, error) {
@@ -149,10 +174,8 @@ func (r *ruledResolver) judge(ctx context.Context, ref string) (string, ocispec.
 	verdict := Verdict{Name: complete, Digest: desc.Digest.String()}
 
 	switch {
-	case decision.Action == imagerules.Unruled:
-		verdict.Why = "no rule of ImageVerificationConfig matches: it may be pulled"
-	case decision.Action == imagerules.Allow:
-		verdict.Why = fmt.Sprintf("%v asks for no signature", decision)
+	case decision.Action == imagerules.Unruled, decision.Action == imagerules.Allow:
+		verdict.Why = unasked(decision)
 	case inCache(r.access.complete().Cache, complete, verdict.Digest):
 		verdict.Why = "it is of the machine's own image cache, which is a part of the system"
 	case decision.Action == imagerules.Refuse:

@@ -50,8 +50,11 @@ type Balancer struct {
 	upstreams []Upstream
 	states    map[string]state
 	// open has the connections to each upstream.
-	open  map[string]map[*link]bool
+	open map[string]map[*link]bool
+	// links is the number of connections that are admitted, also while no upstream has accepted them yet.
 	links int
+	// limits are set by tests.
+	limits *limits
 	// drains are the ends of the times for which the connections to upstreams that end are left open.
 	drains map[string]time.Time
 	// kicks trigger a probe of an upstream.

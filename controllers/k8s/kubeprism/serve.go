@@ -14,14 +14,16 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 const (
-	// maxLinks bounds the resources of process 1 that clients can use.
-	maxLinks = 1000
 	// acceptWait after a connection that could not be accepted for lack of a resource.
 	acceptWait = 50 * time.Millisecond
+	// warnEvery is how often the log says at most that there are too many connections.
+	warnEvery = 10 * time.Second
 	// dialNext is how long an upstream may take to accept a connection before the next one is tried at the same time.
 	dialNext = 300 * time.Millisecond
 	// lastWord is how long one direction of a connection goes on after the other one has failed: an end that sends an answer and closes without
@@ -79,6 +81,8 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 		return nil
 	})
 
+	warn := rate.Sometimes{Interval: warnEvery}
+
 	for {
 		conn, err := listener.Accept()
 
@@ -102,7 +106,16 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 			return err
 		}
 
+		leave, ok := b.admit(conn)
+		if !ok {
+			conn.Close()
+			warn.Do(func() { log.WarnContext(ctx, "KubePrism: too many connections", "limit", maxLinks) })
+
+			continue
+		}
+
 		open.Go(func() error {
+			defer leave()
 			defer conn.Close()
 
 			if err := guard.Call(func() error { return b.forward(ctx, conn, log) }); err != nil {
@@ -142,14 +155,7 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 
 	cut := func() { client.Close(); upstream.Close() } // ends both
 
-	release, ok := b.hold(address, &link{cut: cut})
-	if !ok {
-		log.WarnContext(ctx, "KubePrism: too many connections", "limit", maxLinks)
-
-		return nil
-	}
-	defer release()
-
+	defer b.hold(address, &link{cut: cut})()
 	defer context.AfterFunc(ctx, cut)()
 
 	first := make(chan bool, 2) // whether the upstream closed first
@@ -266,14 +272,10 @@ func (b *Balancer) dial(ctx context.Context) (net.Conn, string, error) {
 	return nil, "", errors.Join(errs...)
 }
 
-// hold counts an open connection until release is called. It reports false when there are maxLinks already.
-func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
+// hold records an open connection to an upstream until release is called.
+func (b *Balancer) hold(address string, l *link) (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-
-	if b.links == maxLinks {
-		return nil, false
-	}
 
 	if b.open == nil {
 		b.open = map[string]map[*link]bool{}
@@ -285,19 +287,17 @@ func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
 	}
 
 	b.open[address][l] = true
-	b.links++
 
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 
 		delete(b.open[address], l)
-		b.links--
 
 		if len(b.open[address]) == 0 {
 			delete(b.open, address)
 		}
-	}, true
+	}
 }
 
 // closeUnready closes the connections to upstreams that are not ready. It is called when another one is ready.
