@@ -4,6 +4,8 @@ package conformance
 
 import (
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -88,6 +90,32 @@ var bookmarkTests = []test{
 			events = append(events, next)
 			again.wantAll("then", []state.Event{next})
 		}
+	}},
+
+	{"progress of one", func(b *bench) {
+		b.create("b")
+
+		s := &stream{b: b, one: make(chan state.Event, 1000)}
+		b.ok(b.Watch(b.ctx, ptr("a"), s.one, state.WithWatchProgress()))
+		s.want(state.Destroyed, "a", 0)
+
+		// Only b changes.
+		for i, end := 0, time.Now().Add(patience); len(s.one) == 0 && time.Now().Before(end); i++ {
+			b.set("b", strconv.Itoa(i))
+		}
+
+		// If the reader was behind, the first bookmarks may be too old. A valid one follows.
+		again := &stream{b: b, one: make(chan state.Event)}
+
+		var err error
+
+		for wait := true; wait; wait = state.IsInvalidBookmark(err) {
+			err = b.Watch(b.ctx, ptr("a"), again.one, state.WithStartFromBookmark(s.marker(state.Noop).Bookmark))
+		}
+
+		b.ok(err)
+		b.create("a")
+		again.live(state.Created, "a", 1)
 	}},
 
 	{"invalid bookmarks", func(b *bench) {

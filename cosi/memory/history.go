@@ -86,6 +86,11 @@ func (h *history) limitFor(live int) int { return min(h.limits.entries, h.limits
 // first returns the number of the oldest entry, or last+1 if there is none.
 func (h *history) first() uint64 { return h.last - uint64(h.count) + 1 }
 
+// fading reports whether the number is in the older half of the history, or before it.
+func (h *history) fading(seq uint64) bool {
+	return h.count >= minHistory && seq < h.first()+uint64(h.count/2)
+}
+
 func (h *history) at(seq uint64) *entry { return &h.ring[seq%uint64(len(h.ring))] }
 
 // excess returns the oldest entry and its number if it must be dropped before an entry of the weight is added; else nil.

@@ -46,6 +46,8 @@ type readers struct {
 	lagging  []*subscription // have a pump, and their place is still in the history
 	lost     []*subscription // have a pump, and their place is not in the history any more
 	retained []retained      // discarded entries that the lost ones need
+	// placed is at most the number of the last bookmark of each live watch of one resource that gets progress.
+	placed uint64
 }
 
 var noReaders = &readers{}

@@ -24,7 +24,7 @@ type subscription struct {
 	id     string
 	single bool // watches one resource: id
 	strict bool
-	// progress is WatchKindOptions.Progress.
+	// progress is the option Progress of the watch.
 	progress bool
 	filter   filter
 	one      chan<- state.Event   // one of these two
@@ -65,12 +65,18 @@ func (s *subscription) start() {
 	})
 
 	if len(s.first) == 0 && s.cursor == k.history.last {
-		s.live = true
+		s.follow()
 
 		return
 	}
 
 	s.lag(s.cursor)
+}
+
+// follow makes the subscription live. The lock is held.
+func (s *subscription) follow() {
+	s.live = true
+	s.kind.placed = min(s.kind.placed, s.placed)
 }
 
 // end removes the subscription. The lock is held.
@@ -143,14 +149,33 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 			}
 		}
 	}
+
+	if len(k.byID) > 0 && k.history.fading(k.placed) {
+		k.tellProgress(seq)
+	}
 }
 
-// progressDue reports whether the reader's last bookmark is in the older half of the history, and so will soon be invalid.
-func (s *subscription) progressDue() bool {
-	h := &s.kind.history
+// tellProgress sends a Noop to the live watches of one resource that did not receive the last change. tell does not visit them:
+// a kind may have as many of them as resources. All are sent at once, so the next time is half a history away.
+func (k *kind) tellProgress(seq uint64) {
+	k.placed = seq
+	ev := k.markerAt(state.Noop, k.bookmark(seq))
 
-	return s.progress && h.count >= minHistory && s.placed < h.first()+uint64(h.count/2)
+	for _, subs := range k.byID {
+		for _, s := range subs {
+			switch {
+			case !s.live || !s.progress || s.placed == seq:
+			case s.offer(ev):
+				s.placed = seq
+			default: // the pump sends it if it is still due
+				s.lag(seq)
+			}
+		}
+	}
 }
+
+// progressDue reports whether the reader's last bookmark will soon be invalid.
+func (s *subscription) progressDue() bool { return s.progress && s.kind.history.fading(s.placed) }
 
 // offer sends the event if the channel does not block.
 func (s *subscription) offer(ev state.Event) bool {
@@ -269,7 +294,7 @@ func (s *subscription) take() (batch []state.Event, last bool) {
 	}
 
 	if len(batch) == 0 {
-		s.live = true
+		s.follow()
 		k.caughtUp(s)
 	}
 

@@ -24,7 +24,7 @@ func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state
 	k := s.lockKind(ptr.Kind())
 	defer k.mu.Unlock()
 
-	sub := &subscription{kind: k, ctx: ctx, id: ptr.ID, single: true, one: ch}
+	sub := &subscription{kind: k, ctx: ctx, id: ptr.ID, single: true, progress: o.Progress, one: ch}
 
 	switch {
 	case o.TailEvents > 0:

@@ -6,9 +6,10 @@
 //	st := remote.New(conn)
 //
 // A watch outlives its connection: when the connection breaks, the watch resumes at the last bookmark, and no event is lost
-// or repeated. When the server no longer has the events after the bookmark, the watch of one resource continues with the
-// difference. The watch of a kind ends, with an Errored event whose error satisfies state.IsInvalidBookmark. Our servers keep
-// the bookmarks of a quiet watch valid (state.WithProgress). A watch that breaks repeatedly at the same place, for another
+// or repeated. When the server no longer has the events after the bookmark, the watch of one resource that has had
+// an event continues with the difference. Other watches end, with an Errored event whose error satisfies
+// state.IsInvalidBookmark. Our servers keep the bookmarks of quiet watches valid (state.WithProgress), also that of the caller
+// (WithStartFromBookmark) until the first event. A watch that breaks repeatedly at the same place, for another
 // reason than a missing connection, ends with that reason.
 package remote
 

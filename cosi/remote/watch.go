@@ -32,7 +32,8 @@ func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state
 			Namespace: ptr.Namespace, Type: ptr.Type, Id: &ptr.ID, ApiVersion: apiVersion,
 			Options: &v1alpha1.WatchOptions{TailEvents: int32(o.TailEvents), StartFromBookmark: o.StartFromBookmark},
 		},
-		tracking: o.TailEvents == 0 && o.StartFromBookmark == nil,
+		showProgress: o.Progress,
+		tracking:     o.TailEvents == 0 && o.StartFromBookmark == nil,
 	}
 
 	return w.start(ctx)

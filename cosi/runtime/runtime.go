@@ -11,7 +11,8 @@
 // two change each other's, is limited (RateLimit). If the state is in the same process, the writer of a resource itself wakes
 // the controllers that read it: there is no dispatcher in between. A remote state has one watch for each kind. When the watch
 // breaks, it is started again, all controllers that read the kind are woken, and queue controllers receive the resources that
-// were destroyed in between.
+// were destroyed in between. When a watch cannot be started at all, Run ends with an error. If the server of a remote state may
+// start later than the program, use WithStartRetry: Run then tries again until the server answers.
 package runtime
 
 import (

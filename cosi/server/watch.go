@@ -135,7 +135,9 @@ func subscribeOne(ctx context.Context, st state.State, req *v1alpha1.WatchReques
 	ch := make(chan state.Event)
 
 	err := st.Watch(ctx, pointerOf(req), ch, func(set *state.WatchOptions) {
-		*set = state.WatchOptions{TailEvents: int(o.GetTailEvents()), StartFromBookmark: o.GetStartFromBookmark()}
+		*set = state.WatchOptions{
+			TailEvents: int(o.GetTailEvents()), StartFromBookmark: o.GetStartFromBookmark(), Progress: wire.Accepts(ctx, wire.Progress),
+		}
 	})
 	if err != nil {
 		return nil, readError(err)

@@ -98,6 +98,8 @@ func NewWriteOptions(opts ...WriteOption) WriteOptions {
 type WatchOptions struct {
 	TailEvents        int
 	StartFromBookmark Bookmark
+	// Progress sends Noop events with a bookmark while only other resources of the kind change; see WatchKindOptions.Progress.
+	Progress bool
 }
 
 // WatchOption sets one of WatchOptions.
@@ -110,6 +112,9 @@ func WithTailEvents(n int) WatchOption { return func(o *WatchOptions) { o.TailEv
 func WithStartFromBookmark(b Bookmark) WatchOption {
 	return func(o *WatchOptions) { o.StartFromBookmark = b }
 }
+
+// WithWatchProgress keeps the bookmark of a quiet watch of one resource valid; see WatchOptions.Progress.
+func WithWatchProgress() WatchOption { return func(o *WatchOptions) { o.Progress = true } }
 
 // WatchKindOptions of the watch of a kind.
 type WatchKindOptions struct {

@@ -164,20 +164,20 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 
 	var out Out
 
-	err := m.Transform(ctx, rt, log, in, &out)
-	if errors.Is(err, ErrNoOutput) {
+	failure := m.Transform(ctx, rt, log, in, &out)
+	if errors.Is(failure, ErrNoOutput) {
 		return nil
 	}
 
-	empty := resource.New[Out](m.OutNamespace, id)
-
-	_, err = rt.Modify(ctx, empty, func(r resource.Resource) error {
+	err := typed.ModifyResource(ctx, rt, m.OutNamespace, id, func(r *resource.Typed[Out]) error {
 		// Modify is called for a failed output too, so that the cleanup keeps it.
-		if err != nil {
-			return err
+		if failure != nil {
+			return failure
 		}
 
-		return fill(r, out, in, m.Label)
+		fill(r, out, in, m.Label)
+
+		return nil
 	})
 
 	// The output is tearing down and has finalizers. The runtime wakes us when they are removed; then it is created again.
@@ -195,19 +195,12 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 }
 
 // fill sets the spec of the output of an input, and its labels.
-func fill[In, Out resource.Spec](r resource.Resource, out Out, in *resource.Typed[In], label func(*resource.Typed[In], *resource.Metadata)) error {
-	t, err := typed.As[Out](r)
-	if err != nil {
-		return err
-	}
-
-	*t.TypedSpec() = out
+func fill[In, Out resource.Spec](r *resource.Typed[Out], out Out, in *resource.Typed[In], label func(*resource.Typed[In], *resource.Metadata)) {
+	*r.TypedSpec() = out
 
 	if label != nil {
-		label(in, t.Metadata())
+		label(in, r.Metadata())
 	}
-
-	return nil
 }
 
 // release removes the finalizer from an input whose output is destroyed.

@@ -146,8 +146,10 @@ func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Acc
 		return again
 	}
 
-	_, err := rt.Modify(ctx, resource.New[Out](c.q.OutNamespace, c.q.ID(md.ID())), func(r resource.Resource) error {
-		return fill(r, out, in, c.q.Label)
+	err := typed.ModifyResource(ctx, rt, c.q.OutNamespace, c.q.ID(md.ID()), func(r *resource.Typed[Out]) error {
+		fill(r, out, in, c.q.Label)
+
+		return nil
 	})
 
 	// The output is tearing down and has finalizers. When they are removed, it arrives as a mapped input.
