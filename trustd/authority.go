@@ -9,11 +9,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/pki"
-	"github.com/seed-59268b81/talos/resources/cluster"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -29,7 +27,7 @@ type Authority struct {
 	Token string
 	// Reserved are the names and addresses of the control plane.
 	Reserved Reserved
-	// Nodes of the cluster, or its members until the Nodes are known.
+	// Nodes of the cluster.
 	Nodes Nodes
 }
 
@@ -76,52 +74,26 @@ func ReadAuthority(ctx context.Context, st state.Reader) (*Authority, error) {
 		a.Reserved.add(endpoint.TypedSpec().Hosts, endpoint.TypedSpec().Addresses)
 	}
 
-	nodes, announced, err := readNodes(ctx, st)
+	identities, err := typed.List[k8s.NodeIdentitySpec](ctx, st, "")
 	if err != nil {
 		return nil, err
 	}
 
-	for _, node := range nodes {
+	nodes := make([]Node, 0, len(identities))
+
+	for _, r := range identities {
+		node := Node{Name: r.Metadata().ID(), Addresses: r.TypedSpec().Addresses, ControlPlane: r.TypedSpec().ControlPlane}
+		nodes = append(nodes, node)
+
 		if node.ControlPlane {
 			a.Reserved.add([]string{node.Name}, node.Addresses)
 		}
 	}
 
 	a.Nodes = newNodes(nodes)
-	a.Nodes.announced = announced
 	a.Reserved.declare(declared)
 
 	return a, nil
-}
-
-// readNodes returns the Nodes of the cluster. Until they are read from the API server, it returns the members and true: a machine keeps those on its
-// disk. Members do not add to Nodes. Any machine of the cluster can announce a member of any name, and could so keep a name from a new machine.
-func readNodes(ctx context.Context, st state.Reader) (nodes []Node, announced bool, err error) {
-	identities, err := typed.List[k8s.NodeIdentitySpec](ctx, st, "")
-	if err != nil {
-		return nil, false, err
-	}
-
-	for _, r := range identities {
-		nodes = append(nodes, Node{Name: r.Metadata().ID(), Addresses: r.TypedSpec().Addresses, ControlPlane: r.TypedSpec().ControlPlane})
-	}
-
-	if len(nodes) > 0 {
-		return nodes, false, nil
-	}
-
-	members, err := typed.List[cluster.MemberSpec](ctx, st, "")
-	if err != nil {
-		return nil, false, err
-	}
-
-	for _, r := range members {
-		if m := r.TypedSpec(); r.Metadata().Phase() == resource.PhaseRunning {
-			nodes = append(nodes, Node{Name: r.Metadata().ID(), Addresses: m.Addresses, ControlPlane: m.MachineType.IsControlPlane()})
-		}
-	}
-
-	return nodes, true, nil
 }
 
 func addresses(ips []net.IP) []netip.Addr {

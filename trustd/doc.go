@@ -14,8 +14,6 @@
 // Node that has the address that the call comes from. It gets that address, and the names and addresses of its own Node. It also
 // gets names that no Node has: its Node may not exist yet, as on the first join, or an administrator has added a name. Only the
 // machine token vouches for such a caller, so a certificate without a Node is valid for two hours, enough until the Node exists.
-// Until a control plane has read the Nodes after its start, the members of the cluster that it has on its disk take their place,
-// and each certificate is valid for two hours.
 // (A holder of the bootstrap token, which each worker has, can get a kubelet's certificate for any Node, and set that Node's
 // addresses: Kubernetes does not prevent it.) In addition, while a caller's certificate is valid, other callers get none for the
 // same names. Callers behind a load balancer that has an address of the control plane cannot be distinguished: each is taken for

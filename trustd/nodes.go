@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Node is a Node of the cluster, as the API server has it, or a member.
+// Node is a Node of the cluster, as the API server has it.
 type Node struct {
 	Name         string
 	Addresses    []netip.Addr
 	ControlPlane bool
 }
 
-// Nodes are the Nodes of the cluster or, until those are read from the API server, its members. A kubelet can write any address to its own
+// Nodes are the Nodes of the cluster, empty until they are read from the API server. A kubelet can write any address to its own
 // Node, and cannot change the name. So an address identifies a caller, but does not prove that the Node's other addresses are its
 // own.
 type Nodes struct {
@@ -24,9 +24,6 @@ type Nodes struct {
 	// names reports for each Node whether it is a worker, and labels has the names by their first label.
 	names  map[string]bool
 	labels map[string][]string
-	// announced is set if these are members. A machine announces its own name and addresses, encrypted with the cluster's secret: that keeps a
-	// name from those who have only the machine token, and confirms it for no one.
-	announced bool
 }
 
 func newNodes(list []Node) Nodes {
@@ -103,7 +100,7 @@ func (n Nodes) own(granted Request, from netip.Addr, passed bool) (own Request, 
 		called := n.called(name)
 		is := slices.ContainsFunc(called, func(node string) bool { return slices.Contains(callers, node) })
 
-		if is && !n.announced {
+		if is {
 			confirmed[strings.ToLower(name)] = true
 		}
 

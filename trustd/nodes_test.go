@@ -3,21 +3,11 @@
 package trustd
 
 import (
-	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/seed-59268b81/talos/cosi/memory"
-	"github.com/seed-59268b81/talos/pki"
-	"github.com/seed-59268b81/talos/resources/cluster"
-	"github.com/seed-59268b81/talos/resources/config"
-	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 // TestNodesOwn: a machine gets the address that it calls from, and what belongs to its own Node, but nothing of another Node.
@@ -136,108 +126,4 @@ func TestNodesOwn(t *testing.T) {
 	if got, left, confirmed := newNodes(nil).own(ask, netip.MustParseAddr("10.5.0.3"), false); len(got.DNSNames) != 1 || len(left)+len(confirmed) != 0 {
 		t.Errorf("no Node is known: got %+v, left out %v, confirmed %v", got, left, confirmed)
 	}
-}
-
-// TestMembersBeforeNodes: after the start of a control plane its API server does not answer yet. Until then the members that it has kept own their
-// names and addresses. The Nodes replace them, also where a member has announced another thing.
-func TestMembersBeforeNodes(t *testing.T) {
-	st := memory.New()
-	ca := newCA(t)
-
-	pair, err := ca.Sign(pki.LeafOptions{CommonName: "cp1", DNSNames: []string{"cp1"}, IPs: addrs("10.5.0.2"), Server: true, TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	set(t, st, secrets.TrustdID, secrets.TrustdCertsSpec{Server: secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}})
-	set(t, st, secrets.OSRootID, secrets.OSRootSpec{IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}, Token: token})
-
-	set(t, st, "cp1", cluster.MemberSpec{MachineType: config.TypeControlPlane, Addresses: addrs("10.5.0.2")})
-	set(t, st, "CP2.example.org", cluster.MemberSpec{MachineType: config.TypeControlPlane, Addresses: addrs("10.5.0.4")})
-	set(t, st, "w1", cluster.MemberSpec{MachineType: config.TypeWorker, Addresses: addrs("10.5.0.3", "fd00::3")})
-	// A machine of the cluster announces what is not its own.
-	set(t, st, "w3", cluster.MemberSpec{MachineType: config.TypeWorker, Addresses: addrs("10.5.0.66")})
-	set(t, st, "w4", cluster.MemberSpec{MachineType: config.TypeControlPlane, Addresses: addrs("10.5.0.44")})
-
-	type test struct{ name, from, ask, want, left, confirmed string }
-
-	// check asks for the names and addresses of a text.
-	check := func(when string, tests []test) {
-		t.Helper()
-
-		authority, err := ReadAuthority(t.Context(), st)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for _, test := range tests {
-			ask, from := asked(test.ask), netip.MustParseAddr(test.from)
-
-			granted, left, err := ask.Grant(from, authority.Reserved)
-			if err != nil {
-				t.Errorf("%s: %s: %v", when, test.name, err)
-
-				continue
-			}
-
-			granted, others, confirmed := authority.Nodes.own(granted, from, authority.Reserved.Addresses[from])
-			got := test
-			got.want = strings.Join(append(granted.DNSNames, textOf(granted.Addresses)...), " ")
-			got.left = strings.Join(append(left, others...), " ")
-			got.confirmed = strings.Join(slices.Sorted(maps.Keys(confirmed)), " ")
-
-			if diff := cmp.Diff(test, got, cmp.AllowUnexported(test)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", when, diff)
-			}
-		}
-	}
-
-	check("before", []test{
-		{name: "a member", from: "10.5.0.3", ask: "w1 w1.example.org 10.5.0.3 fd00::3", want: "w1 w1.example.org 10.5.0.3 fd00::3"},
-		{name: "with the token, as a worker", from: "10.5.0.99", ask: "w1 w1.evil 10.5.0.99 fd00::3", want: "10.5.0.99", left: "fd00::3 w1 w1.evil"},
-		{
-			name: "with the token, as a control plane", from: "10.5.0.99",
-			ask: "cp1 cp1.example.org cp2 cp2.example.org 10.5.0.99 10.5.0.4", want: "10.5.0.99", left: "10.5.0.4 cp1 cp2.example.org cp1.example.org cp2",
-		},
-		{name: "a first join", from: "10.5.0.20", ask: "w9 10.5.0.20", want: "w9 10.5.0.20"},
-		{name: "by a load balancer", from: "10.5.0.4", ask: "w1 w3 10.5.0.3", want: "w1 10.5.0.3", left: "w3"},
-	})
-
-	// The machine was replaced, and its successor has announced itself.
-	set(t, st, "w1", cluster.MemberSpec{MachineType: config.TypeWorker, Addresses: addrs("10.5.0.21")})
-
-	check("replaced", []test{
-		{name: "the successor", from: "10.5.0.21", ask: "w1 10.5.0.21", want: "w1 10.5.0.21"},
-		{name: "the predecessor", from: "10.5.0.3", ask: "w1 10.5.0.3", want: "10.5.0.3", left: "w1"},
-	})
-
-	set(t, st, "cp1", k8s.NodeIdentitySpec{Addresses: addrs("10.5.0.2"), ControlPlane: true})
-	set(t, st, "w3", k8s.NodeIdentitySpec{Addresses: addrs("10.5.0.33")})
-
-	check("with Nodes", []test{
-		{name: "its Node", from: "10.5.0.33", ask: "w3 10.5.0.33", want: "w3 10.5.0.33", confirmed: "w3"},
-		{name: "only a member", from: "10.5.0.66", ask: "w3 10.5.0.66", want: "10.5.0.66", left: "w3"},
-		{name: "a new machine whose name a member has", from: "10.5.0.22", ask: "w1 w4 10.5.0.22", want: "w1 w4 10.5.0.22"},
-	})
-}
-
-// asked returns a request for the names and addresses of a text.
-func asked(text string) (r Request) {
-	for _, field := range strings.Fields(text) {
-		if addr, err := netip.ParseAddr(field); err == nil {
-			r.Addresses = append(r.Addresses, addr)
-		} else {
-			r.DNSNames = append(r.DNSNames, field)
-		}
-	}
-
-	return r
-}
-
-func textOf(in []netip.Addr) (out []string) {
-	for _, addr := range in {
-		out = append(out, addr.String())
-	}
-
-	return out
 }

@@ -32,7 +32,18 @@ type workerAPI struct {
 	// asked is the digest of the names and authorities that the current certificate was requested with.
 	asked [sha256.Size]byte
 	due   renewal
+	// again is when a certificate is asked for once more because the current one lacks names or addresses, and pause is the time until then. Both
+	// are zero for one that lacks nothing.
+	again time.Time
+	pause time.Duration
 }
+
+// Trustd leaves out what belongs to another Node. It may be this machine's: its Node did not have the address yet that the request came from, or
+// the name was that of a machine that is gone.
+const (
+	lackPause = 30 * time.Second
+	lackLimit = time.Hour
+)
 
 func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger, root secrets.OSRootSpec) error {
 	var (
@@ -122,12 +133,13 @@ func (w *workerAPI) renew(
 	now := time.Now()
 	wanted := sha256.Sum256(fmt.Appendf(nil, "%q %s %q %q", sans.FQDN, sans.IPs, sans.DNSNames, secrets.JoinCerts(root.AcceptedCAs)))
 
-	if wanted == w.asked {
-		if cert, err := usable(held.Server, roots, now); err == nil && now.Before(renewWorker(cert)) {
-			w.due.at(renewWorker(cert), now, rt.QueueReconcile)
+	current, err := usable(held.Server, roots, now)
 
-			return nil
-		}
+	fits := err == nil && wanted == w.asked && now.Before(renewWorker(current))
+	if fits && (w.again.IsZero() || now.Before(w.again)) {
+		w.wake(rt, current, now)
+
+		return nil
 	}
 
 	request, err := w.request(ctx, rt, root)
@@ -152,6 +164,14 @@ func (w *workerAPI) renew(
 		return nil // the controller ends
 	}
 
+	if err != nil && fits {
+		log.DebugContext(ctx, "the API's certificate is not completed yet", "error", err)
+		w.lacks(leftOut(sans, current), now)
+		w.wake(rt, current, now)
+
+		return nil
+	}
+
 	if err != nil {
 		return fmt.Errorf("request a certificate for the API: %w", err)
 	}
@@ -163,17 +183,53 @@ func (w *workerAPI) renew(
 		return fmt.Errorf("trustd answered with an unusable certificate: %w", err)
 	}
 
+	left := leftOut(sans, cert)
+
+	if fits && len(left) >= len(leftOut(sans, current)) { // the present one is as good
+		w.lacks(left, now)
+		w.wake(rt, current, now)
+
+		return nil
+	}
+
 	if err := typed.Set(ctx, rt, "", secrets.APIID, secrets.APICertsSpec{Server: server, AcceptedCAs: root.AcceptedCAs}); err != nil {
 		return err
 	}
 
+	if wanted != w.asked {
+		w.pause = 0
+	}
+
 	w.asked = wanted
-	w.due.at(renewWorker(cert), now, rt.QueueReconcile)
+	w.lacks(left, now)
+	w.wake(rt, cert, now)
 
 	log.InfoContext(ctx, "the API has a certificate from trustd",
-		"names", cert.DNSNames, "addresses", cert.IPAddresses, "until", cert.NotAfter, "left out", leftOut(sans, cert))
+		"names", cert.DNSNames, "addresses", cert.IPAddresses, "until", cert.NotAfter, "left out", left)
 
 	return nil
+}
+
+// lacks sets when to ask again for a certificate that lacks something: ever later, as long as it does.
+func (w *workerAPI) lacks(left []string, now time.Time) {
+	if len(left) == 0 {
+		w.again, w.pause = time.Time{}, 0
+
+		return
+	}
+
+	w.pause = min(max(2*w.pause, lackPause), lackLimit)
+	w.again = now.Add(w.pause)
+}
+
+// wake has the controller run again when the certificate is due, or is to be completed.
+func (w *workerAPI) wake(rt controller.Runtime, cert *x509.Certificate, now time.Time) {
+	due := renewWorker(cert)
+	if !w.again.IsZero() && w.again.Before(due) {
+		due = w.again
+	}
+
+	w.due.at(due, now, rt.QueueReconcile)
 }
 
 // request returns a request to the known control planes: those of the configuration and, once there is a Node, of Kubernetes.
