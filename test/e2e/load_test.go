@@ -38,7 +38,8 @@ var (
 	emulatedPace = pace{timeout: 30 * time.Second, pause: 2 * time.Second}
 )
 
-// retryPause is how long a client waits before it repeats a request, as those of Kubernetes do. Etcd drops writes while it moves its leader.
+// retryPause is how long a client waits before it repeats a request, as those of Kubernetes do. Etcd drops writes while it moves its leader. An
+// API server that shuts down says itself how long to wait (Retry-After).
 const retryPause = 250 * time.Millisecond
 
 // load is clients of Kubernetes that write and read, each its own ConfigMap, until they are stopped. Each request is repeated once when it
@@ -356,7 +357,7 @@ func (w *writer) ask(ctx context.Context, method, path, body, content string, ch
 
 	for range 2 {
 		down := w.down.Load()
-		code, text, err := w.send(ctx, method, path, body, content)
+		code, text, after, err := w.exchange(ctx, method, path, body, content)
 		if ctx.Err() != nil {
 			return
 		}
@@ -390,7 +391,7 @@ func (w *writer) ask(ctx context.Context, method, path, body, content string, ch
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(retryPause):
+		case <-time.After(max(after, retryPause)):
 		}
 	}
 
@@ -408,9 +409,16 @@ func (w *writer) ask(ctx context.Context, method, path, body, content string, ch
 }
 
 func (w *writer) send(ctx context.Context, method, path, body, content string) (int, []byte, error) {
+	code, text, _, err := w.exchange(ctx, method, path, body, content)
+
+	return code, text, err
+}
+
+// exchange is send that also returns how long the server wants the client to wait before it repeats the request.
+func (w *writer) exchange(ctx context.Context, method, path, body, content string) (code int, text []byte, after time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, w.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, 0, err
 	}
 
 	if content != "" {
@@ -419,13 +427,14 @@ func (w *writer) send(ctx context.Context, method, path, body, content string) (
 
 	response, err := w.client.Do(request)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, 0, err
 	}
 	defer response.Body.Close()
 
-	text, err := io.ReadAll(response.Body)
+	text, err = io.ReadAll(response.Body)
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 
-	return response.StatusCode, text, err
+	return response.StatusCode, text, time.Duration(seconds) * time.Second, err
 }
 
 func (w *writer) succeeded() {
