@@ -166,8 +166,7 @@ func (w *workerAPI) renew(
 
 	if err != nil && fits {
 		log.DebugContext(ctx, "the API's certificate is not completed yet", "error", err)
-		w.lacks(leftOut(sans, current), now)
-		w.wake(rt, current, now)
+		w.keep(rt, current, leftOut(sans, current), now)
 
 		return nil
 	}
@@ -186,8 +185,7 @@ func (w *workerAPI) renew(
 	left := leftOut(sans, cert)
 
 	if fits && len(left) >= len(leftOut(sans, current)) { // the present one is as good
-		w.lacks(left, now)
-		w.wake(rt, current, now)
+		w.keep(rt, current, left, now)
 
 		return nil
 	}
@@ -201,8 +199,7 @@ func (w *workerAPI) renew(
 	}
 
 	w.asked = wanted
-	w.lacks(left, now)
-	w.wake(rt, cert, now)
+	w.keep(rt, cert, left, now)
 
 	log.InfoContext(ctx, "the API has a certificate from trustd",
 		"names", cert.DNSNames, "addresses", cert.IPAddresses, "until", cert.NotAfter, "left out", left)
@@ -210,16 +207,16 @@ func (w *workerAPI) renew(
 	return nil
 }
 
-// lacks sets when to ask again for a certificate that lacks something: ever later, as long as it does.
-func (w *workerAPI) lacks(left []string, now time.Time) {
+// keep keeps a certificate until it is due or, if it lacks something, is to be asked for again: ever later, as long as it does.
+func (w *workerAPI) keep(rt controller.Runtime, cert *x509.Certificate, left []string, now time.Time) {
 	if len(left) == 0 {
 		w.again, w.pause = time.Time{}, 0
-
-		return
+	} else {
+		w.pause = min(max(2*w.pause, lackPause), lackLimit)
+		w.again = now.Add(w.pause)
 	}
 
-	w.pause = min(max(2*w.pause, lackPause), lackLimit)
-	w.again = now.Add(w.pause)
+	w.wake(rt, cert, now)
 }
 
 // wake has the controller run again when the certificate is due, or is to be completed.
