@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,6 +24,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
+
+// apiServerStart is how long the node's own API server may take to start. Until it accepts connections, those of the kubelet wait.
+const apiServerStart = 3 * time.Minute
 
 // kubePrismController runs the load balancer at the configured address, and publishes whether an API server answers.
 type kubePrismController struct {
@@ -49,7 +53,7 @@ func (*kubePrismController) Outputs() []controller.Output {
 func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
 		prober   kubeprism.Prober
-		balancer = kubeprism.Balancer{Probe: prober.Readyz}
+		balancer = kubeprism.Balancer{Probe: prober.Readyz, Patience: apiServerStart}
 		serving  string
 		stop     = func() {}
 		failed   = make(chan error, 1)

@@ -14,8 +14,9 @@
 // then closed looks like a failure of the network, and clients of Kubernetes try for 10 s before they report it. An upstream answers when it
 // completes a TLS handshake with a certificate of the cluster: an external load balancer accepts connections even without a server behind it.
 //
-// The local API server is an exception. While it starts it accepts connections seconds before it answers them, and the port is open from then
-// on, as that server's own port is. Clients wait up to 10 s for a handshake; after a refused connection they wait longer each time, up to 30 s.
+// The local API server is an exception, since clients wait up to 10 s for a handshake, and after a refused connection longer each time, up to
+// 30 s. When a machine boots, the port is open before its API server is, and connections wait for it (Patience). Later, while that one starts, it
+// accepts connections seconds before it answers them, and the port is open from then on, as that server's own port is.
 package kubeprism
 
 import (
@@ -61,8 +62,15 @@ type Balancer struct {
 	kicks map[string]chan struct{}
 	// replaced is closed when the upstreams are.
 	replaced chan struct{}
-	// accepts is open while an upstream accepts connections, answers while an upstream answers.
-	accepts, answers gate
+	// accepts is open while an upstream accepts connections, answers while an upstream answers, port while the balancer accepts connections.
+	accepts, answers, port gate
+	// begun says that an upstream has accepted connections, patience is the end of the time in which connections wait for that.
+	begun    bool
+	patience time.Time
+
+	// Patience is how long connections wait for the machine's own API server to start, from when that is known: until an upstream has accepted
+	// connections for the first time, the port is open. With 0 they are refused until then. It is set before SetUpstreams is called.
+	Patience time.Duration
 
 	// Probe asks an upstream whether it is ready, as Prober.Readyz does. It calls answered as soon as the upstream has answered. It is set before
 	// Check is called.
@@ -116,6 +124,7 @@ func (b *Balancer) SetUpstreams(upstreams []Upstream) {
 		b.replaced = nil
 	}
 
+	b.expect()
 	b.turn()
 }
 
@@ -217,7 +226,9 @@ func (b *Balancer) drained(address string) bool {
 // turn sets the gates by the best state of all. When no upstream answers any more, all are probed at once.
 func (b *Balancer) turn() {
 	best := b.best()
+	b.begun = b.begun || best >= pending
 	b.accepts.set(best >= pending)
+	b.port.set(best >= pending || b.waits())
 
 	if b.answers.set(best >= unready) && !b.answers.open {
 		for address := range b.kicks {

@@ -14,8 +14,8 @@ import (
 
 // How often upstreams are probed.
 const (
-	// Everything on a machine that boots waits for its own API server, and a probe costs no more than a refused connection.
-	localInterval = 100 * time.Millisecond
+	// Everything on a machine that boots waits for its own API server. A probe that is refused costs 5 ms on an emulated machine.
+	localInterval = 200 * time.Millisecond
 	// For an upstream that is not ready while no other is ready, and for the machine's own.
 	retryInterval = 2 * time.Second
 	checkInterval = 20 * time.Second

@@ -37,12 +37,12 @@ type Port interface {
 }
 
 // Serve forwards the connections to the port until ctx is done; then it closes them and returns. The port is open while some upstream
-// accepts connections; when none does, all connections are closed.
+// accepts connections, or is waited for; at other times all connections are closed.
 func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error {
 	for {
-		accepts, turned := b.look(&b.accepts)
+		open, turned := b.look(&b.port)
 
-		if accepts {
+		if open {
 			if err := b.listen(ctx, port, turned, log); err != nil {
 				return fmt.Errorf("KubePrism: %w", err)
 			}
@@ -146,6 +146,10 @@ func isTemporary(err error) bool {
 // forward forwards one connection.
 func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logger) error {
 	upstream, address, err := b.dial(ctx)
+	if err != nil && b.await(ctx, client) {
+		upstream, address, err = b.dial(ctx)
+	}
+
 	if err != nil {
 		log.DebugContext(ctx, "KubePrism: no API server accepts the connection", "error", err)
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package kubeprism
+
+import (
+	"context"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// goneInterval is how often a connection that waits is checked for a client that has given up.
+const goneInterval = time.Second
+
+// expect begins the time in which connections wait for the machine's own API server, when that is known first.
+func (b *Balancer) expect() {
+	if b.Patience == 0 || !b.patience.IsZero() || !slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return u.Local }) {
+		return
+	}
+
+	b.patience = time.Now().Add(b.Patience)
+
+	time.AfterFunc(b.Patience, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		b.turn()
+	})
+}
+
+// waits reports whether connections wait: the machine's own API server is expected, and nothing has accepted a connection yet.
+func (b *Balancer) waits() bool { return !b.begun && time.Now().Before(b.patience) }
+
+// await waits until an upstream accepts connections. It reports whether one does, and the client of the connection still waits for it.
+func (b *Balancer) await(ctx context.Context, client net.Conn) bool {
+	for !gone(client) {
+		accepts, turned := b.look(&b.accepts)
+		if accepts {
+			return true
+		}
+
+		select {
+		case <-ctx.Done(): // also when connections do not wait any more, as the port is closed then
+			return false
+		case <-turned:
+		case <-time.After(goneInterval):
+		}
+	}
+
+	return false
+}
+
+// gone reports whether the other end has closed a connection, even if there is something to read still.
+func gone(conn net.Conn) bool {
+	raw, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+
+	control, err := raw.SyscallConn()
+	if err != nil {
+		return true // it was closed
+	}
+
+	closed := false
+
+	err = control.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+
+		n, err := unix.Poll(fds, 0)
+		closed = err == nil && n > 0
+	})
+
+	return closed || err != nil
+}
