@@ -28,6 +28,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/lab"
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 	"github.com/seed-59268b81/talos/lab/state"
@@ -59,6 +61,13 @@ type Cluster struct {
 	slowness float64
 	// caused are faults that the test causes.
 	caused []string
+	// kubernetes is the client of the API server with the kubeconfig that it was made from.
+	kubernetes struct {
+		sync.Mutex
+
+		client *kube.Client
+		text   []byte
+	}
 }
 
 // Stage is a step of the test with its duration.
@@ -207,6 +216,10 @@ func (c *Cluster) Causes(fault string) { c.caused = append(c.caused, fault) }
 
 // end reports the stages and the faults on the consoles.
 func (c *Cluster) end() {
+	if c.kubernetes.client != nil {
+		c.kubernetes.client.Close()
+	}
+
 	for _, s := range c.stages {
 		c.t.Logf("%8.1fs  %s", s.Took.Seconds(), s.Name)
 	}
