@@ -6,12 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/netip"
 	"path"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -230,92 +227,3 @@ func optional(n uint32) *uint32 {
 }
 
 func distinct[T comparable](list []T) []T { return union(nil, list) }
-
-// metalPlatformConfig decodes the value of META with the network of a machine that is on no cloud. All of it is of layer platform.
-func metalPlatformConfig(text []byte) (spec network.PlatformConfigSpec, err error) {
-	// The value may have any content, and the YAML library may panic.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the parser panicked: %v", r)
-		}
-	}()
-
-	if err := yaml.Unmarshal(text, &spec); err != nil {
-		return network.PlatformConfigSpec{}, err
-	}
-
-	layer := network.LayerPlatform
-
-	for i := range spec.Addresses {
-		a := &spec.Addresses[i]
-		if !a.Address.IsValid() || a.LinkName == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("addresses[%d]: want an address and a linkName", i)
-		}
-
-		*a = addressSpec(a.LinkName, a.Address, layer)
-	}
-
-	for i := range spec.Links {
-		if spec.Links[i].Name == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("links[%d]: want a name", i)
-		}
-
-		spec.Links[i].Layer = layer
-	}
-
-	for i := range spec.Routes {
-		r := &spec.Routes[i]
-		if !r.Gateway.IsValid() && !r.Destination.IsValid() || r.OutLinkName == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("routes[%d]: want a gateway or a dst, and an outLinkName", i)
-		}
-
-		full := routeSpec(r.OutLinkName, r.Destination, r.Gateway, cmp.Or(r.Priority, network.DefaultRouteMetric), layer)
-		full.Source, full.MTU, full.Table = r.Source, r.MTU, cmp.Or(r.Table, full.Table)
-		*r = full
-	}
-
-	for i := range spec.Hostnames {
-		spec.Hostnames[i].Layer = layer
-	}
-
-	for i := range spec.Resolvers {
-		spec.Resolvers[i].Layer = layer
-	}
-
-	for i := range spec.TimeServers {
-		spec.TimeServers[i].Layer = layer
-	}
-
-	for i := range spec.Operators {
-		o := &spec.Operators[i]
-		if o.LinkName == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("operators[%d]: want a linkName", i)
-		}
-
-		o.Layer = layer
-
-		if o.Operator == network.OperatorDHCP4 {
-			o.DHCP4.RouteMetric = cmp.Or(o.DHCP4.RouteMetric, network.DefaultRouteMetric)
-		}
-	}
-
-	for i := range spec.Probes {
-		p := &spec.Probes[i]
-		if (p.TCP.Endpoint == "") == (p.HTTP.URL.FullPath == "") {
-			return network.PlatformConfigSpec{}, fmt.Errorf("probes[%d]: want either tcp.endpoint or http.url", i)
-		}
-
-		p.Layer, p.Interval = layer, cmp.Or(p.Interval, view.DefaultProbeInterval)
-		p.FailureThreshold = max(1, p.FailureThreshold)
-
-		if p.TCP.Endpoint != "" {
-			p.TCP.Timeout = cmp.Or(p.TCP.Timeout, view.DefaultProbeTimeout)
-		} else {
-			p.HTTP.Timeout = cmp.Or(p.HTTP.Timeout, view.DefaultProbeTimeout)
-		}
-	}
-
-	spec.ExternalIPs = slices.DeleteFunc(spec.ExternalIPs, func(a netip.Addr) bool { return !a.IsValid() })
-
-	return spec, nil
-}

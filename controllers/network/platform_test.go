@@ -274,6 +274,7 @@ func setMeta(m *machine, text string) error {
 func FuzzMetalPlatformConfig(f *testing.F) {
 	f.Add("links: [{name: eth0, up: true}]\naddresses: [{address: 203.0.113.2/24, linkName: eth0}]\nroutes: [{gateway: 203.0.113.1, outLinkName: eth0}]\n")
 	f.Add("operators: [{operator: dhcp4, linkName: eth0}]\nhostnames: [{hostname: x}]\nresolvers: [{dnsServers: [1.1.1.1]}]\nexternalIPs: [198.51.100.7]\n")
+	f.Add("routes: [{dst: 192.0.2.0/24, type: blackhole}, {nextHops: [{gateway: 203.0.113.1, outLinkName: eth0, weight: 2}]}, {gateway: fe80::1, outLinkName: eth0, flags: '0x4'}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := metalPlatformConfig([]byte(text))
 		if err != nil {
@@ -293,7 +294,7 @@ func FuzzMetalPlatformConfig(f *testing.F) {
 		}
 
 		for _, r := range spec.Routes {
-			if r.OutLinkName == "" || r.Layer != network.LayerPlatform || strings.Contains(r.ID(), "invalid") {
+			if r.OutLinkName == "" && len(r.NextHops) == 0 && !toNowhere(r.Type) || r.Layer != network.LayerPlatform || strings.Contains(r.ID(), "invalid") {
 				t.Errorf("route %+v", r)
 			}
 		}
