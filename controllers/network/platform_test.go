@@ -229,8 +229,12 @@ func TestStoredPlatform(t *testing.T) {
 			{Name: "bond0", MTU: 1400, Bond: &cloud.Bond{Mode: "802.3ad", Links: []string{"52:54:00:00:00:01"}, MIIMon: 100}, DHCP4: true, DHCP6: true},
 			{
 				VLAN: &cloud.VLAN{ID: 7, Parent: "bond0"}, Addresses: []netip.Prefix{prefix("203.0.113.2/24")},
-				Routes: []cloud.Route{{Gateway: addr("203.0.113.1")}, {Destination: prefix("10.0.0.0/8"), Gateway: addr("203.0.113.9"), Metric: 5}},
+				Routes: []cloud.Route{
+					{Gateway: addr("203.0.113.1")}, {Destination: prefix("10.0.0.0/8"), Gateway: addr("203.0.113.9"), Metric: 5},
+					{Gateway: addr("198.51.100.1"), Source: addr("203.0.113.2"), Table: 100, MTU: 1300, OnLink: true},
+				},
 			},
+			{Name: "br0", Bridge: &cloud.Bridge{Links: []string{"bond0"}, STP: true}},
 		},
 	}, given(t, "", ""))
 
