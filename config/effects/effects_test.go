@@ -91,6 +91,8 @@ func TestLookup(t *testing.T) {
 		{"machine.features.diskQuotaSupport", "machine.features.diskQuotaSupport", false},
 		{"cluster.id", "cluster.id", true},
 		{"HostnameConfig.auto", "HostnameConfig.auto", true},
+		{"DHCPv4Config.routeMetric", "DHCPv4Config.routeMetric", true},
+		{"DHCPv6Config.routeMetric", "DHCPv6Config.routeMetric", false},
 	} {
 		row, effective := Lookup(test.path)
 		if row != test.row || effective != test.effective {
@@ -124,6 +126,11 @@ func TestInVain(t *testing.T) {
 		{
 			"documents with names", main + "---\n" + scrubbed("a") + "---\n" + scrubbed("b") + "---\n" + scrubbed("a.b"),
 			[]string{"ExistingVolumeConfig[a.b].scrub", "ExistingVolumeConfig[a].scrub", "ExistingVolumeConfig[b].scrub"},
+		},
+		{
+			"the metric of routes that DHCPv6 does not have",
+			main + "---\napiVersion: v1alpha1\nkind: DHCPv6Config\nname: eth7\nrouteMetric: 512\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth7\nrouteMetric: 512\n",
+			[]string{"DHCPv6Config[eth7].routeMetric"},
 		},
 		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n---\napiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://siderolink.example.com/\n", []string{"SideroLinkConfig.apiUrl"}},
 	} {

@@ -126,8 +126,6 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	for _, tt := range []struct{ document, want string }{
 		{"kind: VolumeConfig\nname: ETCD\ntrim: {interval: 24h}\n", "VolumeConfig[ETCD].trim: has no effect"},
 		{"kind: VolumeConfig\nname: EPHEMERAL\ntrim: {interval: 24h}\n", ""},
-		{"kind: DHCPv6Config\nname: eth7\nrouteMetric: 512\n", "DHCPv6Config[eth7].routeMetric: has no effect"},
-		{"kind: DHCPv4Config\nname: eth7\nrouteMetric: 512\n", ""},
 	} {
 		warnings, err := validate.Validate(patched(t, configtest.ControlPlane(t), "apiVersion: v1alpha1\n"+tt.document), validate.Metal)
 		if err != nil {

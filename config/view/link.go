@@ -66,7 +66,7 @@ type Route struct {
 
 // DHCP are the settings of a DHCP client.
 type DHCP struct {
-	// RouteMetric 0 is the default.
+	// RouteMetric 0 is the default. DHCPv6 has none: it brings no routes.
 	RouteMetric                  uint32
 	IgnoreHostname, IgnoreRoutes bool
 	// ClientIdentifier is none, mac or duid; empty is none.

@@ -135,7 +135,7 @@ func linkOfDHCP4(d *network.DHCPv4Config) Link {
 
 func linkOfDHCP6(d *network.DHCPv6Config) Link {
 	return Link{At: fmt.Sprintf("%s[%s]", d.DocKind, d.DocName), Name: d.DocName, DHCP6: &DHCP{
-		RouteMetric: d.RouteMetric, IgnoreHostname: d.IgnoreHostname,
+		IgnoreHostname:   d.IgnoreHostname,
 		ClientIdentifier: string(d.ClientIdentifier), DUID: fmt.Sprintf("%x", []byte(d.DUIDRaw)),
 	}}
 }

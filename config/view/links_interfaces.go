@@ -62,7 +62,7 @@ func (l *Link) layer3(addresses []string, routes []v1alpha1.Route, dhcp *bool, o
 	}
 
 	if IsTrueOr(o.IPv6, true) {
-		l.DHCP6 = &DHCP{RouteMetric: o.RouteMetric, DUID: o.DUIDv6, Advertised: o.IPv6 == nil}
+		l.DHCP6 = &DHCP{DUID: o.DUIDv6, Advertised: o.IPv6 == nil}
 		if o.DUIDv6 != "" {
 			l.DHCP6.ClientIdentifier = "duid"
 		}

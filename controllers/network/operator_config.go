@@ -65,8 +65,7 @@ func dhcp6Spec(link string, s view.DHCP, layer network.ConfigLayer) network.Oper
 	return network.OperatorSpecSpec{
 		Operator: network.OperatorDHCP6, LinkName: link, RequireUp: true, Layer: layer,
 		DHCP6: network.DHCP6OperatorSpec{
-			RouteMetric: cmp.Or(s.RouteMetric, network.DefaultRouteMetric), SkipHostnameRequest: s.IgnoreHostname,
-			ClientIdentifier: clientIdentifierSpec(s),
+			RouteMetric: network.DefaultRouteMetric, SkipHostnameRequest: s.IgnoreHostname, ClientIdentifier: clientIdentifierSpec(s),
 		},
 	}
 }

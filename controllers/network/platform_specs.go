@@ -6,12 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/netip"
 	"path"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -51,6 +48,12 @@ func platformSpecs(name string, m cloud.Machine, f facts) (network.PlatformConfi
 	}
 
 	for _, l := range m.Links {
+		if l.Logical() {
+			p.created = append(p.created, p.nameOf(l))
+		}
+	}
+
+	for _, l := range m.Links {
 		for _, l := range p.matching(l) {
 			p.link(l)
 		}
@@ -64,6 +67,8 @@ func platformSpecs(name string, m cloud.Machine, f facts) (network.PlatformConfi
 type platformPlan struct {
 	facts
 
+	// created are the names of the links that the machine creates.
+	created []string
 	links   map[string]network.LinkSpecSpec
 	spec    network.PlatformConfigSpec
 	ignored []string
@@ -75,7 +80,7 @@ func (p *platformPlan) ignore(format string, args ...any) {
 
 // matching returns a link for each card that a pattern in place of a name (ens*) matches.
 func (p *platformPlan) matching(l cloud.Link) []cloud.Link {
-	if l.MAC != "" || l.Bond != nil || l.VLAN != nil || !strings.ContainsAny(l.Name, "*?[") {
+	if l.MAC != "" || l.Logical() || !strings.ContainsAny(l.Name, "*?[") {
 		return []cloud.Link{l}
 	}
 
@@ -125,7 +130,13 @@ func (p *platformPlan) link(l cloud.Link) {
 		}
 
 		spec.Logical, spec.Kind, spec.Type, spec.BondMaster = true, network.LinkKindBond, nethelpers.LinkTypeEther, master
-		p.slaves(name, l.Bond.Links)
+		p.ports(l.Bond.Links, func(port *network.LinkSpecSpec, i int) {
+			port.BondSlave = network.BondSlave{MasterName: name, SlaveIndex: i}
+		})
+	case l.Bridge != nil:
+		spec.Logical, spec.Kind, spec.Type = true, network.LinkKindBridge, nethelpers.LinkTypeEther
+		spec.BridgeMaster.STP.Enabled = l.Bridge.STP
+		p.ports(l.Bridge.Links, func(port *network.LinkSpecSpec, _ int) { port.BridgeSlave.MasterName = name })
 	case l.VLAN != nil:
 		spec.Logical, spec.Kind, spec.Type = true, network.LinkKindVLAN, nethelpers.LinkTypeEther
 		spec.ParentName = p.identified(l.VLAN.Parent)
@@ -139,7 +150,7 @@ func (p *platformPlan) link(l cloud.Link) {
 	}
 
 	for _, r := range distinct(l.Routes) {
-		p.spec.Routes = append(p.spec.Routes, routeSpec(name, r.Destination, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerPlatform))
+		p.spec.Routes = append(p.spec.Routes, platformRoute(name, r))
 	}
 
 	if l.DHCP4 {
@@ -151,11 +162,23 @@ func (p *platformPlan) link(l cloud.Link) {
 	}
 }
 
-// slaves adds the cards of a bond that are there.
-func (p *platformPlan) slaves(bond string, cards []string) {
-	for i, card := range cards {
-		name := p.identified(card)
-		if !slices.Contains(p.names, name) {
+// platformRoute returns the spec of a route.
+func platformRoute(link string, r cloud.Route) network.RouteSpecSpec {
+	spec := routeSpec(link, r.Destination, r.Gateway, cmp.Or(r.Metric, network.DefaultRouteMetric), network.LayerPlatform)
+	spec.Source, spec.MTU, spec.Table = r.Source, r.MTU, cmp.Or(nethelpers.RoutingTable(r.Table), spec.Table)
+
+	if r.OnLink && spec.Gateway.IsValid() { // the kernel refuses the flag of a route without a gateway
+		spec.Flags = nethelpers.RouteOnLink
+	}
+
+	return spec
+}
+
+// ports adds the ports of a bond or a bridge: cards that are there, and links that the machine creates.
+func (p *platformPlan) ports(identities []string, enslave func(port *network.LinkSpecSpec, i int)) {
+	for i, identity := range identities {
+		name := p.identified(identity)
+		if !slices.Contains(p.names, name) && !slices.Contains(p.created, name) {
 			continue
 		}
 
@@ -164,7 +187,7 @@ func (p *platformPlan) slaves(bond string, cards []string) {
 			spec = network.LinkSpecSpec{Name: name, Up: true, Layer: network.LayerPlatform}
 		}
 
-		spec.BondSlave = network.BondSlave{MasterName: bond, SlaveIndex: i}
+		enslave(&spec, i)
 		p.links[name] = spec
 	}
 }
@@ -179,7 +202,7 @@ func (p *platformPlan) nameOf(l cloud.Link) string {
 		}
 
 		return vlanName(parent, l.VLAN.ID)
-	case l.Bond != nil || l.VLAN != nil:
+	case l.Logical():
 		return l.Name
 	case l.MAC != "":
 		return p.card(l.MAC)
@@ -230,92 +253,3 @@ func optional(n uint32) *uint32 {
 }
 
 func distinct[T comparable](list []T) []T { return union(nil, list) }
-
-// metalPlatformConfig decodes the value of META with the network of a machine that is on no cloud. All of it is of layer platform.
-func metalPlatformConfig(text []byte) (spec network.PlatformConfigSpec, err error) {
-	// The value may have any content, and the YAML library may panic.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the parser panicked: %v", r)
-		}
-	}()
-
-	if err := yaml.Unmarshal(text, &spec); err != nil {
-		return network.PlatformConfigSpec{}, err
-	}
-
-	layer := network.LayerPlatform
-
-	for i := range spec.Addresses {
-		a := &spec.Addresses[i]
-		if !a.Address.IsValid() || a.LinkName == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("addresses[%d]: want an address and a linkName", i)
-		}
-
-		*a = addressSpec(a.LinkName, a.Address, layer)
-	}
-
-	for i := range spec.Links {
-		if spec.Links[i].Name == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("links[%d]: want a name", i)
-		}
-
-		spec.Links[i].Layer = layer
-	}
-
-	for i := range spec.Routes {
-		r := &spec.Routes[i]
-		if !r.Gateway.IsValid() && !r.Destination.IsValid() || r.OutLinkName == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("routes[%d]: want a gateway or a dst, and an outLinkName", i)
-		}
-
-		full := routeSpec(r.OutLinkName, r.Destination, r.Gateway, cmp.Or(r.Priority, network.DefaultRouteMetric), layer)
-		full.Source, full.MTU, full.Table = r.Source, r.MTU, cmp.Or(r.Table, full.Table)
-		*r = full
-	}
-
-	for i := range spec.Hostnames {
-		spec.Hostnames[i].Layer = layer
-	}
-
-	for i := range spec.Resolvers {
-		spec.Resolvers[i].Layer = layer
-	}
-
-	for i := range spec.TimeServers {
-		spec.TimeServers[i].Layer = layer
-	}
-
-	for i := range spec.Operators {
-		o := &spec.Operators[i]
-		if o.LinkName == "" {
-			return network.PlatformConfigSpec{}, fmt.Errorf("operators[%d]: want a linkName", i)
-		}
-
-		o.Layer = layer
-
-		if o.Operator == network.OperatorDHCP4 {
-			o.DHCP4.RouteMetric = cmp.Or(o.DHCP4.RouteMetric, network.DefaultRouteMetric)
-		}
-	}
-
-	for i := range spec.Probes {
-		p := &spec.Probes[i]
-		if (p.TCP.Endpoint == "") == (p.HTTP.URL.FullPath == "") {
-			return network.PlatformConfigSpec{}, fmt.Errorf("probes[%d]: want either tcp.endpoint or http.url", i)
-		}
-
-		p.Layer, p.Interval = layer, cmp.Or(p.Interval, view.DefaultProbeInterval)
-		p.FailureThreshold = max(1, p.FailureThreshold)
-
-		if p.TCP.Endpoint != "" {
-			p.TCP.Timeout = cmp.Or(p.TCP.Timeout, view.DefaultProbeTimeout)
-		} else {
-			p.HTTP.Timeout = cmp.Or(p.HTTP.Timeout, view.DefaultProbeTimeout)
-		}
-	}
-
-	spec.ExternalIPs = slices.DeleteFunc(spec.ExternalIPs, func(a netip.Addr) bool { return !a.IsValid() })
-
-	return spec, nil
-}

@@ -229,8 +229,12 @@ func TestStoredPlatform(t *testing.T) {
 			{Name: "bond0", MTU: 1400, Bond: &cloud.Bond{Mode: "802.3ad", Links: []string{"52:54:00:00:00:01"}, MIIMon: 100}, DHCP4: true, DHCP6: true},
 			{
 				VLAN: &cloud.VLAN{ID: 7, Parent: "bond0"}, Addresses: []netip.Prefix{prefix("203.0.113.2/24")},
-				Routes: []cloud.Route{{Gateway: addr("203.0.113.1")}, {Destination: prefix("10.0.0.0/8"), Gateway: addr("203.0.113.9"), Metric: 5}},
+				Routes: []cloud.Route{
+					{Gateway: addr("203.0.113.1")}, {Destination: prefix("10.0.0.0/8"), Gateway: addr("203.0.113.9"), Metric: 5},
+					{Gateway: addr("198.51.100.1"), Source: addr("203.0.113.2"), Table: 100, MTU: 1300, OnLink: true},
+				},
 			},
+			{Name: "br0", Bridge: &cloud.Bridge{Links: []string{"bond0"}, STP: true}},
 		},
 	}, given(t, "", ""))
 
@@ -274,6 +278,7 @@ func setMeta(m *machine, text string) error {
 func FuzzMetalPlatformConfig(f *testing.F) {
 	f.Add("links: [{name: eth0, up: true}]\naddresses: [{address: 203.0.113.2/24, linkName: eth0}]\nroutes: [{gateway: 203.0.113.1, outLinkName: eth0}]\n")
 	f.Add("operators: [{operator: dhcp4, linkName: eth0}]\nhostnames: [{hostname: x}]\nresolvers: [{dnsServers: [1.1.1.1]}]\nexternalIPs: [198.51.100.7]\n")
+	f.Add("routes: [{dst: 192.0.2.0/24, type: blackhole}, {nextHops: [{gateway: 203.0.113.1, outLinkName: eth0, weight: 2}]}, {gateway: fe80::1, outLinkName: eth0, flags: '0x4'}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := metalPlatformConfig([]byte(text))
 		if err != nil {
@@ -293,7 +298,7 @@ func FuzzMetalPlatformConfig(f *testing.F) {
 		}
 
 		for _, r := range spec.Routes {
-			if r.OutLinkName == "" || r.Layer != network.LayerPlatform || strings.Contains(r.ID(), "invalid") {
+			if r.OutLinkName == "" && len(r.NextHops) == 0 && !toNowhere(r.Type) || r.Layer != network.LayerPlatform || strings.Contains(r.ID(), "invalid") {
 				t.Errorf("route %+v", r)
 			}
 		}

@@ -332,7 +332,7 @@ func contains(routes []netlink.Route, r netlink.Route) bool {
 
 // satisfies reports whether the kernel's route is the wanted one.
 func satisfies(have, want netlink.Route) bool {
-	if have.Key() != want.Key() || !have.SameWay(want) || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU ||
+	if have.Key() != want.Key() || !have.SameWay(want) || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU || !have.SameFlags(want) ||
 		!slices.Equal(have.NextHops, want.NextHops) {
 		return false
 	}
@@ -343,9 +343,12 @@ func satisfies(have, want netlink.Route) bool {
 
 // describeRoute returns a text for a route, with the names of links and the source.
 func describeRoute(r netlink.Route, now *netlink.Snapshot) string {
-	text := r.String()
-	if name, ok := now.LinkNames()[r.LinkIndex]; ok {
-		text = strings.Replace(text, fmt.Sprintf(" dev %d ", r.LinkIndex), " dev "+name+" ", 1)
+	text, names := r.String(), now.LinkNames()
+
+	for _, hop := range append(slices.Clone(r.NextHops), netlink.NextHop{LinkIndex: r.LinkIndex}) {
+		if name, ok := names[hop.LinkIndex]; ok {
+			text = strings.ReplaceAll(text, fmt.Sprintf(" dev %d ", hop.LinkIndex), " dev "+name+" ")
+		}
 	}
 
 	if r.Source.IsValid() {

@@ -41,6 +41,7 @@ func decodeRoute(data []byte) (Route, bool, error) {
 
 	for _, hop := range at.Multipath {
 		r.NextHops = append(r.NextHops, NextHop{Gateway: fromIP(hop.Gateway), LinkIndex: hop.Hop.IfIndex, Weight: uint32(hop.Hop.Hops) + 1})
+		r.Flags |= uint32(hop.Hop.Flags) & unix.RTNH_F_ONLINK
 	}
 
 	internet := m.Family == unix.AF_INET || m.Family == unix.AF_INET6
@@ -84,7 +85,9 @@ func (r Route) message() *rtnetlink.RouteMessage {
 
 	for _, hop := range r.NextHops {
 		m.Attributes.Multipath = append(m.Attributes.Multipath, rtnetlink.NextHop{
-			Gateway: toIP(hop.Gateway), Hop: rtnetlink.RTNextHop{IfIndex: hop.LinkIndex, Hops: uint8(min(max(hop.Weight, 1), 256) - 1)},
+			Gateway: toIP(hop.Gateway), Hop: rtnetlink.RTNextHop{
+				IfIndex: hop.LinkIndex, Hops: uint8(min(max(hop.Weight, 1), 256) - 1), Flags: uint8(r.Flags & unix.RTNH_F_ONLINK),
+			},
 		})
 	}
 
@@ -106,8 +109,31 @@ func (r Route) String() string {
 		s += " via " + r.Gateway.String()
 	}
 
-	return fmt.Sprintf("%s dev %d metric %d table %d", s, r.LinkIndex, r.Priority, r.Table)
+	if len(r.NextHops) == 0 {
+		s += fmt.Sprintf(" dev %d", r.LinkIndex)
+	}
+
+	s += fmt.Sprintf(" metric %d table %d", r.Priority, r.Table)
+
+	if r.Flags&unix.RTNH_F_ONLINK != 0 {
+		s += " onlink"
+	}
+
+	for _, hop := range r.NextHops {
+		s += " nexthop"
+		if hop.Gateway.IsValid() {
+			s += " via " + hop.Gateway.String()
+		}
+
+		s += fmt.Sprintf(" dev %d weight %d", hop.LinkIndex, hop.Weight)
+	}
+
+	return s
 }
+
+// SameFlags reports whether both routes have the same of those flags that are set with a route. The kernel adds others, such as that the
+// link has no carrier.
+func (r Route) SameFlags(o Route) bool { return (r.Flags^o.Flags)&unix.RTNH_F_ONLINK == 0 }
 
 // Key is what the kernel knows a route by: a route that is set takes the place of another with the same key. (IPv6
 // can have several routes of a key, which only those make that append: the kernel itself and routers.)

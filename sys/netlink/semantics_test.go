@@ -102,7 +102,7 @@ route 203.0.113.7/24 via 192.0.2.1 metric 1: invalid argument
 2001:db8::2/64 scope 0
 192.0.2.0/24 dev va metric 0 proto 2 src 192.0.2.2
 2001:db8::/64 dev va metric 256 proto 2
-default via 172.16.0.1 dev va metric 2 proto 4
+default via 172.16.0.1 dev va metric 2 onlink proto 4
 `},
 	{"over a link that is down", "addr 192.0.2.2/24\ndown\nroute default via 192.0.2.1 metric 1\nroute 203.0.113.0/24 metric 1\nroute 2001:db8:1::/48 metric 1", `
 route default via 192.0.2.1 metric 1: network is unreachable
@@ -263,7 +263,7 @@ func (s *scene) state() string {
 			continue
 		}
 
-		text := strings.TrimSuffix(strings.Replace(r.String(), fmt.Sprintf("dev %d", va), "dev va", 1), " table 254")
+		text := strings.Replace(strings.Replace(r.String(), fmt.Sprintf("dev %d", va), "dev va", 1), " table 254", "", 1)
 		text += fmt.Sprintf(" proto %d", r.Protocol)
 
 		if r.Source.IsValid() {

@@ -23,7 +23,7 @@ type DHCPv4Config struct {
 // DHCPv6Config runs a DHCP client for IPv6 on a link. Its name is that of the link.
 type DHCPv6Config struct {
 	document.Named `yaml:",inline"`
-	// The metric of the routes that come with the addresses. DHCPv6 brings none.
+	// The metric of the routes of DHCP. DHCPv6 brings none, and routes that routers advertise have a metric of their own.
 	RouteMetric uint32 `yaml:"routeMetric,omitempty"`
 	// Whether the hostname that the server names is ignored.
 	IgnoreHostname bool `yaml:"ignoreHostname,omitempty"`
@@ -33,7 +33,8 @@ type DHCPv6Config struct {
 
 // ClientIdentity is how a DHCP client names itself to servers.
 type ClientIdentity struct {
-	// What the client identifies itself by: nothing, the hardware address of the link, or a DUID.
+	// What the client identifies itself by: nothing, the hardware address of the link, or a DUID. DHCPv6 always has a DUID: with none
+	// and mac it is the one made of the hardware address (DUID-LL).
 	ClientIdentifier ClientIdentifier `yaml:"clientIdentifier,omitempty"`
 	// The DUID, in hexadecimal digits that may have colons between them.
 	DUIDRaw value.HexBytes `yaml:"duidRaw,omitempty"`
@@ -72,13 +73,7 @@ duidRaw: 00:03:00:01:02:00:5e:10:00:01
 func (d *DHCPv4Config) Validate(r *document.Report) { d.validate(r) }
 
 // Validate implements document.Validator.
-func (d *DHCPv6Config) Validate(r *document.Report) {
-	d.validate(r)
-
-	if d.RouteMetric != 0 {
-		r.Warn("routeMetric", "has no effect: DHCPv6 brings no routes, and those that routers advertise have a metric of their own")
-	}
-}
+func (d *DHCPv6Config) Validate(r *document.Report) { d.validate(r) }
 
 func (c *ClientIdentity) validate(r *document.Report) {
 	if (c.ClientIdentifier == ClientIdentifierDUID) != (len(c.DUIDRaw) > 0) {

@@ -28,8 +28,15 @@ type RouteType uint8
 const (
 	// TypeUnicast sends the packet to one destination.
 	TypeUnicast RouteType = 1
+	// TypeLocal delivers the packet to the machine.
+	TypeLocal RouteType = 2
 	// TypeBlackhole drops the packet.
 	TypeBlackhole RouteType = 6
+	// TypeUnreachable and TypeProhibit drop the packet and tell its sender.
+	TypeUnreachable RouteType = 7
+	TypeProhibit    RouteType = 8
+	// TypeThrow goes on with the next routing rule.
+	TypeThrow RouteType = 9
 )
 
 var routeTypeNames = enum.Of[RouteType](
@@ -63,8 +70,11 @@ func (r *RouteProtocol) UnmarshalText(text []byte) error {
 	return routeProtocolNames.Parse("route protocol", text, r)
 }
 
-// RouteFlags are the flags of a route (RTM_F_*).
+// RouteFlags are the flags of a route (RTM_F_*, and without names RTNH_F_*).
 type RouteFlags uint32
+
+// RouteOnLink means that the gateway is on the link although no route leads to it (RTNH_F_ONLINK).
+const RouteOnLink RouteFlags = 4
 
 var routeFlagsNames = bits[RouteFlags]{8: "notify", "cloned", "equalize", "prefix", "lookup_table", "fib_match", "offload", "trap"}
 

@@ -55,14 +55,23 @@ type Link struct {
 	Addresses    []netip.Prefix
 	Routes       []Route
 	Bond         *Bond
+	Bridge       *Bridge
 	VLAN         *VLAN
 }
+
+// Logical reports whether the machine creates the link.
+func (l *Link) Logical() bool { return l.Bond != nil || l.Bridge != nil || l.VLAN != nil }
 
 // Route is a static route. Without a destination it is a default route.
 type Route struct {
 	Destination netip.Prefix
 	Gateway     netip.Addr
-	Metric      uint32
+	// Source is the address of packets that take the route, as far as their program has not chosen one.
+	Source netip.Addr
+	// Metric, Table and MTU are 0 for the default.
+	Metric, Table, MTU uint32
+	// OnLink means that the gateway is on the link although none of its networks has it.
+	OnLink bool
 }
 
 // Bond are the settings of a bond. Links are its cards, by hardware address or name.
@@ -73,6 +82,12 @@ type Bond struct {
 	// HashPolicy is the kernel's name of it, or empty for the default; MIIMon is in milliseconds.
 	HashPolicy string
 	MIIMon     uint32
+}
+
+// Bridge are the settings of a bridge. Links are its ports, by hardware address or name.
+type Bridge struct {
+	Links []string
+	STP   bool
 }
 
 // VLAN are the settings of a tagged link. Parent is a hardware address or a name.

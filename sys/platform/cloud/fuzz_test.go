@@ -12,7 +12,7 @@ import (
 )
 
 // fuzz replaces one document of a platform by any text, and checks what a machine relies on.
-func fuzz(f *testing.F, name string) {
+func fuzz(f *testing.F, name string, more ...string) {
 	f.Helper()
 
 	c := onLab(f, name)
@@ -21,6 +21,10 @@ func fuzz(f *testing.F, name string) {
 
 	for i, path := range paths {
 		f.Add(uint8(i), docs[path])
+
+		for _, text := range more {
+			f.Add(uint8(i), []byte(text))
+		}
 	}
 
 	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
@@ -40,6 +44,14 @@ func fuzz(f *testing.F, name string) {
 		check(t, c.read(docs))
 	})
 }
+
+// Network configurations of cloud-init with what those of the lab do not have.
+const (
+	networkV1 = `{version: 1, config: [{type: physical, name: e, subnets: [{type: static, address: 10.5.0.2/24, odd: 1}]},
+  {type: route, destination: 0.0.0.0, netmask: 0.0.0.0, gateway: 10.5.0.1}, {type: bond, name: b, params: {bond-odd: [x]}}]}`
+	networkV2 = `{version: 2, odd: {x: {[a]: b}}, ethernets: {e: {addresses: [10.5.0.2/24: {label: x}], accept-ra: false, routing-policy: [{}],
+  routes: [{to: default, via: 10.9.0.1, on-link: true, table: 7, from: 10.5.0.2}, {to: 10.6.0.1/8, via: 0.0.0.0}]}}, bridges: {b: {interfaces: [e]}}}`
+)
 
 // recordedOf returns the documents of a machine of the lab.
 func recordedOf(f *testing.F, c *Cloud) documents {
@@ -92,7 +104,7 @@ func check(t *testing.T, m Machine) {
 		}
 
 		for _, r := range l.Routes {
-			if !r.Gateway.IsValid() && !r.Destination.IsValid() || r.Destination.IsValid() && r.Destination.Masked() != r.Destination {
+			if r.Source.Zone() != "" || !r.Gateway.IsValid() && !r.Destination.IsValid() || r.Destination.IsValid() && r.Destination.Masked() != r.Destination {
 				t.Errorf("link %+v: route %+v", l, r)
 			}
 		}
@@ -109,7 +121,7 @@ func FuzzEquinixMetal(f *testing.F) { fuzz(f, "equinixMetal") }
 func FuzzExoscale(f *testing.F)     { fuzz(f, "exoscale") }
 func FuzzGCP(f *testing.F)          { fuzz(f, "gcp") }
 func FuzzHCloud(f *testing.F)       { fuzz(f, "hcloud") }
-func FuzzNoCloud(f *testing.F)      { fuzz(f, "nocloud") }
+func FuzzNoCloud(f *testing.F)      { fuzz(f, "nocloud", networkV1, networkV2) }
 func FuzzOpenNebula(f *testing.F)   { fuzz(f, "opennebula") }
 func FuzzOpenStack(f *testing.F)    { fuzz(f, "openstack") }
 func FuzzOracle(f *testing.F)       { fuzz(f, "oracle") }

@@ -181,7 +181,7 @@ func (net *novaNetworkEntry) read(link *Link, r *reader) {
 				destination = r.masked("network", route.Network, route.Netmask)
 			}
 
-			link.route(destination, r.addr("gateway", route.Gateway), 0)
+			link.route(Route{Destination: destination, Gateway: r.addr("gateway", route.Gateway)}, r)
 		}
 	default:
 		r.ignore("networks", fmt.Errorf("type %q is not supported", net.Type))
