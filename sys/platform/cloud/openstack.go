@@ -176,12 +176,15 @@ func (net *novaNetworkEntry) read(link *Link, r *reader) {
 		link.defaultRoute(r.addr("gateway", net.Gateway), 0)
 
 		for _, route := range net.Routes {
-			var destination netip.Prefix
-			if a := r.addr("network", route.Network); a.IsValid() && !a.IsUnspecified() {
-				destination = r.masked("network", route.Network, route.Netmask)
+			network := route.Network
+			if a, err := netip.ParseAddr(network); err == nil && a.IsUnspecified() {
+				network = "default"
 			}
 
-			link.route(Route{Destination: destination, Gateway: r.addr("gateway", route.Gateway)}, r)
+			to, toOK := r.destination("network", network, route.Netmask)
+			if via, viaOK := r.gateway("gateway", route.Gateway); toOK && viaOK {
+				link.route(Route{Destination: to, Gateway: via}, r)
+			}
 		}
 	default:
 		r.ignore("networks", fmt.Errorf("type %q is not supported", net.Type))
