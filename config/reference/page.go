@@ -22,7 +22,8 @@ could be added. ` + "`--talos-version`" + ` chooses the contract, the release th
 the v1alpha1 document.
 [configuration.schema.json](configuration.schema.json) is the JSON schema for editors.
 
-A key that has no effect yet gives a warning when it is applied. A key that protects the machine is refused instead.
+A key that has no effect yet gives a warning when it is applied. A key that protects the machine is refused instead,
+except for two that each configuration for 1.14 has ([configure.md](configure.md#what-a-machine-refuses)).
 
 | Kind | Documents | For | Keys in effect |
 |---|---|---|---|

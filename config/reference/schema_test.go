@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reference
+package reference_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -15,12 +16,16 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/reference"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// TestSchemaTakesExamples validates configurations of existing clients and the example of each kind, and refuses an unknown key.
-func TestSchemaTakesExamples(t *testing.T) {
-	text, err := Schema()
+// compiled returns the schema, ready to validate documents.
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+
+	text, err := reference.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,46 +45,95 @@ func TestSchemaTakesExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, text := range map[string][]byte{"control plane": configtest.ControlPlane(t), "worker": configtest.Worker(t)} {
-		for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
-			var d map[string]any
-			if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
+	return schema
+}
 
-			if err := schema.Validate(d); err != nil {
-				t.Errorf("%s of an existing client: %v", name, err)
-			}
+// documents decodes the documents of a configuration, as an editor does.
+func documents(t *testing.T, text []byte) (all []map[string]any) {
+	t.Helper()
+
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var d map[string]any
+		if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+
+		all = append(all, d)
+	}
+}
+
+// takes checks that the schema accepts a document, and refuses it with an unknown key.
+func takes(t *testing.T, schema *jsonschema.Schema, name string, document map[string]any) {
+	t.Helper()
+
+	if err := schema.Validate(document); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+
+	document["unknownKey"] = true
+
+	if err := schema.Validate(document); err == nil {
+		t.Errorf("%s: an unknown key is accepted", name)
+	}
+}
+
+// TestSchemaTakesExamples validates configurations of existing clients and the example of each kind.
+func TestSchemaTakesExamples(t *testing.T) {
+	schema := compiled(t)
+
+	for name, text := range map[string][]byte{"control plane": configtest.ControlPlane(t), "worker": configtest.Worker(t)} {
+		for _, d := range documents(t, text) {
+			takes(t, schema, name+" of an existing client", d)
 		}
 	}
 
-	for _, k := range Kinds() {
+	for _, k := range reference.Kinds() {
 		if k.Name == v1alpha1.Version {
 			continue
 		}
 
-		var example map[string]any
-		if err := yaml.Unmarshal([]byte(k.Example), &example); err != nil {
-			t.Fatal(err)
+		for _, example := range documents(t, []byte(k.Example)) {
+			takes(t, schema, k.Name, example)
 		}
+	}
+}
 
-		if err := schema.Validate(example); err != nil {
-			t.Errorf("%s: %v", k.Name, err)
-		}
+// TestSchemaTakesGenerated validates what is generated at each contract, with defaults and with other options.
+func TestSchemaTakesGenerated(t *testing.T) {
+	schema := compiled(t)
 
-		example["unknownKey"] = true
+	for contract := generate.Oldest; contract <= generate.Newest; contract++ {
+		for options, opts := range map[string]generate.Options{
+			"defaults": {},
+			"others": {
+				AdditionalSANs: []string{"api.example", "192.0.2.1"}, DNSDomain: "example.local", InstallDisk: "/dev/vda",
+				RegistryMirrors: map[string][]string{"docker.io": {"http://127.0.0.1:5000"}}, LocalAPIServerPort: 7443,
+				PodSubnets:     []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fc00:db8:10::/56")},
+				ServiceSubnets: []netip.Prefix{netip.MustParsePrefix("10.2.0.0/16"), netip.MustParsePrefix("fc00:db8:20::/112")},
+				NoInstall:      true, NoClusterDiscovery: true, AllowSchedulingOnControlPlanes: true,
+			},
+		} {
+			opts.Contract, opts.Secrets = contract, configtest.Bundle(t)
 
-		if err := schema.Validate(example); err == nil {
-			t.Errorf("%s: an unknown key is accepted", k.Name)
+			out, err := generate.New("demo", "https://10.5.0.2:6443", "", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for role, text := range map[string][]byte{"control plane": out.ControlPlane, "worker": out.Worker} {
+				for _, d := range documents(t, text) {
+					takes(t, schema, fmt.Sprintf("%s, %s, %s, %v", contract, options, role, d["kind"]), d)
+				}
+			}
 		}
 	}
 }
 
 // TestExamplesOfExpressions: the example of an expression is one over what its document is about.
 func TestExamplesOfExpressions(t *testing.T) {
-	text, err := Schema()
+	text, err := reference.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}

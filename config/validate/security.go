@@ -19,7 +19,8 @@ func protections(m *v1alpha1.MachineConfig) []protection {
 }
 
 // security refuses security settings that this version does not implement yet: users rely on them. Other settings without effect
-// are accepted with a warning.
+// are accepted with a warning, and so are two that protect a machine: SecurityProfileConfig.workloadIsolation and VolumeConfig.mount.secure are in
+// each configuration that is generated for 1.14, which must boot. docs/configure.md says what a machine does instead.
 func (c *check) security(main *v1alpha1.Config) {
 	for _, p := range protections(&main.Machine) {
 		if p.set {

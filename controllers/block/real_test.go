@@ -77,6 +77,12 @@ func TestRealKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	for target, want := range map[string]uintptr{state: mount.NoSuid | mount.NoDev | mount.NoExec, ephemeral: mount.NoSuid | mount.NoDev} {
+		if got, err := flagsOf(target); err != nil || got != want {
+			t.Errorf("flags of %s: got %#x, %v, want %#x", target, got, err, want)
+		}
+	}
+
 	st, err := os.Stat(ephemeral + "/lib/etcd")
 	if err != nil || st.Mode().Perm() != 0o700 {
 		t.Errorf("etcd's folder: got %v, %v, want mode 0700", st, err)

@@ -3,11 +3,13 @@
 package budgets
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -15,27 +17,38 @@ import (
 func benchmarks(t *testing.T, folder, names string, options ...string) func(benchmark, unit string) float64 {
 	t.Helper()
 
-	args := append([]string{"test", "-run", "^$", "-bench", names, "-timeout", "30m"}, options...)
-	cmd := exec.CommandContext(t.Context(), "go", append(args, folder)...)
-	cmd.Dir = filepath.Join("..", "..")
-
-	text, err := cmd.CombinedOutput()
+	text, err := goTest(t, append(append([]string{"-run", "^$", "-bench", names, "-timeout", "30m"}, options...), folder)...)
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, text)
+		t.Fatalf("%v\n%s", err, text)
 	}
 
 	return func(benchmark, unit string) float64 {
 		t.Helper()
 
-		values := figuresOf(string(text), benchmark, unit)
+		values := figuresOf(text, benchmark, unit)
 		if len(values) == 0 {
-			t.Fatalf("%s: no %s of %s in\n%s", cmd, unit, benchmark, text)
+			t.Fatalf("no %s of %s in\n%s", unit, benchmark, text)
 		}
 
 		slices.Sort(values)
 
 		return values[len(values)/2]
 	}
+}
+
+// goTest runs go test in the repository's folder, and returns its output.
+func goTest(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", cmd, err)
+	}
+
+	return string(text), err
 }
 
 // figuresOf returns a figure of each run in the output of benchmarks.
@@ -70,5 +83,28 @@ func TestFiguresOf(t *testing.T) {
 		if got := figuresOf(text, tt.benchmark, tt.unit); !slices.Equal(got, tt.want) {
 			t.Errorf("%s of %s: got %v, want %v", tt.unit, tt.benchmark, got, tt.want)
 		}
+	}
+}
+
+// logged returns the messages with a phrase in the output of tests.
+func logged(text, phrase string) (messages []string) {
+	for line := range strings.Lines(text) {
+		if _, message, ok := strings.Cut(line, "_test.go:"); ok && strings.Contains(message, phrase) {
+			_, message, _ = strings.Cut(message, ": ")
+			messages = append(messages, strings.TrimSpace(message))
+		}
+	}
+
+	return messages
+}
+
+func TestLogged(t *testing.T) {
+	const text = "    other.go:80: === RUN   TestX\n" +
+		"            x_test.go:7: best of 2 rounds: 3 ms\n" +
+		"    x_test.go:8: nothing\r\n" +
+		"    x_test.go:9: 5 ms, best of 3\r\n"
+
+	if got, want := logged(text, "best of"), []string{"best of 2 rounds: 3 ms", "5 ms, best of 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

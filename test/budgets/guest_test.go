@@ -32,11 +32,8 @@ func TestBond(t *testing.T) {
 
 	text := inGuest(t, "./controllers/network", "-test.v", "-test.run=^TestRealBondIsSoonThere$")
 
-	for line := range strings.Lines(text) {
-		if _, figures, ok := strings.Cut(line, "_test.go:"); ok && strings.Contains(figures, "are there after") {
-			_, figures, _ = strings.Cut(figures, ": ")
-			report("bonds in a machine of their own: %s", strings.TrimSpace(figures))
-		}
+	for _, figures := range logged(text, "are there after") {
+		report("bonds in a machine of their own: %s", figures)
 	}
 
 	if !strings.Contains(text, "\r\nexit status 0\r\n") || strings.Contains(text, "SKIP") {

@@ -30,25 +30,6 @@ type omit struct{}
 // Omit is the value that removes the map entry or list element that it is used for.
 var Omit any = omit{}
 
-// Objects renders every document of a template.
-func Objects(template []byte, values Values) ([]Object, error) {
-	objects, err := Parse(template)
-	if err != nil {
-		return nil, err
-	}
-
-	for i, object := range objects {
-		filled, err := fill(object, values)
-		if err != nil {
-			return nil, fmt.Errorf("template document %d: %w", i+1, err)
-		}
-
-		objects[i] = filled.(Object) // fill returns a map for a map
-	}
-
-	return objects, nil
-}
-
 // Parse reads every document of a YAML text; empty documents are skipped. Keys must be strings, as in JSON.
 func Parse(text []byte) ([]Object, error) {
 	decoder, err := yaml.NewLoader(bytes.NewReader(text))
@@ -87,25 +68,41 @@ func Parse(text []byte) ([]Object, error) {
 	}
 }
 
+// Fill renders the documents of a template that Parse has read. It does not change them, and the results share nothing with them.
+func Fill(template []Object, values Values) ([]Object, error) {
+	var out []Object
+
+	for i, object := range template {
+		filled, err := fill(object, values)
+		if err != nil {
+			return nil, fmt.Errorf("template document %d: %w", i+1, err)
+		}
+
+		out = append(out, filled.(Object)) // fill returns a map for a map
+	}
+
+	return out, nil
+}
+
 func fill(v any, values Values) (any, error) {
 	switch v := v.(type) {
 	case string:
 		return fillText(v, values)
 	case Object:
+		out := make(Object, len(v))
+
 		for key, item := range v {
 			filled, err := fill(item, values)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
 
-			if filled == Omit {
-				delete(v, key)
-			} else {
-				v[key] = filled
+			if filled != Omit {
+				out[key] = filled
 			}
 		}
 
-		return v, nil
+		return out, nil
 	case []any:
 		out := make([]any, 0, len(v))
 

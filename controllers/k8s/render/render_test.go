@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 )
 
-func TestObjects(t *testing.T) {
+func TestFill(t *testing.T) {
 	values := render.Values{
 		"image": "registry/x:v1", "args": []any{"--a", "--b"}, "port": 53, "none": render.Omit,
 		"evil": "a: b\n- c: ${image}",
@@ -37,7 +37,11 @@ func TestObjects(t *testing.T) {
 		"not YAML":                              {template: "a: [", err: "YAML document 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := render.Objects([]byte(test.template), values)
+			got, err := render.Parse([]byte(test.template))
+			if err == nil {
+				got, err = render.Fill(got, values)
+			}
+
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Fatalf("got error %v, want %q", err, test.err)
@@ -72,4 +76,30 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFillKeepsTemplate: what is rendered may be changed, and the template rendered again.
+func TestFillKeepsTemplate(t *testing.T) {
+	template, err := render.Parse([]byte("a: {b: '${x}', c: {}}\nd: [1, '${x}', {e: 1}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	first, err := render.Fill(template, render.Values{"x": render.Omit})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	first[0]["a"].(render.Object)["c"].(render.Object)["f"] = 1
+	first[0]["d"].([]any)[1].(render.Object)["e"] = 2
+
+	second, err := render.Fill(template, render.Values{"x": "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := []render.Object{{"a": render.Object{"b": "y", "c": render.Object{}}, "d": []any{1, "y", render.Object{"e": 1}}}}
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
