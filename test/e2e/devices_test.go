@@ -33,8 +33,12 @@ func devices(t *testing.T, c *cluster.Cluster) {
 		return nil
 	})
 
-	if links := c.Talosctl("list", "/dev/disk/by-partlabel"); !strings.Contains(links, "EPHEMERAL") {
-		c.Fail("/dev/disk/by-partlabel has no link to EPHEMERAL: %s", links)
+	for folder, link := range map[string]string{
+		"by-partlabel": "EPHEMERAL", "by-id": "virtio-", "by-path": "pci-", "by-uuid": "-", "by-partuuid": "-",
+	} {
+		if links := c.Talosctl("list", "/dev/disk/"+folder); !strings.Contains(links, link) {
+			c.Fail("/dev/disk/%s has no link with %q: %s", folder, link, links)
+		}
 	}
 
 	for _, step := range []struct {
