@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/seed-59268b81/talos/api/contract"
 	machineapi "github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/apid"
@@ -56,6 +58,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 
 	documents := fetch(modules, settled, m.Platform.Hardware)
 	links.Metadata = metadataOf(m.Platform, documents)
+	links.Publish = func(event proto.Message) { m.Events.Publish(event, "") }
 
 	bus, err := logind.Listen(logind.Socket, m.Log)
 	if err != nil {

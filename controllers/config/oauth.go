@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/outbound"
@@ -29,8 +30,14 @@ type login struct {
 	token  *oauth2.Token
 }
 
-// oauthTimeout bounds one request to the authorization server.
-const oauthTimeout = 30 * time.Second
+const (
+	// oauthTimeout bounds one request to the authorization server.
+	oauthTimeout = 30 * time.Second
+	// longestPoll bounds the pause between two requests for the token, which the authorization server chooses.
+	longestPoll = 10 * time.Minute
+	// longestCause bounds the text of an error, which may repeat an answer.
+	longestCause = 500
+)
 
 // loginOf returns nil if the arguments request no authentication.
 func loginOf(args cmdline.Cmdline) *login {
@@ -54,7 +61,7 @@ func (l *login) headers(ctx context.Context, address string, value func(string) 
 
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, l.client)
 
-	device, err := config.DeviceAuth(ctx, options...)
+	device, err := code(ctx, config, options)
 	if err != nil {
 		return nil, fmt.Errorf("ask the authorization server for a code: %w", plain(err))
 	}
@@ -68,6 +75,33 @@ func (l *login) headers(ctx context.Context, address string, value func(string) 
 	}
 
 	return l.header(), nil
+}
+
+// code asks the authorization server for a code.
+func code(ctx context.Context, config *oauth2.Config, options []oauth2.AuthCodeOption) (device *oauth2.DeviceAuthResponse, err error) {
+	// The library panics if the answer is null.
+	err = guard.Call(func() (err error) {
+		device, err = config.DeviceAuth(ctx, options...)
+
+		return err
+	})
+
+	if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
+		return nil, errors.New("the answer has none")
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	if device.DeviceCode == "" || device.UserCode == "" || device.VerificationURI == "" {
+		return nil, errors.New("the answer has none, or no address")
+	}
+
+	// The library panics if the pause between two requests is negative; 0 is its default.
+	device.Interval = min(max(device.Interval, 0), int64(longestPoll/time.Second))
+
+	return device, nil
 }
 
 func (l *login) header() map[string]string {
@@ -105,6 +139,11 @@ func (l *login) settings(address string, value func(string) (string, error)) (*o
 		Endpoint: oauth2.Endpoint{DeviceAuthURL: get("device_auth_url", at("/device/code")), TokenURL: get("token_url", at("/token"))},
 	}
 
+	// With a secret, the library sends each request in two ways until it knows which one the server accepts. Without one there is one way.
+	if config.ClientSecret == "" {
+		config.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+
 	var options []oauth2.AuthCodeOption
 
 	if audience := get("audience", ""); audience != "" {
@@ -123,10 +162,14 @@ func (l *login) settings(address string, value func(string) (string, error)) (*o
 	return config, options, nil
 }
 
-// plain returns the cause of an error without the address, which may be secret.
+// plain returns the cause of an error without the address, which may be secret, and without what is too long to be shown.
 func plain(err error) error {
 	if failure := (*url.Error)(nil); errors.As(err, &failure) {
-		return failure.Err
+		err = failure.Err
+	}
+
+	if text := err.Error(); len(text) > longestCause {
+		return errors.New(text[:longestCause] + "…")
 	}
 
 	return err

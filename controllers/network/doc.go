@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-59268b81/talos/controllers/network/packetfilter"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -77,6 +78,8 @@ type Deps struct {
 	Cards ethtool.Cards
 	// Filter is the machine's table of the packet filter; nil if there is none.
 	Filter nft.Filter
+	// Publish sends an event to the watchers; nil sends none.
+	Publish func(event proto.Message)
 }
 
 // Open returns the Deps of the real machine, and a function that closes them.
@@ -172,6 +175,7 @@ func Controllers(d *Deps) []controller.Controller {
 		// Packets.
 		NfTablesChainConfigController(), nfTablesChainController(d.Filter),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
+		addressEventController(d.Publish),
 		// The machine's DNS server.
 		HostDNSConfigController(), DNSUpstreamController(), StaticHostController(),
 		// Probes.

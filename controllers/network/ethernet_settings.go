@@ -96,7 +96,10 @@ func switched(name string, on bool) uint32 {
 
 // ethernetStatus returns the status of a link with settings.
 func ethernetStatus(link network.LinkStatusSpec, s ethtool.Settings) network.EthernetStatusSpec {
-	status := network.EthernetStatusSpec{LinkState: &link.LinkState, SpeedMegabits: link.SpeedMegabits, Port: link.Port, Duplex: link.Duplex}
+	status := network.EthernetStatusSpec{
+		LinkState: &link.LinkState, SpeedMegabits: link.SpeedMegabits, Port: link.Port, Duplex: link.Duplex,
+		OurModes: s.OurModes, PeerModes: s.PeerModes,
+	}
 
 	if len(s.Rings) > 0 {
 		status.Rings = &network.EthernetRingsStatus{}

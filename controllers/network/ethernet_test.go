@@ -38,6 +38,7 @@ func card() ethtool.Settings {
 		Rings:    map[string]uint32{"rx": 256, "rx-max": 4096, "tx": 256, "tcp-data-split": ethtool.SplitOff},
 		Channels: map[string]uint32{"combined": 1, "combined-max": 8},
 		Features: map[string]bool{"tx-tcp-segmentation": true, "loopback": false}, Fixed: map[string]bool{"loopback": true}, Wake: &off,
+		OurModes: []string{"1000baseT/Full", "Pause"}, PeerModes: []string{"100baseT/Full", "1000baseT/Full"},
 	}
 }
 
@@ -71,7 +72,7 @@ func TestEthernet(t *testing.T) {
 		value := func(n uint32) *uint32 { return &n }
 		yes := true
 		want := network.EthernetStatusSpec{
-			LinkState: &yes, SpeedMegabits: 1000,
+			LinkState: &yes, SpeedMegabits: 1000, OurModes: []string{"1000baseT/Full", "Pause"}, PeerModes: []string{"100baseT/Full", "1000baseT/Full"},
 			Rings:     &network.EthernetRingsStatus{RX: value(1024), RXMax: value(4096), TX: value(256), TCPDataSplit: &yes},
 			Features:  []network.EthernetFeatureStatus{{Name: "loopback", Status: "off [fixed]"}, {Name: "tx-tcp-segmentation", Status: "off"}},
 			Channels:  &network.EthernetChannelsStatus{Combined: value(4), CombinedMax: value(8)},

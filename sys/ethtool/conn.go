@@ -53,6 +53,7 @@ func (c *Conn) Read(link string) (Settings, error) {
 		{"channels", unix.ETHTOOL_MSG_CHANNELS_GET, func(s *Settings, ad *netlink.AttributeDecoder) { s.Channels = channelFields.decode(ad) }},
 		{"features", unix.ETHTOOL_MSG_FEATURES_GET, decodeFeatures},
 		{"wake-on-LAN", unix.ETHTOOL_MSG_WOL_GET, decodeWake},
+		{"modes", unix.ETHTOOL_MSG_LINKMODES_GET, decodeModes},
 	} {
 		messages, err := c.execute(part.get, link, 0, func(*netlink.AttributeEncoder) {})
 		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EPERM) {

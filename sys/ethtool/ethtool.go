@@ -33,6 +33,9 @@ type Settings struct {
 	Fixed map[string]bool
 	// Wake has the bits of what wakes up the machine (WAKE_*); nil if the card cannot do that.
 	Wake *uint32
+	// OurModes and PeerModes are the modes of the link that this end and the other one advertise, such as 1000baseT/Full, with pause frames
+	// and the like, by the kernel's names and in its order. They cannot be set.
+	OurModes, PeerModes []string
 }
 
 // Values of tcp-data-split.

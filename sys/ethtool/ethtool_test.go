@@ -110,7 +110,8 @@ func suite(t *testing.T, cards ethtool.Cards) {
 		t.Fatal(err)
 	}
 
-	if on, ok := s.Features[feature]; !ok || !on || s.Fixed[feature] || !s.Fixed["loopback"] || s.Channels["rx"] != 1 || s.Channels["rx-max"] == 0 || s.Wake != nil {
+	if on, ok := s.Features[feature]; !ok || !on || s.Fixed[feature] || !s.Fixed["loopback"] || s.Channels["rx"] != 1 || s.Channels["rx-max"] == 0 || s.Wake != nil ||
+		len(s.OurModes)+len(s.PeerModes) != 0 {
 		t.Errorf("got %+v", s)
 	}
 

@@ -175,6 +175,34 @@ func encodeFeatures(ae *netlink.AttributeEncoder, features map[string]bool) {
 	})
 }
 
+// decodeModes reads the modes of the link. The other end's are absent if it advertises none, or if the driver does not know them.
+func decodeModes(s *Settings, ad *netlink.AttributeDecoder) {
+	for ad.Next() {
+		switch ad.Type() {
+		case unix.ETHTOOL_A_LINKMODES_OURS: // all that the card has, with a value for those that it advertises
+			ad.Do(func(data []byte) error {
+				list, err := bits(data)
+				for _, b := range list {
+					if b.value {
+						s.OurModes = append(s.OurModes, b.name)
+					}
+				}
+
+				return err
+			})
+		case unix.ETHTOOL_A_LINKMODES_PEER: // those that it advertises
+			ad.Do(func(data []byte) error {
+				list, err := bits(data)
+				for _, b := range list {
+					s.PeerModes = append(s.PeerModes, b.name)
+				}
+
+				return err
+			})
+		}
+	}
+}
+
 func decodeWake(s *Settings, ad *netlink.AttributeDecoder) {
 	for ad.Next() {
 		if ad.Type() != unix.ETHTOOL_A_WOL_MODES {

@@ -42,7 +42,7 @@ func (c caller) call(ctx context.Context, method, path string, in, out any) erro
 	}
 
 	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return fmt.Errorf("%s %s: %.300s", method, path, err) // it may repeat a value of any length
 	}
 
 	return nil

@@ -20,13 +20,21 @@ type equinixRef struct {
 	Href string `json:"href"`
 }
 
-// id is "" if the object has none.
+// id is "" if the object has none that can be a part of a path.
 func (r equinixRef) id() string {
-	if r.Href == "" {
-		return ""
+	if id := path.Base(r.Href); equinixID(id) {
+		return id
 	}
 
-	return path.Base(r.Href)
+	return ""
+}
+
+// equinixID reports whether a text is an id, such as 7c3b0a52-0c4b-4a0e-9d53-2f0f1b6f5a10: with another one a request would have another
+// path.
+func equinixID(text string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+	return text != "" && len(text) <= 100 && strings.Trim(text, letters) == ""
 }
 
 type equinixAddress struct {
@@ -54,7 +62,7 @@ func (e *equinix) Move(ctx context.Context, addr netip.Addr) error {
 			return err
 		}
 
-		if own.ID == "" || strings.ContainsAny(own.ID, "/?#") {
+		if !equinixID(own.ID) {
 			return fmt.Errorf("the metadata server's id of this machine: %.100q", own.ID)
 		}
 
@@ -64,6 +72,10 @@ func (e *equinix) Move(ctx context.Context, addr netip.Addr) error {
 
 		if err := e.api.call(ctx, http.MethodGet, "/devices/"+own.ID, nil, &device); err != nil {
 			return err
+		}
+
+		if device.Project.id() == "" {
+			return fmt.Errorf("the project of this machine: %.100q has no id", device.Project.Href)
 		}
 
 		var project struct {
@@ -99,6 +111,10 @@ func (e *equinix) Move(ctx context.Context, addr netip.Addr) error {
 // release takes the address from the machine that has it. It reports whether that is this one.
 func (e *equinix) release(ctx context.Context, reserved equinixAddress, own string, addr netip.Addr) (done bool, err error) {
 	for _, ref := range reserved.Assignments {
+		if ref.id() == "" {
+			return false, fmt.Errorf("an assignment of reservation %.100q: %.100q has no id", reserved.ID, ref.Href)
+		}
+
 		var assigned equinixAddress
 
 		if err := e.api.call(ctx, http.MethodGet, "/ips/"+ref.id(), nil, &assigned); err != nil {

@@ -70,7 +70,7 @@ func (h *hcloud) Move(ctx context.Context, addr netip.Addr) error {
 
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("the metadata server's id of this machine: %w", err)
+			return fmt.Errorf("the metadata server's id of this machine: %.100q is not a number", text)
 		}
 
 		var own struct {
@@ -235,7 +235,7 @@ func (h *hcloud) act(ctx context.Context, path string, in any) error {
 			text = ": " + out.Action.Error.Message
 		}
 
-		return fmt.Errorf("POST %s: the action ended with status %q%.200s", path, out.Action.Status, text)
+		return fmt.Errorf("POST %s: the action ended with status %.100q%.200s", path, out.Action.Status, text)
 	}
 
 	return nil

@@ -32,7 +32,19 @@ type answer struct {
 	body   string
 }
 
+// play starts a server with a recording.
 func play(t *testing.T, name string) (*recording, string) {
+	t.Helper()
+
+	r := record(t, name)
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+
+	return r, s.URL
+}
+
+// record reads a recording.
+func record(t testing.TB, name string) *recording {
 	t.Helper()
 
 	text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
@@ -55,10 +67,7 @@ func play(t *testing.T, name string) (*recording, string) {
 		r.answers[key] = append(r.answers[key], answer{status, body})
 	}
 
-	s := httptest.NewServer(r)
-	t.Cleanup(s.Close)
-
-	return r, s.URL
+	return r
 }
 
 // ServeHTTP implements http.Handler. Requests come one after the other.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -140,6 +141,7 @@ func (c *Cards) wake() {
 
 func clone(s ethtool.Settings) ethtool.Settings {
 	s.Rings, s.Channels, s.Features, s.Fixed = maps.Clone(s.Rings), maps.Clone(s.Channels), maps.Clone(s.Features), maps.Clone(s.Fixed)
+	s.OurModes, s.PeerModes = slices.Clone(s.OurModes), slices.Clone(s.PeerModes)
 
 	return s
 }

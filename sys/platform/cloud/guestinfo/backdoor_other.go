@@ -9,6 +9,6 @@ import "errors"
 // processor reports whether the processor names VMware as the hypervisor. The backdoor of other architectures is not supported.
 func processor() bool { return false }
 
-func ask(string) ([]byte, bool, error) {
-	return nil, false, errors.New("not supported on this architecture")
+func ask(string) ([]byte, error) {
+	return nil, errors.New("not supported on this architecture")
 }

@@ -11,6 +11,7 @@
 package guestinfo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,14 +32,14 @@ const maxName = 128
 type Reader struct {
 	// one permits one request at a time.
 	one sync.Mutex
-	// ask sends a command and returns the reply; ok is false if the hypervisor has refused the command, with the cause in the reply.
-	ask func(command string) (reply []byte, ok bool, err error)
+	// ask sends a command and returns the answer.
+	ask func(command string) ([]byte, error)
 }
 
 // New returns a Reader for a computer with this firmware. On one that is not VMware's, each request is an error.
 func New(hw platform.Hardware) *Reader {
 	if err := Check(hw); err != nil {
-		return &Reader{ask: func(string) ([]byte, bool, error) { return nil, false, err }}
+		return &Reader{ask: func(string) ([]byte, error) { return nil, err }}
 	}
 
 	return &Reader{ask: ask}
@@ -62,8 +63,14 @@ func check(hw platform.Hardware, processor bool) error {
 	}
 }
 
-// absent is the hypervisor's reply when it has no value of a name.
-const absent = "No value found"
+// Beginnings of answers: a value, or why there is none.
+const (
+	granted = "1 "
+	refused = "0 "
+)
+
+// absent is the hypervisor's answer when it has no value of a name.
+const absent = refused + "No value found"
 
 // Fetch implements cloud.Fetch.
 func (g *Reader) Fetch(_ context.Context, r cloud.Request) ([]byte, error) {
@@ -79,17 +86,20 @@ func (g *Reader) Fetch(_ context.Context, r cloud.Request) ([]byte, error) {
 	g.one.Lock()
 	defer g.one.Unlock()
 
-	reply, ok, err := g.ask("info-get " + Scheme + "." + name)
+	answer, err := g.ask("info-get " + Scheme + "." + name)
+	if err != nil {
+		return nil, fmt.Errorf("ask the hypervisor for guestinfo.%s: %w", name, err)
+	}
+
+	value, ok := bytes.CutPrefix(answer, []byte(granted))
 
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("ask the hypervisor for guestinfo.%s: %w", name, err)
 	case ok:
-		return reply, nil
-	case string(reply) == absent:
+		return value, nil
+	case string(answer) == absent:
 		return nil, cloud.ErrNotFound
 	default:
-		return nil, fmt.Errorf("ask the hypervisor for guestinfo.%s: it answered %.100q", name, reply)
+		return nil, fmt.Errorf("ask the hypervisor for guestinfo.%s: it answered %.100q", name, bytes.TrimPrefix(answer, []byte(refused)))
 	}
 }
 

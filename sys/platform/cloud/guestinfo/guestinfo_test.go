@@ -35,21 +35,22 @@ func TestCheck(t *testing.T) {
 }
 
 func TestFetch(t *testing.T) {
-	replies := map[string]string{
+	answers := map[string]string{
 		"info-get guestinfo.talos.config": "1 bWFjaGluZToge30K",
 		"info-get guestinfo.empty":        "1 ",
 		"info-get guestinfo.metadata":     "0 No value found",
 		"info-get guestinfo.secret":       "0 Permission denied",
+		"info-get guestinfo.nothing":      "",
+		"info-get guestinfo.digit":        "1",
 	}
 	silent := errors.New("no channel")
 
-	g := &Reader{ask: func(command string) ([]byte, bool, error) {
-		reply, ok := replies[command]
-		if !ok {
-			return nil, false, silent
+	g := &Reader{ask: func(command string) ([]byte, error) {
+		if answer, ok := answers[command]; ok {
+			return []byte(answer), nil
 		}
 
-		return []byte(reply[2:]), reply[0] == '1', nil
+		return nil, silent
 	}}
 
 	fetch := func(url string) (string, error) {
@@ -74,6 +75,12 @@ func TestFetch(t *testing.T) {
 		t.Errorf("a refusal: got error %v, want its cause", err)
 	}
 
+	for _, url := range []string{"guestinfo://nothing", "guestinfo://digit"} {
+		if got, err := fetch(url); got != "" || err == nil || errors.Is(err, cloud.ErrNotFound) {
+			t.Errorf("%s: got %q, %v, want an error: the answer is not one of this protocol", url, got, err)
+		}
+	}
+
 	if _, err := fetch("guestinfo://userdata"); !errors.Is(err, silent) {
 		t.Errorf("no answer: got error %v, want %v", err, silent)
 	}
@@ -95,4 +102,36 @@ func TestElsewhere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the computer is not a virtual machine of VMware") {
 		t.Errorf("got error %v", err)
 	}
+}
+
+// FuzzFetch asks for any name and gets any answer: the command is one for that name alone, and the value is what the answer says.
+func FuzzFetch(f *testing.F) {
+	for _, answer := range []string{"1 bWFjaGluZToge30K", "1 ", "1", "", "0 No value found", "0 Permission denied", "2 x"} {
+		f.Add("talos.config", []byte(answer))
+	}
+
+	f.Add("a b", []byte("1 x"))
+
+	f.Fuzz(func(t *testing.T, name string, answer []byte) {
+		g := &Reader{ask: func(command string) ([]byte, error) {
+			if words := strings.Fields(command); len(words) != 2 || words[0] != "info-get" || words[1] != "guestinfo."+name || len(command) > 200 {
+				t.Errorf("got the command %q", command)
+			}
+
+			return answer, nil
+		}}
+
+		got, err := g.Fetch(t.Context(), cloud.Request{URL: "guestinfo://" + name})
+
+		switch {
+		case err == nil && "1 "+string(got) != string(answer):
+			t.Errorf("got %q of the answer %q", got, answer)
+		case err != nil && got != nil:
+			t.Errorf("got %q with the error %v", got, err)
+		case errors.Is(err, cloud.ErrNotFound) && string(answer) != "0 No value found":
+			t.Errorf("no value is found in the answer %q", answer)
+		case err != nil && len(err.Error()) > 5000:
+			t.Errorf("the error has %d bytes", len(err.Error()))
+		}
+	})
 }
