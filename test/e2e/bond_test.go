@@ -288,10 +288,11 @@ func updateLinks(links map[string]link, event *cosiapi.Event) error {
 
 // ethernet switches a feature of the network card off and on again.
 func ethernet(t *testing.T, c *cluster.Cluster) {
-	is := func(want string) {
+	is := func(offload string, ring int) {
 		t.Helper()
-		c.Until("generic receive offload is "+want, time.Minute, func(ctx context.Context) error {
+		c.Until(fmt.Sprintf("generic receive offload is %s, and the receive ring has %d entries", offload, ring), time.Minute, func(ctx context.Context) error {
 			var status struct {
+				Rings    struct{ RX int }
 				Features []struct{ Name, Status string }
 			}
 
@@ -300,18 +301,18 @@ func ethernet(t *testing.T, c *cluster.Cluster) {
 			}
 
 			for _, f := range status.Features {
-				if f.Name == "rx-gro" && f.Status == want {
+				if f.Name == "rx-gro" && f.Status == offload && status.Rings.RX == ring {
 					return nil
 				}
 			}
 
-			return fmt.Errorf("the features are %v", status.Features)
+			return fmt.Errorf("the ring has %d entries, the features are %v", status.Rings.RX, status.Features)
 		})
 	}
 
-	is("on")
-	c.Apply(patched(t, c, document("EthernetConfig", "name: eth0\nfeatures: {rx-gro: false}")))
-	is("off")
+	is("on", 256)
+	c.Apply(patched(t, c, document("EthernetConfig", "name: eth0\nfeatures: {rx-gro: false}\nrings: {rx: 128}")))
+	is("off", 128)
 	c.Apply(c.Generated.ControlPlane)
-	is("on")
+	is("on", 256)
 }
