@@ -92,12 +92,20 @@ func TestContainer(t *testing.T) {
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
 	changes(t, c, boot)
+	// On a slow computer TestNode may have left too little time for the last steps.
 	c.Run("enforces NetworkPolicies", func(t *testing.T) {
 		needsWorkload(t, works)
+		cluster.NeedsTime(t, 8*time.Minute)
 		policies(t, c)
 	})
-	c.Run("goes back from configurations that break it", func(t *testing.T) { goesBack(t, c) })
-	c.Run("is brought back when its configuration is damaged", func(t *testing.T) { rescued(t, c) })
+	c.Run("goes back from configurations that break it", func(t *testing.T) {
+		cluster.NeedsTime(t, 5*time.Minute)
+		goesBack(t, c)
+	})
+	c.Run("is brought back when its configuration is damaged", func(t *testing.T) {
+		cluster.NeedsTime(t, 2*time.Minute)
+		rescued(t, c)
+	})
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
 }
 
