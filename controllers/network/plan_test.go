@@ -3,7 +3,6 @@
 package network
 
 import (
-	"fmt"
 	"math"
 	"net/netip"
 	"slices"
@@ -339,27 +338,14 @@ func TestPlanRoutes(t *testing.T) {
 		}}},
 		{"the source has to come", []stage{{wanted: specs(sourced), conditions: map[string]string{sourced.ID(): "waiting: no link has the source address 10.0.0.77"}}}},
 	} {
-		k := netlinktest.Kernel{}
-
-		for i, name := range []string{"eth0", "eth1", "eth2"} {
-			l := ethernet(name, byte(i))
-			if name != "eth2" {
-				l.Flags = unix.IFF_UP
-			}
-
-			index := k.Plug(l).Index
-			if err := k.AddAddress(netlink.Address{LinkIndex: index, Prefix: prefix(fmt.Sprintf("10.%d.0.2/24", i))}); err != nil {
-				t.Fatal(err)
-			}
-		}
-
+		k := waysKernel(t)
 		planner := &routePlanner{set: map[string][]netlink.Route{}}
 
 		for i, s := range tt.stages {
 			var steps []string
 
-			did, p := round(t, &k, planner, s.wanted, s.leaving)
-			for conditions := s.conditions; did != nil; did, p = round(t, &k, planner, s.wanted, nil) {
+			did, p := round(t, k, planner, s.wanted, s.leaving)
+			for conditions := s.conditions; did != nil; did, p = round(t, k, planner, s.wanted, nil) {
 				steps = append(steps, did...)
 
 				if diff := cmp.Diff(conditions, causes(p), cmpopts.EquateEmpty()); diff != "" {

@@ -25,7 +25,7 @@ func TestChannels(t *testing.T) {
 
 	c, err := ethtool.Open()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer c.Close()
 
