@@ -16,7 +16,8 @@
 //
 // The local API server is an exception, since clients wait up to 10 s for a handshake, and after a refused connection longer each time, up to
 // 30 s. When a machine boots, the port is open before its API server is, and connections wait for it (Patience). Later, while that one starts, it
-// accepts connections seconds before it answers them, and the port is open from then on, as that server's own port is.
+// accepts connections seconds before it answers them, and the port is open from then on. In both cases a connection is forwarded once an upstream
+// answers: an API server that starts would spend its first seconds on the handshakes of clients that have given up.
 package kubeprism
 
 import (
@@ -62,8 +63,8 @@ type Balancer struct {
 	kicks map[string]chan struct{}
 	// replaced is closed when the upstreams are.
 	replaced chan struct{}
-	// accepts is open while an upstream accepts connections, answers while an upstream answers, port while the balancer accepts connections.
-	accepts, answers, port gate
+	// answers is open while an upstream answers, port while the balancer accepts connections.
+	answers, port gate
 	// begun says that an upstream has accepted connections, patience is the end of the time in which connections wait for that.
 	begun    bool
 	patience time.Time
@@ -227,7 +228,6 @@ func (b *Balancer) drained(address string) bool {
 func (b *Balancer) turn() {
 	best := b.best()
 	b.begun = b.begun || best >= pending
-	b.accepts.set(best >= pending)
 	b.port.set(best >= pending || b.waits())
 
 	if b.answers.set(best >= unready) && !b.answers.open {

@@ -143,18 +143,22 @@ func isTemporary(err error) bool {
 	return slices.ContainsFunc(temporary, func(t error) bool { return errors.Is(err, t) })
 }
 
-// forward forwards one connection.
+// forward forwards one connection when an upstream answers.
 func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logger) error {
-	upstream, address, err := b.dial(ctx)
-	if err != nil && b.await(ctx, client) {
-		upstream, address, err = b.dial(ctx)
-	}
+	for b.await(ctx, client) {
+		upstream, address, err := b.dial(ctx)
+		if err == nil {
+			return b.exchange(ctx, client, upstream, address)
+		}
 
-	if err != nil {
 		log.DebugContext(ctx, "KubePrism: no API server accepts the connection", "error", err)
-
-		return nil
 	}
+
+	return nil
+}
+
+// exchange copies both directions of a connection until they end, and closes the connection to the upstream.
+func (b *Balancer) exchange(ctx context.Context, client, upstream net.Conn, address string) error {
 	defer upstream.Close()
 
 	cut := func() { client.Close(); upstream.Close() } // ends both

@@ -106,8 +106,8 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 	}
 }
 
-// TestOpensForOneThatStarts checks that clients are not refused once the node's own API server accepts connections: it answers them when it
-// can.
+// TestOpensForOneThatStarts checks that clients are not refused once the node's own API server accepts connections: they are forwarded when it
+// answers.
 func TestOpensForOneThatStarts(t *testing.T) {
 	api := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(api.Close) // its socket listens, and no connection is accepted
@@ -140,6 +140,10 @@ func TestOpensForOneThatStarts(t *testing.T) {
 	case err := <-asked:
 		t.Fatalf("before the API server answers: got %v, want the connection kept", err)
 	case <-time.After(500 * time.Millisecond):
+	}
+
+	if n := balancer.Links(); n != 0 {
+		t.Errorf("before the API server answers: got %d connections forwarded, want none that it must answer after the client has given up", n)
 	}
 
 	api.StartTLS()
@@ -290,8 +294,8 @@ func TestReset(t *testing.T) {
 	within(t, 10*time.Second, "it ends", func() bool { return balancer.Links() == 0 })
 }
 
-// TestWaitsForOneThatStarts checks that connections of a machine that boots wait until its API server accepts them, those of clients that have
-// given up excepted. Once it has started, and when it does not start, connections are refused.
+// TestWaitsForOneThatStarts checks that connections of a machine that boots wait until its API server answers, those of clients that have given
+// up excepted. Once it has started, and when it does not start, connections are refused.
 func TestWaitsForOneThatStarts(t *testing.T) {
 	local := serve(t, "local")
 	local.stop()

@@ -36,17 +36,20 @@ func (b *Balancer) expect() {
 // waits reports whether connections wait: the machine's own API server is expected, and nothing has accepted a connection yet.
 func (b *Balancer) waits() bool { return !b.begun && time.Now().Before(b.patience) }
 
-// await waits until an upstream accepts connections. It reports whether one does, and the client of the connection still waits for it.
+// await waits until an upstream answers. It reports whether one does, and the client of the connection still waits for it.
 func (b *Balancer) await(ctx context.Context, client net.Conn) bool {
-	for !gone(client) {
-		accepts, turned := b.look(&b.accepts)
-		if accepts {
+	for ctx.Err() == nil { // it ends also when connections do not wait any more, as the port is closed then
+		answers, turned := b.look(&b.answers)
+		if answers {
 			return true
 		}
 
-		select {
-		case <-ctx.Done(): // also when connections do not wait any more, as the port is closed then
+		if gone(client) {
 			return false
+		}
+
+		select {
+		case <-ctx.Done():
 		case <-turned:
 		case <-time.After(goneInterval):
 		}
