@@ -25,8 +25,8 @@ func TestArgs(t *testing.T) {
 		edit func(*Config)
 		want []string // in order, beside those that all have
 	}{
-		{"emulation", func(*Config) {}, []string{"-accel tcg,thread=multi", "-cpu max,-la57"}},
-		{"emulation of one CPU", func(c *Config) { c.CPUs = 1 }, []string{"-accel tcg,thread=multi", "-cpu max,-la57,-tsc"}},
+		{"emulation", func(*Config) {}, []string{"-accel tcg,thread=multi", "-cpu max,-la57,-erms"}},
+		{"emulation of one CPU", func(c *Config) { c.CPUs = 1 }, []string{"-accel tcg,thread=multi", "-cpu max,-la57,-erms,-tsc"}},
 		{"KVM", func(c *Config) { c.Accel = accel.Accel{KVM: true} }, []string{"-accel kvm", "-cpu host"}},
 		{
 			"UEFI and two disks",
@@ -35,7 +35,7 @@ func TestArgs(t *testing.T) {
 				c.Disks = []Disk{{Path: "/lab/a", Format: "qcow2"}, {Path: "/lab/b", Format: "raw"}}
 			},
 			[]string{
-				"-accel tcg,thread=multi", "-cpu max,-la57",
+				"-accel tcg,thread=multi", "-cpu max,-la57,-erms",
 				"-drive if=pflash,unit=0,format=raw,readonly=on,file=/fw/code,,x",
 				"-drive if=pflash,unit=1,format=raw,file=/lab/demo-1/efivars.fd",
 				"-drive if=none,id=disk0,format=qcow2,cache=unsafe,discard=unmap,file=/lab/a",
@@ -48,7 +48,7 @@ func TestArgs(t *testing.T) {
 			"a disk and a CD",
 			func(c *Config) { c.Disks, c.CD = []Disk{{Path: "/lab/a", Format: "qcow2"}}, "/lab/b,c" },
 			[]string{
-				"-accel tcg,thread=multi", "-cpu max,-la57",
+				"-accel tcg,thread=multi", "-cpu max,-la57,-erms",
 				"-drive if=none,id=disk0,format=qcow2,cache=unsafe,discard=unmap,file=/lab/a",
 				"-device virtio-blk-pci,drive=disk0,serial=disk0,bootindex=1",
 				"-device virtio-scsi-pci,id=scsi",
@@ -60,7 +60,7 @@ func TestArgs(t *testing.T) {
 			"a disk whose writes are recorded",
 			func(c *Config) { c.Disks = []Disk{{Path: "/lab/a,b", Format: "qcow2", Log: "/lab/a.log"}} },
 			[]string{
-				"-accel tcg,thread=multi", "-cpu max,-la57",
+				"-accel tcg,thread=multi", "-cpu max,-la57,-erms",
 				"-blockdev driver=file,node-name=disk0-file,cache.no-flush=on,discard=unmap,filename=/lab/a,,b",
 				"-blockdev driver=qcow2,node-name=disk0-content,file=disk0-file,cache.no-flush=on,discard=unmap",
 				"-blockdev driver=file,node-name=disk0-log,cache.no-flush=on,filename=/lab/a.log",
@@ -76,7 +76,7 @@ func TestArgs(t *testing.T) {
 		{
 			"a kernel",
 			func(c *Config) { c.Kernel, c.Initrd, c.Cmdline = "/k", "/i", "console=ttyS0 x" },
-			[]string{"-accel tcg,thread=multi", "-cpu max,-la57", "-kernel /k", "-append console=ttyS0 x", "-initrd /i"},
+			[]string{"-accel tcg,thread=multi", "-cpu max,-la57,-erms", "-kernel /k", "-append console=ttyS0 x", "-initrd /i"},
 		},
 	}
 
