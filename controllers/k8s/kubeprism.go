@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -24,9 +23,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
-
-// apiServerStart is how long the node's own API server may take to start. Until it accepts connections, those of the kubelet wait.
-const apiServerStart = 3 * time.Minute
 
 // kubePrismController runs the load balancer at the configured address, and publishes whether an API server answers.
 type kubePrismController struct {
@@ -53,7 +49,7 @@ func (*kubePrismController) Outputs() []controller.Output {
 func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
 		prober   kubeprism.Prober
-		balancer = kubeprism.Balancer{Probe: prober.Readyz, Patience: apiServerStart}
+		balancer = kubeprism.Balancer{Probe: prober.Readyz}
 		serving  string
 		stop     = func() {}
 		failed   = make(chan error, 1)

@@ -15,9 +15,11 @@
 // completes a TLS handshake with a certificate of the cluster: an external load balancer accepts connections even without a server behind it.
 //
 // The local API server is an exception, since clients wait up to 10 s for a handshake, and after a refused connection longer each time, up to
-// 30 s. When a machine boots, the port is open before its API server is, and connections wait for it (Patience). Later, while that one starts, it
-// accepts connections seconds before it answers them, and the port is open from then on. In both cases a connection is forwarded once an upstream
-// answers: an API server that starts would spend its first seconds on the handshakes of clients that have given up.
+// 30 s. While it starts it accepts connections seconds before it answers them, and the port is open from then on. Connections are forwarded once
+// an upstream answers: an API server that starts would spend its first seconds on the handshakes of clients that have given up.
+//
+// Before that, connections must not wait. A kubelet that finds volumes from before a reboot asks for its Node in the loop that also mounts the
+// volumes of static pods (updateReconstructedFromNodeStatus of its volume manager). So the API server's pod would wait for 10 s at each step.
 package kubeprism
 
 import (
@@ -65,13 +67,6 @@ type Balancer struct {
 	replaced chan struct{}
 	// answers is open while an upstream answers, port while the balancer accepts connections.
 	answers, port gate
-	// begun says that an upstream has accepted connections, patience is the end of the time in which connections wait for that.
-	begun    bool
-	patience time.Time
-
-	// Patience is how long connections wait for the machine's own API server to start, from when that is known: until an upstream has accepted
-	// connections for the first time, the port is open. With 0 they are refused until then. It is set before SetUpstreams is called.
-	Patience time.Duration
 
 	// Probe asks an upstream whether it is ready, as Prober.Readyz does. It calls answered as soon as the upstream has answered. It is set before
 	// Check is called.
@@ -125,7 +120,6 @@ func (b *Balancer) SetUpstreams(upstreams []Upstream) {
 		b.replaced = nil
 	}
 
-	b.expect()
 	b.turn()
 }
 
@@ -227,8 +221,7 @@ func (b *Balancer) drained(address string) bool {
 // turn sets the gates by the best state of all. When no upstream answers any more, all are probed at once.
 func (b *Balancer) turn() {
 	best := b.best()
-	b.begun = b.begun || best >= pending
-	b.port.set(best >= pending || b.waits())
+	b.port.set(best >= pending)
 
 	if b.answers.set(best >= unready) && !b.answers.open {
 		for address := range b.kicks {

@@ -37,7 +37,7 @@ type Port interface {
 }
 
 // Serve forwards the connections to the port until ctx is done; then it closes them and returns. The port is open while some upstream
-// accepts connections, or is waited for; at other times all connections are closed.
+// accepts connections; when none does, all connections are closed.
 func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error {
 	for {
 		open, turned := b.look(&b.port)

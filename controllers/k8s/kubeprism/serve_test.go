@@ -107,7 +107,7 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 }
 
 // TestOpensForOneThatStarts checks that clients are not refused once the node's own API server accepts connections: they are forwarded when it
-// answers.
+// answers, those of clients that have given up excepted.
 func TestOpensForOneThatStarts(t *testing.T) {
 	api := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(api.Close) // its socket listens, and no connection is accepted
@@ -122,6 +122,13 @@ func TestOpensForOneThatStarts(t *testing.T) {
 	if balancer.Healthy() {
 		t.Error("the API server accepts connections and does not answer: got healthy")
 	}
+
+	gaveUp, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, _ = gaveUp.Write([]byte("hello"))
 
 	asked := make(chan error, 1)
 
@@ -146,6 +153,9 @@ func TestOpensForOneThatStarts(t *testing.T) {
 		t.Errorf("before the API server answers: got %d connections forwarded, want none that it must answer after the client has given up", n)
 	}
 
+	_ = gaveUp.Close()
+
+	within(t, 5*time.Second, "the balancer leaves the client that gave up", func() bool { return balancer.Admitted() == 1 })
 	api.StartTLS()
 
 	if err := <-asked; err != nil {
@@ -292,79 +302,4 @@ func TestReset(t *testing.T) {
 	_, _ = conn.Write([]byte("x"))
 
 	within(t, 10*time.Second, "it ends", func() bool { return balancer.Links() == 0 })
-}
-
-// TestWaitsForOneThatStarts checks that connections of a machine that boots wait until its API server answers, those of clients that have given
-// up excepted. Once it has started, and when it does not start, connections are refused.
-func TestWaitsForOneThatStarts(t *testing.T) {
-	local := serve(t, "local")
-	local.stop()
-
-	balancer := kubeprism.Balancer{Patience: time.Minute}
-	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local.address, Local: true}})
-
-	address := start(t, &balancer)
-	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
-
-	gaveUp, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	_, _ = gaveUp.Write([]byte("hello"))
-
-	waits, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer waits.Close()
-
-	if closed(waits, 500*time.Millisecond) || balancer.Healthy() {
-		t.Fatal("before the API server starts: got the connection closed or the balancer healthy")
-	}
-
-	_ = gaveUp.Close()
-
-	within(t, 5*time.Second, "the balancer leaves those that gave up", func() bool { return balancer.Admitted() == 1 })
-
-	local.start(t)
-
-	_ = waits.SetReadDeadline(time.Now().Add(5 * time.Second))
-
-	if name, err := io.ReadAll(io.LimitReader(waits, 5)); string(name) != "local" {
-		t.Errorf("the API server has started: got %q, %v from it", name, err)
-	}
-
-	if n := balancer.Links(); n != 1 {
-		t.Errorf("got %d connections forwarded, want that of the client that waits", n)
-	}
-
-	local.stop()
-	within(t, 5*time.Second, "an API server that ended is not waited for", func() bool { return refused(address) })
-
-	never := kubeprism.Balancer{Patience: 300 * time.Millisecond}
-	never.SetUpstreams([]kubeprism.Upstream{{Address: freeAddress(t), Local: true}})
-
-	address = start(t, &never)
-	conn, err := net.Dial("tcp", address)
-
-	if err == nil && !closed(conn, 5*time.Second) {
-		t.Error("the API server does not start: the connection is open")
-	}
-
-	within(t, 5*time.Second, "an API server that does not start is not waited for", func() bool { return refused(address) })
-}
-
-// TestWaitsOnControlPlanes checks that connections of a worker do not wait.
-func TestWaitsOnControlPlanes(t *testing.T) {
-	balancer := kubeprism.Balancer{Patience: time.Minute}
-	balancer.SetUpstreams([]kubeprism.Upstream{{Address: freeAddress(t)}})
-
-	address := start(t, &balancer)
-
-	for begin := time.Now(); time.Since(begin) < 500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
-		if !refused(address) {
-			t.Fatal("connections are accepted, want them refused")
-		}
-	}
 }

@@ -7,7 +7,6 @@ package kubeprism
 import (
 	"context"
 	"net"
-	"slices"
 	"syscall"
 	"time"
 
@@ -17,28 +16,9 @@ import (
 // goneInterval is how often a connection that waits is checked for a client that has given up.
 const goneInterval = time.Second
 
-// expect begins the time in which connections wait for the machine's own API server, when that is known first.
-func (b *Balancer) expect() {
-	if b.Patience == 0 || !b.patience.IsZero() || !slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return u.Local }) {
-		return
-	}
-
-	b.patience = time.Now().Add(b.Patience)
-
-	time.AfterFunc(b.Patience, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-
-		b.turn()
-	})
-}
-
-// waits reports whether connections wait: the machine's own API server is expected, and nothing has accepted a connection yet.
-func (b *Balancer) waits() bool { return !b.begun && time.Now().Before(b.patience) }
-
 // await waits until an upstream answers. It reports whether one does, and the client of the connection still waits for it.
 func (b *Balancer) await(ctx context.Context, client net.Conn) bool {
-	for ctx.Err() == nil { // it ends also when connections do not wait any more, as the port is closed then
+	for ctx.Err() == nil { // it ends also when the port is closed
 		answers, turned := b.look(&b.answers)
 		if answers {
 			return true
