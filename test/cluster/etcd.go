@@ -22,44 +22,28 @@ import (
 func (c *Cluster) AddEtcdMember(address string, learner bool) {
 	c.t.Helper()
 
-	// Right after its start the API server's pod may appear, disappear and appear again. The member is added only once: for a
-	// second try there may be no quorum.
-	c.Until("a port leads to etcd", 2*time.Minute, func(ctx context.Context) error {
-		_, end, err := c.forwardEtcd(ctx)
-		if err == nil {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 4*time.Minute)
+	defer cancel()
+
+	var (
+		api *clientv3.Client
+		end func()
+	)
+
+	// Right after its start the API server's pod may appear, disappear and appear again. The member is added only once, through a port that leads
+	// to etcd: for a second try there may be no quorum.
+	c.Until("a port leads to etcd", 2*time.Minute, func(try context.Context) (err error) {
+		if api, end, err = c.dialEtcd(ctx); err != nil {
+			return err
+		}
+
+		if _, err = api.MemberList(try); err != nil {
 			end()
 		}
 
 		return err
 	})
-
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
-	defer cancel()
-
-	if err := c.addEtcdMember(ctx, address, learner); err != nil {
-		c.Fail("%v", err)
-	}
-}
-
-func (c *Cluster) addEtcdMember(ctx context.Context, address string, learner bool) error {
-	access, err := c.etcdAccess()
-	if err != nil {
-		return err
-	}
-
-	endpoint, end, err := c.forwardEtcd(ctx)
-	if err != nil {
-		return err
-	}
 	defer end()
-
-	api, err := clientv3.New(clientv3.Config{
-		Context: ctx, Endpoints: []string{"https://" + endpoint}, TLS: access, DialTimeout: tryTime, Logger: zap.NewNop(),
-	})
-	if err != nil {
-		return fmt.Errorf("etcd: %w", err)
-	}
-	defer api.Close()
 
 	add := api.MemberAdd
 	if learner {
@@ -67,10 +51,32 @@ func (c *Cluster) addEtcdMember(ctx context.Context, address string, learner boo
 	}
 
 	if _, err := add(ctx, []string{"https://" + address + ":2380"}); err != nil {
-		return fmt.Errorf("etcd: add the member at %s: %w", address, err)
+		c.Fail("etcd: add the member at %s: %v", address, err)
+	}
+}
+
+// dialEtcd returns an administrator's client of etcd, until end is called.
+func (c *Cluster) dialEtcd(ctx context.Context) (api *clientv3.Client, end func(), err error) {
+	access, err := c.etcdAccess()
+	if err != nil {
+		return nil, nil, err
 	}
 
-	return nil
+	endpoint, stop, err := c.forwardEtcd(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	api, err = clientv3.New(clientv3.Config{
+		Context: ctx, Endpoints: []string{"https://" + endpoint}, TLS: access, DialTimeout: tryTime, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		stop()
+
+		return nil, nil, fmt.Errorf("etcd: %w", err)
+	}
+
+	return api, func() { api.Close(); stop() }, nil
 }
 
 // etcdAccess returns an administrator's access to etcd, signed by the cluster's own authority.
