@@ -22,7 +22,7 @@ import (
 func (c *Cluster) AddEtcdMember(address string, learner bool) {
 	c.t.Helper()
 
-	ctx, cancel := context.WithTimeout(c.t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), c.Patience(4*time.Minute))
 	defer cancel()
 
 	var (

@@ -18,7 +18,7 @@
 // 30 s. While it starts it accepts connections seconds before it answers them, and the port is open from then on. Connections are forwarded once
 // an upstream answers: an API server that starts would spend its first seconds on the handshakes of clients that have given up.
 //
-// Before that, connections must not wait. A kubelet that finds volumes from before a reboot asks for its Node in the loop that also mounts the
+// Before it accepts them, connections must not wait. A kubelet that finds volumes from before a reboot asks for its Node in the loop that also mounts the
 // volumes of static pods (updateReconstructedFromNodeStatus of its volume manager). So the API server's pod would wait for 10 s at each step.
 package kubeprism
 
