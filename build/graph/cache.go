@@ -52,7 +52,8 @@ func key(s Step, inputs []string, needs Results) string {
 func (e entry) dir() string      { return filepath.Join(e.cache, e.step, e.key) }
 func (e entry) manifest() string { return e.dir() + ".json" }
 
-// load returns the cached result, if there is one.
+// load returns the cached result, if there is one. A result whose files have changed since does not count: the files in the output folder are links
+// to it.
 func (e entry) load() (Result, bool) {
 	raw, err := os.ReadFile(e.manifest())
 	if err != nil {
@@ -64,7 +65,7 @@ func (e entry) load() (Result, bool) {
 		return Result{}, false
 	}
 
-	if _, err := os.Stat(e.dir()); err != nil {
+	if digest, err := hashTree(e.dir()); err != nil || digest != r.Digest {
 		return Result{}, false
 	}
 

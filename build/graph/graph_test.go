@@ -191,6 +191,38 @@ func TestPublishRepairs(t *testing.T) {
 	}
 }
 
+// TestChangedResult changes a file of a result in place, as a program does that writes to a file of the output folder. The step runs again.
+func TestChangedResult(t *testing.T) {
+	cache, out := t.TempDir(), t.TempDir()
+	g := New(cache, out)
+	g.Add(write("s", func() string { return "right" }))
+
+	for _, before := range []func(path string) error{
+		func(string) error { return nil },
+		func(path string) error { return os.WriteFile(path, []byte("wrong"), 0o644) },
+		func(path string) error { return os.Chmod(path, 0o600) },
+	} {
+		path := filepath.Join(out, "bin/s")
+		if _, err := os.Stat(path); err == nil {
+			if err := before(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if err := g.Run(t.Context(), newEvents(), "s"); err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err := os.ReadFile(path); string(got) != "right" {
+			t.Errorf("got %q, %v, want what the step writes", got, err)
+		}
+
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+			t.Errorf("got the mode %v, %v, want that of the step", info.Mode(), err)
+		}
+	}
+}
+
 func exchange(path string) error {
 	return errors.Join(os.Remove(path), os.WriteFile(path, []byte("other"), 0o644))
 }

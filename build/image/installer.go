@@ -4,6 +4,7 @@ package image
 
 import (
 	"context"
+	"crypto"
 	"path/filepath"
 	"strings"
 
@@ -34,15 +35,15 @@ func installerStep(o Options) graph.Step {
 				release.Initramfs: filepath.Join(boot, "initramfs.img"),
 				release.GRUBBoot:  filepath.Join(grub, artifact.GRUBBoot),
 				release.GRUBCore:  filepath.Join(grub, artifact.GRUBCore),
-			})
+			}, nil)
 		},
 		Publish: map[string]string{name + ".tar": published},
 	}
 }
 
 // MakeInstaller writes the image of a release as the layout dir/name, and that as the archive dir/name.tar, for talosctl image import. The
-// files, by their names in the release, are on the file system of dir.
-func MakeInstaller(dir, name string, m release.Manifest, files map[string]string) error {
+// files, by their names in the release, are on the file system of dir. With a key, the archive has the image's signature, too.
+func MakeInstaller(dir, name string, m release.Manifest, files map[string]string, key crypto.Signer) error {
 	tmp, remove, err := scratch(dir)
 	if err != nil {
 		return err
@@ -63,6 +64,12 @@ func MakeInstaller(dir, name string, m release.Manifest, files map[string]string
 		Layers:    []ociimage.Tree{ociimage.Tree(layers[0]), ociimage.Tree(layers[1])},
 	}); err != nil {
 		return err
+	}
+
+	if key != nil {
+		if err := ociimage.Sign(layout, key); err != nil {
+			return err
+		}
 	}
 
 	return ociimage.Archive(layout+".tar", layout)

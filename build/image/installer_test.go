@@ -28,7 +28,7 @@ func TestInstaller(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := MakeInstaller(work, "installer", release.Manifest{Version: "v1.2.3"}, files); err != nil {
+	if err := MakeInstaller(work, "installer", release.Manifest{Version: "v1.2.3"}, files, nil); err != nil {
 		t.Fatal(err)
 	}
 

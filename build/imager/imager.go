@@ -4,6 +4,7 @@ package imager
 
 import (
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,8 @@ type Inputs struct {
 	GRUBBoot, GRUBCore, GRUBHybrid, GRUBCD string
 	// ImageCache is the file system of the partition IMAGECACHE.
 	ImageCache string
+	// Key signs what is made, unless it is nil. The installer's archive has the signature of its image, and beside each file is FILE.sig.
+	Key crypto.Signer
 
 	// efiSize and bootSize are the sizes of the partitions EFI and BOOT, or 0 for the usual ones.
 	efiSize, bootSize uint64
@@ -129,6 +132,10 @@ func makeAll(ctx context.Context, p Profile, in Inputs, dir string) ([]string, e
 	}
 
 	made, err := m.make()
+	if err == nil && in.Key != nil {
+		made, err = signAll(made, in.Key)
+	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +325,7 @@ func (m *making) installer() ([]string, error) {
 	}
 
 	name := m.Base + "-" + m.Arch
-	err := image.MakeInstaller(m.tmp, name, release.Manifest{Version: m.version(), Cmdline: m.uki.Cmdline}, files)
+	err := image.MakeInstaller(m.tmp, name, release.Manifest{Version: m.version(), Cmdline: m.uki.Cmdline}, files, m.Key)
 
 	return []string{m.file(".tar")}, err
 }

@@ -149,11 +149,8 @@ func writeJSON(blobs string, media types.MediaType, value any) (v1.Descriptor, e
 		return v1.Descriptor{}, err
 	}
 
-	digest, size, err := v1.SHA256(bytes.NewReader(raw))
-	if err != nil {
-		return v1.Descriptor{}, err
-	}
+	out, err := writeBlob(blobs, raw)
+	out.MediaType = media
 
-	return v1.Descriptor{MediaType: media, Digest: digest, Size: size},
-		os.WriteFile(filepath.Join(blobs, digest.Hex), raw, 0o644)
+	return out, err
 }

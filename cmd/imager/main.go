@@ -41,8 +41,8 @@ func main() {
 
 // options are the flags that are not a part of the profile.
 type options struct {
-	input, output string
-	print         bool
+	input, output, key string
+	print              bool
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, diagnostics io.Writer) error {
@@ -70,6 +70,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, diagnostics io.W
 	flags.BoolVar(&set.Output.Disk.ImageCache, "image-cache", false, "add the container images to a CD")
 	flags.StringVar(&o.input, "input", "", "output `folder` of the build (default: out in the repository)")
 	flags.StringVarP(&o.output, "output", "o", "", "`folder` to write to (default: imager in the folder of the build)")
+	flags.StringVar(&o.key, "sign-key", "", "sign with the private key in this `file`; the environment variable COSIGN_PASSWORD has its password")
 	flags.BoolVar(&o.print, "print", false, "print the profile in YAML and exit")
 	flags.Usage = func() {
 		fmt.Fprintf(diagnostics, usage, list(imager.Names()))
@@ -170,7 +171,20 @@ func makeImages(ctx context.Context, p imager.Profile, o options, out, diagnosti
 		o.output = filepath.Join(paths.Out, "imager")
 	}
 
-	files, err := imager.Make(ctx, p, imager.Built(paths), o.output)
+	built := imager.Built(paths)
+
+	if o.key != "" {
+		text, err := os.ReadFile(o.key)
+		if err != nil {
+			return fmt.Errorf("key for signatures: %w", err)
+		}
+
+		if built.Key, err = imager.ReadKey(text, os.Getenv("COSIGN_PASSWORD")); err != nil {
+			return fmt.Errorf("key for signatures: %s: %w", o.key, err)
+		}
+	}
+
+	files, err := imager.Make(ctx, p, built, o.output)
 	if err != nil {
 		return err
 	}
@@ -181,7 +195,7 @@ func makeImages(ctx context.Context, p imager.Profile, o options, out, diagnosti
 		}
 	}
 
-	warnings, err := imager.Warnings(p, imager.Built(paths))
+	warnings, err := imager.Warnings(p, built)
 
 	for _, warning := range warnings {
 		fmt.Fprintln(diagnostics, "warning:", warning)

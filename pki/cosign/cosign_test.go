@@ -3,6 +3,7 @@
 package cosign_test
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -10,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"strings"
@@ -78,6 +80,45 @@ func TestCheck(t *testing.T) {
 				t.Errorf("another key: got %v, want %v", err, cosign.ErrSignature)
 			}
 		})
+	}
+}
+
+// TestSignFile signs a file, and an image twice: both signatures have the same bytes.
+func TestSignFile(t *testing.T) {
+	const content = "a disk image"
+
+	for name, signer := range map[string]crypto.Signer{
+		"ECDSA": must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)),
+		"RSA":   must(rsa.GenerateKey(rand.Reader, 2048)),
+	} {
+		signature := must(base64.StdEncoding.DecodeString(must(cosign.SignFile(signer, strings.NewReader(content)))))
+		key := must(cosign.ParseKey(keyOf(signer)))
+
+		if err := key.Check([]byte(content), signature); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+
+		if err := key.Check([]byte(content+"!"), signature); !errors.Is(err, cosign.ErrSignature) {
+			t.Errorf("%s: another file: got %v, want %v", name, err, cosign.ErrSignature)
+		}
+
+		one, other := must(cosign.SignImage(signer, "example.com/app", image)), must(cosign.SignImage(signer, "example.com/app", image))
+		if !bytes.Equal(one.Manifest, other.Manifest) {
+			t.Errorf("%s: two signatures of one image differ", name)
+		}
+	}
+
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := cosign.SignFile(ed, strings.NewReader(content)); err == nil || !strings.Contains(err.Error(), "want an ECDSA or RSA key") {
+		t.Errorf("Ed25519: got %v", err)
+	}
+
+	if _, err := cosign.SignImage(ed, "example.com/app", "sha256:12"); err == nil || !strings.Contains(err.Error(), "not SHA-256") {
+		t.Errorf("a digest that is none: got %v", err)
 	}
 }
 

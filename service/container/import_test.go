@@ -7,6 +7,7 @@ package container
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
@@ -23,7 +24,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"go.etcd.io/bbolt"
 
+	"github.com/seed-59268b81/talos/build/ociimage"
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/pki/cosign"
 	"github.com/seed-59268b81/talos/service/imagerules"
 	"github.com/seed-59268b81/talos/test/registrytest"
@@ -148,6 +151,39 @@ func TestImportedSignatures(t *testing.T) {
 				t.Errorf("containerd has the image: got %t", has)
 			}
 		})
+	}
+}
+
+// TestImportSigned imports an archive of an image that the build has signed, while a rule wants a signature by a key.
+func TestImportSigned(t *testing.T) {
+	const name = "registry.test/installer:v1"
+
+	key, other := must(pki.NewKey(pki.ECDSAP256)), must(pki.NewKey(pki.ECDSAP256))
+	dir := t.TempDir()
+	layout, archive := filepath.Join(dir, "installer"), filepath.Join(dir, "installer.tar")
+
+	if err := errors.Join(ociimage.Write(layout, ociimage.Image{Reference: name}), ociimage.Sign(layout, key), ociimage.Archive(archive, layout)); err != nil {
+		t.Fatal(err)
+	}
+
+	for what, tt := range map[string]struct {
+		signer crypto.Signer
+		want   error
+	}{"the key": {key, nil}, "another key": {other, ErrRefused}} {
+		public := string(must(pki.EncodePublicKey(tt.signer.Public())))
+		i := storesOf(t, imagerules.Rules{{Image: "*", PublicKey: public}})
+
+		f := must(os.Open(archive))
+		t.Cleanup(func() { f.Close() })
+
+		// Import would unpack it, which needs the daemon.
+		if _, err := i.client.Import(i.context(t.Context()), f); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := i.Verified(t.Context(), name); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", what, err, tt.want)
+		}
 	}
 }
 

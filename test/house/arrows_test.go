@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"lab/cluster": {"api", apiContract, "client", "config", "kube", "lab", "pki"},
 	// Of the controllers, it uses the functions that check whether a configuration can be applied.
 	"ctl":   {"api", apiContract, "build/artifact", "client", "config", "controllers", "cosi", "durable", "health", "kube", "lab", "lab/cluster", "layout", "pki", "resources", "version"},
-	"build": {"build/artifact", "config", "install", "layout", "machine", "sys", "version"},
+	"build": {"build/artifact", "config", "install", "layout", "machine", "pki", "sys", "version"},
 	// The results of a build, for programs that do not link the build.
 	"build/artifact": {"version"},
 
