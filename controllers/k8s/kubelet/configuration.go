@@ -81,7 +81,7 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 			"webhook":   object{"enabled": !cfg.SkipNodeRegistration},
 			"anonymous": object{"enabled": false},
 		},
-		"authorization": object{"mode": "Webhook"},
+		"authorization": object{"mode": "Webhook", "webhook": object{"cacheUnauthorizedTTL": unauthorizedTTL}},
 	}
 
 	if cfg.SkipNodeRegistration {
@@ -99,6 +99,10 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 
 	return out
 }
+
+// unauthorizedTTL is how long the kubelet remembers that the API server has denied a request. A new cluster's API server denies what it has no roles for
+// yet, also that a control plane reads the state of its static pods. The kubelet's default, 30 s, would go on with that when the roles are there.
+const unauthorizedTTL = "2s"
 
 // podPidsLimit is a sixteenth of kernel.pid_max as the system sets it: more than a pod needs, and far less than a node has.
 const podPidsLimit = 16384
