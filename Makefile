@@ -23,9 +23,6 @@ E2E ?= 1
 # How long each fuzz target runs, or how many executions, such as 1000x.
 FUZZTIME ?= 10s
 
-# The packages to check: those of this module, without the output folder.
-PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
-
 .DEFAULT_GOAL := help
 .PHONY: help host-tools build next full up down test vet fresh e2e debug conformance conformance-images chaos fuzz bench bench-cosi budgets generate lock lint clean
 
@@ -61,8 +58,8 @@ endif
 vet: ## static checks: go vet, staticcheck, go mod tidy
 	@$(GO) mod tidy -diff
 	@cd test/interop && $(GO) mod tidy -diff
-	@$(GO) vet $(PACKAGES)
-	@$(GO) tool staticcheck $(PACKAGES)
+	@$(GO) vet ./...
+	@$(GO) tool staticcheck ./...
 
 fresh: ## make up on a bare Debian 12, in its own namespaces; FRESH_UNTIL=machines-on stops there
 	@$(BUILD) host-tools

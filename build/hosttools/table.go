@@ -69,7 +69,6 @@ var Tools = []Tool{
 	{"dot", "graphviz", Test, "the graph of dependencies"},
 	{"e2fsck", "e2fsprogs", Test, "the image cache's partition"},
 	{"gofmt", "", Test, "make lint; it comes with Go, from https://go.dev/dl"},
-	{"grep", "grep", Test, "the Makefile"},
 	{"ip", "iproute2", Test, "networks in namespaces"},
 	{"losetup", "mount", Test, "disks"},
 	{"mformat", "mtools", Test, "file systems that others wrote"},

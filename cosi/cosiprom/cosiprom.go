@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-59268b81/talos/cosi/access"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -27,6 +28,7 @@ import (
 type Metrics struct {
 	rounds   *prometheus.HistogramVec
 	requests *prometheus.CounterVec
+	watches  *prometheus.GaugeVec
 
 	mu       sync.Mutex
 	runtimes []*runtime.Runtime
@@ -52,6 +54,10 @@ func New() *Metrics {
 			Name: "cosi_state_requests_total",
 			Help: "Calls of a store, by verb and type of resource (the first 1,000). Finalizers are an update, teardown is a destroy.",
 		}, []string{"verb", "type"}),
+		watches: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "cosi_state_watches",
+			Help: "Open watches of a store, by type of resource (the first 1,000): those whose context has not ended.",
+		}, []string{"type"}),
 	}
 }
 
@@ -77,13 +83,55 @@ func (m *Metrics) Observe(ctx context.Context, r runtime.Round) (context.Context
 	}
 }
 
-// State returns a state that counts the calls of st.
+// State returns a state that counts the calls and the watches of st.
 func (m *Metrics) State(st state.State) state.State {
-	return access.New(st, func(_ context.Context, a access.Attempt) error {
+	return watched{access.New(st, func(_ context.Context, a access.Attempt) error {
 		m.requests.WithLabelValues(a.Verb.String(), m.label(a.Type)).Inc()
 
 		return nil
-	})
+	}), m}
+}
+
+// watched counts the watches of a state.
+type watched struct {
+	state.State
+	metrics *Metrics
+}
+
+var (
+	_ state.State    = watched{}
+	_ state.Notifier = watched{}
+)
+
+// open counts a watch until its context ends, unless it could not begin.
+func (w watched) open(ctx context.Context, typ string, err error) error {
+	if err == nil {
+		gauge := w.metrics.watches.WithLabelValues(w.metrics.label(typ))
+		gauge.Inc()
+		context.AfterFunc(ctx, gauge.Dec)
+	}
+
+	return err
+}
+
+// Watch implements state.Watcher.
+func (w watched) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
+	return w.open(ctx, ptr.Type, w.State.Watch(ctx, ptr, ch, opts...))
+}
+
+// WatchKind implements state.Watcher.
+func (w watched) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
+	return w.open(ctx, kind.Type, w.State.WatchKind(ctx, kind, ch, opts...))
+}
+
+// WatchKindAggregated implements state.Watcher.
+func (w watched) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
+	return w.open(ctx, kind.Type, w.State.WatchKindAggregated(ctx, kind, ch, opts...))
+}
+
+// Notify implements state.Notifier.
+func (w watched) Notify(ctx context.Context, kind resource.Kind, fn func(*state.Event)) error {
+	return w.open(ctx, kind.Type, state.Notify(ctx, w.State, kind, fn))
 }
 
 // label returns the type, or "other" when there are too many types.
@@ -147,6 +195,7 @@ var ofControllers = []metric{
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.rounds.Describe(ch)
 	m.requests.Describe(ch)
+	m.watches.Describe(ch)
 
 	for _, c := range ofControllers {
 		ch <- c.desc
@@ -157,6 +206,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.rounds.Collect(ch)
 	m.requests.Collect(ch)
+	m.watches.Collect(ch)
 
 	m.mu.Lock()
 	runtimes := m.runtimes

@@ -116,6 +116,11 @@ func testMetrics(t *testing.T) {
 	go func() { done <- rt.Run(ctx) }()
 
 	synctest.Wait()
+
+	if got := values(t, registry)["cosi_state_watches{type=Hosts.example.org}"]; got != 1 {
+		t.Errorf("got %v open watches, want that of the controller", got)
+	}
+
 	cancel()
 
 	if err := <-done; err != nil {
@@ -140,6 +145,47 @@ func testMetrics(t *testing.T) {
 
 	if diff := cmp.Diff(want, values(t, registry)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+// TestOpenWatches counts watches of each form until their contexts end, and none that could not begin.
+func TestOpenWatches(t *testing.T) { synctest.Test(t, testOpenWatches) }
+
+func testOpenWatches(t *testing.T) {
+	metrics := cosiprom.New()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(metrics)
+
+	st, kind := metrics.State(memory.New()), resource.Kind{Namespace: "default", Type: hostDefinition.Type}
+	events, batches := make(chan state.Event, 1), make(chan []state.Event, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+
+	for _, err := range []error{
+		st.Watch(ctx, kind.Pointer("a"), events),
+		st.WatchKind(ctx, kind, events),
+		st.WatchKindAggregated(ctx, kind, batches),
+		state.Notify(ctx, st, kind, func(*state.Event) {}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := st.WatchKind(ctx, kind, events, state.WithKindStartFromBookmark(state.Bookmark("of another store"))); err == nil {
+		t.Error("a watch from a bookmark of another store began")
+	}
+
+	open := func() float64 { return values(t, registry)["cosi_state_watches{type="+kind.Type+"}"] }
+
+	if got := open(); got != 4 {
+		t.Errorf("got %v open watches, want 4", got)
+	}
+
+	cancel()
+	synctest.Wait()
+
+	if got := open(); got != 0 {
+		t.Errorf("got %v open watches after the end of their context, want none", got)
 	}
 }
 

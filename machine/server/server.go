@@ -119,12 +119,7 @@ func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 
-	// The file gets the mode that the socket has when it is bound, so no other user can connect before mode and owner are set.
-	private := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
-		return errors.Join(raw.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) }), err)
-	}}
-
-	l, err := private.Listen(context.Background(), "unix", path)
+	l, err := listenPrivately(path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
@@ -140,4 +135,14 @@ func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 	}
 
 	return l, nil
+}
+
+// listenPrivately opens a unix socket to which no other user can connect at any time.
+func listenPrivately(path string) (net.Listener, error) {
+	// The file gets the mode that the socket has when it is bound.
+	private := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		return errors.Join(raw.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) }), err)
+	}}
+
+	return private.Listen(context.Background(), "unix", path)
 }

@@ -127,10 +127,7 @@ var packages = sync.OnceValues(func() ([]goPackage, error) {
 			return nil, err
 		}
 
-		// The output folder is not a part of the house.
-		if part(p.ImportPath) != "out" {
-			all = append(all, p)
-		}
+		all = append(all, p)
 	}
 })
 
