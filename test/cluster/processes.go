@@ -81,31 +81,6 @@ func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) 
 	return found, nil
 }
 
-// Started returns when the first process of a program started, since the computer's boot. Its resolution is 10 ms.
-func (c *Cluster) Started(ctx context.Context, name string) (time.Duration, error) {
-	found, err := c.Processes(ctx, name)
-	if err != nil {
-		return 0, err
-	}
-
-	stat, err := c.Shell(ctx, "cat /proc/"+found[0]+"/stat")
-	if err != nil {
-		return 0, err
-	}
-
-	// The name is in parentheses, and may have spaces.
-	const startTime = 22 - 3 // of the fields after the name, see proc(5)
-
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= startTime {
-		return 0, fmt.Errorf("/proc/%s/stat of %s has no start time: %q", found[0], name, stat)
-	}
-
-	ticks, err := strconv.Atoi(fields[startTime])
-
-	return time.Duration(ticks) * 10 * time.Millisecond, err
-}
-
 // Memory is that of a process, in bytes.
 type Memory struct {
 	// Program is the program's name; init is machined.

@@ -88,10 +88,6 @@ func TestContainer(t *testing.T) {
 
 		boot = itself(t, c, boot)
 	})
-	c.Run("starts its control plane while no API server answers", func(t *testing.T) {
-		needsWorkload(t, works)
-		startsFirst(t, c)
-	})
 	c.Run("obeys talosctl", func(t *testing.T) { commands(t, c) })
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
@@ -243,28 +239,6 @@ func itself(t *testing.T, c *cluster.Cluster, before string) string {
 	})
 
 	return boot
-}
-
-// startsFirst checks that the kubelet started the API server's pod at once after the last boot. A kubelet that finds volumes from before a reboot asks
-// the API server for its Node before it mounts the volumes of static pods: each question that is not refused takes it 10 s.
-func startsFirst(t *testing.T, c *cluster.Cluster) {
-	started := map[string]time.Duration{}
-
-	for _, program := range []string{"kubelet", "kube-apiserver"} {
-		at, err := c.Started(t.Context(), program)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		started[program] = at
-	}
-
-	took := started["kube-apiserver"] - started["kubelet"]
-	c.Measured("  of these from the kubelet until the API server starts", took)
-
-	if took > 8*time.Second {
-		t.Errorf("the API server started %s after the kubelet: it waited for an answer", took)
-	}
 }
 
 func powerCycle(t *testing.T, c *cluster.Cluster) {
