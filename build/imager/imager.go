@@ -151,6 +151,12 @@ func makeAll(ctx context.Context, p Profile, in Inputs, dir string) ([]string, e
 		}
 
 		target := filepath.Join(dir, filepath.Base(f))
+
+		// The signature of an earlier file is not one of this file.
+		if err := os.Remove(target + signatureEnding); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+
 		if err := os.Rename(f, target); err != nil {
 			return nil, err
 		}

@@ -123,6 +123,29 @@ func TestSigned(t *testing.T) {
 	}
 }
 
+// TestSignatureOfAnEarlierFile makes a file without a key where a signed one was: the signature does not stay beside it.
+func TestSignatureOfAnEarlierFile(t *testing.T) {
+	in, dir := inputs(t), t.TempDir()
+
+	p, err := Profile{Base: "metal-uki"}.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, key := range []crypto.Signer{newKey(t, pki.ECDSAP256), nil} {
+		in.Key = key
+
+		files, err := Make(t.Context(), p, in, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if there, _ := filepath.Glob(filepath.Join(dir, "*")); !slices.Equal(there, files) {
+			t.Errorf("got the files %v, want %v", there, files)
+		}
+	}
+}
+
 // TestReadKey reads keys with a password, as cosign writes them, and without one.
 func TestReadKey(t *testing.T) {
 	const password = "correct horse"
