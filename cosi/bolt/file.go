@@ -5,6 +5,7 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,32 +18,32 @@ import (
 
 // The file:
 //
-//	meta/epoch              sealed random bytes, which bookmarks carry
+//	meta/epoch              sealed: the form of the file, and random bytes, which bookmarks carry
+//	meta/log                sealed: the generation of the log, while there is one
 //	kind/<kind>i/<id>       sealed: number of the change, then the resource
 //	kind/<kind>h/<number>   sealed: the change, with the version that it replaced
-//	kind/<kind>t/<number>   the same of the last changes
 //
 // where <kind> is the length of the namespace, the namespace and the type, and <id> has a byte before it because
 // bolt has no empty keys. The version that a change led to is not stored again: it is the version that the next change
 // of the resource replaced, or the item.
 //
 // The first part of each line is the name of a bucket. Buckets are not nested, because each level is another page that
-// every write has to store. For the same reason the last changes have a bucket of their own. It is small, so it is stored
-// with the root or takes one page; the history takes two.
+// a transaction has to store.
 var (
 	bucketMeta = []byte("meta")
 	bucketKind = []byte("kind/")
 	keyEpoch   = []byte("epoch")
+	keyLog     = []byte("log")
 
 	// The places that sealed values are bound to.
 	placeItems   = []byte("items")
 	placeHistory = []byte("history")
+	placeLog     = []byte("log")
 )
 
 const (
 	suffixItems   = 'i'
 	suffixHistory = 'h'
-	suffixTail    = 't' // of the history
 )
 
 // bucketOf returns the name of a bucket of a kind.
@@ -65,6 +66,8 @@ type file struct {
 	db      *bbolt.DB
 	seal    *sealer
 	history uint64
+	log     log
+	closed  bool
 }
 
 func kindKey(k resource.Kind) []byte {
@@ -105,18 +108,66 @@ func (f *file) Check(kind resource.Kind, id string) error {
 	return nil
 }
 
-// Commit implements memory.Journal: one transaction for all changes.
+// Commit implements memory.Journal. The changes go to the log; when that is full, to the file.
 func (f *file) Commit(changes []memory.Change) error {
+	added := entries(changes)
+
+	logged, err := f.log.add(f.seal, added)
+	if err == nil && !logged {
+		err = f.store(added)
+	}
+
+	if err != nil {
+		return fmt.Errorf("store %s: %w", f.db.Path(), err)
+	}
+
+	return nil
+}
+
+// store stores the changes of the log and the added ones in one transaction, and begins the log again.
+func (f *file) store(added []entry) error {
+	generation := newGeneration()
+
 	err := f.db.Update(func(tx *bbolt.Tx) error {
-		for i := range changes {
-			if err := f.put(tx, &changes[i], len(changes) > tailLength/2); err != nil {
-				return fmt.Errorf("%s of %s/%s: %w", verbs[changes[i].Type], changes[i].Kind, changes[i].ID, err)
-			}
+		if err := f.putAll(tx, f.log.changes); err != nil {
+			return err
 		}
 
-		return nil
+		if err := f.putAll(tx, added); err != nil || f.log.file == nil {
+			return err
+		}
+
+		return f.putGeneration(tx.Bucket(bucketMeta), generation)
 	})
 	if err != nil {
+		return err
+	}
+
+	f.log.restart(generation)
+
+	return nil
+}
+
+// close stores the changes of the log, closes the file and removes the log. If they cannot be stored, the log stays.
+func (f *file) close() error {
+	if f.closed {
+		return nil
+	}
+
+	f.closed = true
+
+	err := f.db.Update(func(tx *bbolt.Tx) error {
+		if err := f.putAll(tx, f.log.changes); err != nil {
+			return err
+		}
+
+		return tx.Bucket(bucketMeta).Delete(keyLog)
+	})
+	if err == nil {
+		err = f.log.remove()
+	}
+
+	if err := errors.Join(err, f.db.Close()); err != nil {
 		return fmt.Errorf("store %s: %w", f.db.Path(), err)
 	}
 
@@ -125,48 +176,61 @@ func (f *file) Commit(changes []memory.Change) error {
 
 var verbs = map[state.EventType]string{state.Created: "create", state.Updated: "update", state.Destroyed: "destroy"}
 
-// put stores a change. With many changes at once, it goes straight into the history and not into the tail first.
-func (f *file) put(tx *bbolt.Tx, c *memory.Change, many bool) error {
-	name, id, number := kindKey(c.Kind), idKey(c.ID), seqKey(c.Seq)
+// putAll stores changes in the items and the histories of their kinds.
+func (f *file) putAll(tx *bbolt.Tx, changes []entry) error {
+	for _, c := range changes {
+		if err := f.put(tx, c); err != nil {
+			return fmt.Errorf("%s of %s/%s: %w", verbs[c.Type], c.Kind, c.ID, err)
+		}
+	}
 
-	items, err := openBucket(tx, bucketOf(name, suffixItems))
+	return nil
+}
+
+func (f *file) put(tx *bbolt.Tx, c entry) error {
+	id, number := idKey(c.ID), seqKey(c.Seq)
+
+	items, err := openBucket(tx, bucketOf(c.kind, suffixItems))
 	if err != nil {
 		return err
 	}
 
-	old, err := f.replaced(items, c, name, id)
+	old, err := f.replaced(items, c, id)
 	if err != nil {
 		return err
 	}
 
-	change := f.seal.seal(encodeChange(c, old), name, placeHistory, number)
+	change := f.seal.seal(encodeChange(&c.Change, old), c.kind, placeHistory, number)
 
 	if c.Type == state.Destroyed {
 		err = items.Delete(id)
 	} else {
-		err = items.Put(id, f.seal.seal(append(number[:seqSize:seqSize], c.NowWire...), name, placeItems, id))
+		err = items.Put(id, f.seal.seal(append(number[:seqSize:seqSize], c.NowWire...), c.kind, placeItems, id))
 	}
 
 	if err != nil {
 		return err
 	}
 
-	return addChange(tx, name, number, change, many, f.history)
+	return addChange(tx, c.kind, number, change, f.history)
 }
 
 // replaced returns the stored form of the version that a change replaces, nil for none.
-func (f *file) replaced(items *bbolt.Bucket, c *memory.Change, name, id []byte) ([]byte, error) {
-	if c.Old == nil {
+func (f *file) replaced(items *bbolt.Bucket, c entry, id []byte) ([]byte, error) {
+	if c.Type == state.Created {
 		return nil, nil
 	}
 
-	// The stored bytes are reused if they are of that version.
-	value, err := f.seal.open(items.Get(id), name, placeItems, id)
-	if err == nil && len(value) > seqSize && seqOf(value) == c.OldSeq {
-		return value[seqSize:], nil
+	value, err := f.seal.open(items.Get(id), c.kind, placeItems, id)
+	if err != nil {
+		return nil, fmt.Errorf("the version that it replaces: %w", err)
 	}
 
-	return resource.MarshalWire(c.Old)
+	if len(value) <= seqSize || seqOf(value) != c.OldSeq {
+		return nil, errors.New("the version that it replaces is missing")
+	}
+
+	return value[seqSize:], nil
 }
 
 // encodeChange is type, number of the replaced version, length of the id, id, replaced version.

@@ -28,7 +28,15 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 			return err
 		}
 
-		if err := flatten(tx); err != nil {
+		if err := upgrade(tx); err != nil {
+			return err
+		}
+
+		if err := f.replay(tx, meta); err != nil {
+			return err
+		}
+
+		if err := f.beginLog(meta); err != nil {
 			return err
 		}
 
@@ -48,9 +56,7 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 				return nil
 			}
 
-			h := history{whole: tx.Bucket(bucketOf(name, suffixHistory)), tail: tx.Bucket(bucketOf(name, suffixTail))}
-
-			found, err := f.readKind(tx.Bucket(bucketOf(name, suffixItems)), h, name)
+			found, err := f.readKind(tx.Bucket(bucketOf(name, suffixItems)), tx.Bucket(bucketOf(name, suffixHistory)), name)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
@@ -66,29 +72,33 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 
 // readEpoch also checks the key: it fails with a wrong one.
 func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) error {
-	stored := meta.Get(keyEpoch)
-	if stored == nil {
-		return meta.Put(keyEpoch, f.seal.seal(epoch[:], bucketMeta, keyEpoch))
+	if stored := meta.Get(keyEpoch); stored != nil {
+		value, err := f.seal.open(stored, bucketMeta, keyEpoch)
+		if err != nil {
+			return err
+		}
+
+		switch {
+		case len(value) == len(epoch): // of an earlier form
+			copy(epoch[:], value)
+		case len(value) != 1+len(epoch):
+			return fmt.Errorf("its epoch has %d bytes, expected %d", len(value), 1+len(epoch))
+		case value[0] != form:
+			return fmt.Errorf("it is of the form %d, which a later version wrote; this one knows the forms up to %d", value[0], form)
+		default:
+			copy(epoch[:], value[1:])
+
+			return nil
+		}
 	}
 
-	value, err := f.seal.open(stored, bucketMeta, keyEpoch)
-	if err != nil {
-		return err
-	}
-
-	if len(value) != len(epoch) {
-		return fmt.Errorf("its epoch has %d bytes, expected %d", len(value), len(epoch))
-	}
-
-	copy(epoch[:], value)
-
-	return nil
+	return meta.Put(keyEpoch, f.seal.seal(append([]byte{form}, epoch[:]...), bucketMeta, keyEpoch))
 }
 
-func (f *file) readKind(items *bbolt.Bucket, h history, name []byte) (*memory.KindContents, error) {
+func (f *file) readKind(items, history *bbolt.Bucket, name []byte) (*memory.KindContents, error) {
 	out := &memory.KindContents{Items: map[string]memory.Item{}}
 
-	if items == nil || h.whole == nil && h.tail == nil {
+	if items == nil || history == nil {
 		return nil, errors.New("items or history are missing")
 	}
 
@@ -111,7 +121,7 @@ func (f *file) readKind(items *bbolt.Bucket, h history, name []byte) (*memory.Ki
 		return nil, err
 	}
 
-	return out, h.each(func(key, stored []byte) error {
+	return out, history.ForEach(func(key, stored []byte) error {
 		change, err := f.readChange(key, stored, name)
 		if err != nil {
 			return fmt.Errorf("change %x: %w", key, err)

@@ -4,6 +4,7 @@ package bolt
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 
 	"github.com/seed-59268b81/talos/cosi/conformance"
@@ -25,6 +26,17 @@ func FuzzRecord(f *testing.F) {
 
 	f.Add(encodeChange(&memory.Change{ID: "a", Type: state.Updated, OldSeq: 3}, wire))
 	f.Add(append(seqKey(7), wire...))
+	e := entry{
+		Change: memory.Change{ID: "a", Type: state.Updated, Seq: 4, OldSeq: 3, NowWire: wire},
+		kind:   kindKey(resource.Kind{Namespace: "n", Type: "t"}),
+	}
+	generation := [8]byte{1, 2, 3}
+	changes := encodeEntries([]entry{e, e})
+
+	f.Add(e.append(nil))
+	f.Add(changes)
+	f.Add(encodeRecord(generation, 0, changes))
+	f.Add(append(encodeRecord(generation, 0, changes), encodeRecord(generation, 1, changes)...))
 	f.Add([]byte{})
 
 	seal, err := newSealer(bytes.Repeat([]byte{1}, keySize))
@@ -50,6 +62,23 @@ func FuzzRecord(f *testing.F) {
 
 			if again, err := decodeChange(encodeChange(&c, old)); err != nil || again.ID != c.ID || again.OldSeq != c.OldSeq {
 				t.Errorf("got %+v (%v), want %+v", again, err, c)
+			}
+		}
+
+		if all, err := decodeEntries(b); err == nil {
+			if again, err := decodeEntries(encodeEntries(all)); err != nil || !reflect.DeepEqual(again, all) {
+				t.Errorf("got %+v (%v), want %+v", again, err, all)
+			}
+		}
+
+		if all, err := records(b, generation); err == nil {
+			var again []byte
+			for i, sealed := range all {
+				again = append(again, encodeRecord(generation, uint32(i), sealed)...)
+			}
+
+			if !bytes.HasPrefix(b, again) {
+				t.Errorf("got records %x of %x", all, b)
 			}
 		}
 

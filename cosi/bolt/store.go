@@ -6,7 +6,8 @@
 //	st, err := bolt.Open("resources.db")
 //	defer st.Close()
 //
-// Concurrent writes share one disk write. Histories are stored too, so a bookmark stays valid across a restart. With
+// Concurrent writes share one disk write. The last ones are in a second file, resources.db.log, while the store is open, and after a crash
+// until it is opened again: both belong together. Histories are stored too, so a bookmark stays valid across a restart. With
 // a key, all specs and all metadata except the address are encrypted, each bound to its place.
 //
 // Resources are decoded when the file is opened, so register types before that (resource.Register). A resource whose type
@@ -19,8 +20,6 @@ import (
 	"errors"
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/seed-59268b81/talos/cosi/memory"
 )
 
@@ -28,7 +27,7 @@ import (
 type Store struct {
 	*memory.State
 
-	db *bbolt.DB
+	file *file
 }
 
 // Option of Open.
@@ -65,12 +64,14 @@ func Open(path string, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 
-	st, err := load(&file{db: db, seal: seal, history: uint64(o.history)}, o)
+	f := &file{db: db, seal: seal, history: uint64(o.history), log: log{path: path + logSuffix}}
+
+	st, err := load(f, o)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), f.log.close(), db.Close())
 	}
 
-	return &Store{State: st, db: db}, nil
+	return &Store{State: st, file: f}, nil
 }
 
 func load(f *file, o options) (*memory.State, error) {
@@ -90,5 +91,5 @@ func load(f *file, o options) (*memory.State, error) {
 func (s *Store) Close() error {
 	s.State.Close()
 
-	return s.db.Close()
+	return s.file.close()
 }
