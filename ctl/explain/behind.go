@@ -4,7 +4,6 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -30,7 +29,7 @@ func behind(f *Facts) *Finding {
 	}
 
 	for _, c := range all[network.SpecConditionSpec](f, network.NamespaceName) {
-		if c.spec.State == network.SpecDegraded || strings.HasPrefix(c.ID, network.ConditionConflict+"/") {
+		if c.spec.State == network.SpecDegraded {
 			finding.Because = append(finding.Because, instance[network.SpecConditionSpec](network.NamespaceName, c.ID))
 		}
 	}

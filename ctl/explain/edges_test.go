@@ -13,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/network"
+	runtimectl "github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/controllers/secrets"
 	"github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -27,7 +28,9 @@ var edges = sync.OnceValues(func() ([]Edge, error) {
 
 	for _, c := range slices.Concat(
 		etcd.Controllers(etcd.Deps{}), k8s.Controllers(k8s.Deps{}), network.Controllers(&network.Deps{}), time.Controllers(platform.Platform{}),
-		[]controller.Controller{apid.ConfigController()},
+		[]controller.Controller{
+			apid.ConfigController(), runtimectl.EventSinkController(nil), runtimectl.WatchdogController(runtimectl.Watchdogs{}),
+		},
 		secrets.Controllers(), cluster.Controllers(cluster.System), block.Controllers(platform.Platform{}, "", nil),
 	) {
 		if err := rt.RegisterController(c); err != nil {

@@ -199,6 +199,8 @@ func TestScenarios(t *testing.T) {
 			"network-setting",
 			"setting machine.network.interfaces[0].routes is not in effect: link eth0: a route needs a destination or a gateway",
 		},
+		{"network-waiting", "link/eth9 is waiting: the link does not exist"}, // and not DHCP of eth1, which is on by default
+		{"watchdog", "setting watchdog is not in effect: open watchdog: open /dev/watchdog9: no such file or directory"},
 		{"setting", "setting kernel-arguments is not in effect: ip=none: unknown"},
 		{"dhcp-silent", "operator/dhcp4/eth0 is in effect and could not be confirmed: kept, though expired at 2026-11-21T10:30:00Z"},
 		{"maintenance", "the machine is in maintenance: it has no configuration"},
@@ -261,6 +263,20 @@ func TestScenarios(t *testing.T) {
 			golden(t, tc.scenario, b.String())
 		})
 	}
+}
+
+// TestPartOfConfiguration explains a part of the configuration by the condition of the controller that follows it, not by those of others.
+func TestPartOfConfiguration(t *testing.T) {
+	f := facts(t, "watchdog")
+	start := instance[runtime.WatchdogTimerConfigSpec](runtime.NamespaceName, "timer")
+	step := Explain(f, start)
+
+	var b bytes.Buffer
+	if err := Print(&b, "10.5.0.2", f, start, step); err != nil {
+		t.Fatal(err)
+	}
+
+	golden(t, "watchdog-config", b.String())
 }
 
 // TestUnknownStarter: a service whose controller is not known has no further cause.

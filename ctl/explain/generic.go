@@ -132,6 +132,10 @@ func resourceRule(f *Facts, s Symptom) *Finding {
 		}
 	}
 
+	if conditions := conditionsOf(f, s.Type); len(conditions) > 0 {
+		return &Finding{Says: full + " is not in effect", Vague: true, Because: conditions}
+	}
+
 	finding := r.verdict()
 	if finding != nil && r.Owner != "" {
 		if _, fails := find[meta.ControllerStatusSpec](f, r.Owner); fails {

@@ -163,7 +163,7 @@ func conditionOf(kind string) rule {
 }
 
 // specRule explains a spec of the network by its condition. A degraded spec is in effect.
-func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
+func specRule(f *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	id := s.ID
 	finding := &Finding{Evidence: []string{name(s.Type, s.Namespace, id) + ": state " + c.State.String()}}
 
@@ -179,6 +179,12 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 		finding.Try = "check that the DHCP server runs and can be reached from this machine's network"
 	case network.SpecWaiting:
 		finding.Says = id + " is waiting: " + c.Cause
+
+		_, link := origin(f, id)
+		if _, unapplied := condition(f, network.ConditionLink, link); unapplied {
+			finding.Because = []Symptom{instance[network.SpecConditionSpec](network.NamespaceName, network.SpecConditionID(network.ConditionLink, link))}
+		}
+
 		finding.Try = "see what it waits for: talosctl get links, talosctl get addresses, talosctl get specconditions"
 	default:
 		if address, ok := strings.CutPrefix(id, network.ConditionConflict+"/"); ok {
