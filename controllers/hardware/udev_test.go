@@ -44,6 +44,7 @@ type udev struct {
 	applied []string
 	calls   []string
 	fails   int
+	says    string
 }
 
 func (u *udev) Apply(s supervisor.Service) error {
@@ -55,7 +56,7 @@ func (u *udev) Apply(s supervisor.Service) error {
 	return nil
 }
 
-func (u *udev) run(_ context.Context, args ...string) error {
+func (u *udev) run(_ context.Context, args ...string) (string, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
@@ -64,10 +65,10 @@ func (u *udev) run(_ context.Context, args ...string) error {
 	if u.fails > 0 {
 		u.fails--
 
-		return errors.New("no answer")
+		return "", errors.New("no answer")
 	}
 
-	return nil
+	return u.says, nil
 }
 
 // take returns the calls since the last time.
@@ -153,5 +154,31 @@ func TestDevicesStatus(t *testing.T) {
 		if got := u.take(); got != all {
 			t.Errorf("after a restart: got %q", got)
 		}
+	})
+}
+
+// TestIgnoredRules: what udevd ignores of the rules of the configuration has a condition, until the rules are corrected. The text is what
+// systemd 252 prints.
+func TestIgnoredRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &udev{says: "Reading rules file: /usr/lib/udev/rules.d/50-udev-default.rules\n" +
+			"/usr/lib/udev/rules.d/50-udev-default.rules:33 Unknown group 'tty', ignoring\n" +
+			"Reading rules file: /etc/udev/rules.d/99-talos.rules\n" +
+			"/etc/udev/rules.d/99-talos.rules:1 Invalid key/value pair, ignoring.\n" +
+			"/etc/udev/rules.d/99-talos.rules:3 Unknown group 'nogroupx', ignoring\n"}
+		n := controllertest.Start(t, DevicesStatusController(u.run))
+
+		controllertest.Set(n, layout.UdevRules, files.EtcFileSpecSpec{Contents: "BOGUS\n"})
+		controllertest.Set(n, layout.UdevRules, files.EtcFileStatusSpec{SpecVersion: "1"})
+		controllertest.Set(n, UdevdID, service.ServiceSpec{Running: true, Healthy: true})
+		controllertest.Wait(n, rulesCondition, func(s runtime.SettingConditionSpec) bool {
+			return s.Cause == "line 1 Invalid key/value pair, ignoring.; line 3 Unknown group 'nogroupx', ignoring"
+		})
+
+		// Without rules there is nothing to read.
+		controllertest.Set(n, layout.UdevRules, files.EtcFileSpecSpec{})
+		controllertest.Set(n, layout.UdevRules, files.EtcFileStatusSpec{SpecVersion: "2"})
+		cositest.WaitGone[runtime.SettingConditionSpec](n.Environment, rulesCondition)
+		controllertest.Wait(n, runtime.DevicesStatusID, func(s runtime.DevicesStatusSpec) bool { return s.Ready })
 	})
 }

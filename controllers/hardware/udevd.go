@@ -28,19 +28,20 @@ const UdevdID = "udevd"
 // udevEnvironment has udevd and udevadm write to their output, and not to the log of systemd or the kernel.
 var udevEnvironment = []string{"SYSTEMD_LOG_TARGET=console", "PATH=/usr/bin:/usr/sbin"}
 
-// Udevadm runs udevadm with arguments; RunUdevadm outside of tests.
-type Udevadm func(ctx context.Context, args ...string) error
+// Udevadm runs udevadm with arguments and returns what it prints; RunUdevadm outside of tests.
+type Udevadm func(ctx context.Context, args ...string) (string, error)
 
 // RunUdevadm is the Udevadm of the image.
-func RunUdevadm(ctx context.Context, args ...string) error {
+func RunUdevadm(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "/usr/bin/udevadm", args...)
 	cmd.Env = udevEnvironment
 
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("udevadm %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("udevadm %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}
 
-	return nil
+	return string(out), nil
 }
 
 // Applier starts services; supervisor.Supervisor outside of tests.
@@ -98,7 +99,11 @@ func udevd(run Udevadm) supervisor.Service {
 			Env: udevEnvironment, Cgroup: cgroup.Udevd.Path, OOMScoreAdj: -998,
 		},
 		Health: &supervisor.Health{
-			Check:        func(ctx context.Context) error { return run(ctx, "control", "--ping", "--timeout=10") },
+			Check: func(ctx context.Context) error {
+				_, err := run(ctx, "control", "--ping", "--timeout=10")
+
+				return err
+			},
 			InitialDelay: 100 * time.Millisecond, Period: time.Minute, Timeout: 15 * time.Second, Failures: 3,
 		},
 		RestartInterval: time.Second,

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxRoots    = 3   // that are printed in full
+	maxRoots    = 3   // that are printed in full; the others take a line each
 	maxEvidence = 6   // lines of each
 	maxLine     = 300 // characters of a message of a program
 )
@@ -65,7 +65,11 @@ func printRoots(b *strings.Builder, step *Step) {
 
 	for i, chain := range chains {
 		if i == maxRoots {
-			fmt.Fprintf(b, "\nand %s more\n", english.Plural(len(chains)-i, "cause", ""))
+			fmt.Fprintf(b, "\nand %s more:\n", english.Plural(len(chains)-i, "cause", ""))
+
+			for _, chain := range chains[i:] {
+				fmt.Fprintf(b, "  %s\n", cut(chain[len(chain)-1].Says))
+			}
 
 			break
 		}
