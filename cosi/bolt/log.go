@@ -202,8 +202,12 @@ func (f *file) replay(tx *bbolt.Tx, meta *bbolt.Bucket) error {
 	}
 
 	value, err := f.seal.open(stored, bucketMeta, keyLog)
-	if err != nil || len(value) != len(f.log.generation) {
-		return fmt.Errorf("generation of the log: %w", errors.Join(err, errTruncated))
+	if err == nil && len(value) != len(f.log.generation) {
+		err = errTruncated
+	}
+
+	if err != nil {
+		return fmt.Errorf("generation of the log: %w", err)
 	}
 
 	generation := [8]byte(value)
