@@ -79,12 +79,9 @@ func TestBrokenUpgrade(t *testing.T) {
 		return b.withRoot(t, rootWith(t, process1(t, "")))
 	}, "Kernel panic - not syncing: "+watchdogCause)
 	b.Run("the API does not start", func(t *testing.T) {
-		archive, image := b.release(t, "no-api", b.withRoot(t, b.changed(t, func(tree string) error {
-			return os.Remove(filepath.Join(tree, "usr/libexec/sandbox"))
-		})))
-		b.imports(t, archive)
-		b.goesBack(t, "the API does not start", image, `not healthy within 2m30s: .*apid \(the API does not answer`)
+		b.goesBack(t, "the API does not start", b.noAPI(t), `not healthy within 2m30s: .*apid \(the API does not answer`)
 	})
+	b.Run("a power cut at the deadline", b.cut)
 	b.Run("half an image", b.half)
 	b.Run("full EFI partition", b.full)
 }
@@ -138,8 +135,8 @@ func (b broken) imports(t *testing.T, archive string) {
 	})
 }
 
-// goesBack upgrades to an image that cannot run, and waits until the version before serves.
-func (b broken) goesBack(t *testing.T, shape, image, why string) {
+// goesBack upgrades to an image that cannot run, does something as soon as the machine restarts, and waits until the version before serves.
+func (b broken) goesBack(t *testing.T, shape, image, why string, then ...func()) {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), upgradeTime)
@@ -165,6 +162,10 @@ func (b broken) goesBack(t *testing.T, shape, image, why string) {
 	})
 
 	start := time.Now()
+
+	for _, f := range then {
+		f()
+	}
 
 	b.Until("the version before serves again", revertBudget+2*time.Minute, func(ctx context.Context) error {
 		if n := machineStatus(t, b.Cluster).Boots; n < boots+2 {
@@ -201,12 +202,42 @@ func (b broken) goesBack(t *testing.T, shape, image, why string) {
 	b.says(t, why)
 }
 
+// noAPI imports a version whose API does not start, and returns the name of its image.
+func (b broken) noAPI(t *testing.T) string {
+	t.Helper()
+
+	archive, image := b.release(t, "no-api", b.withRoot(t, b.changed(t, func(tree string) error {
+		return os.Remove(filepath.Join(tree, "usr/libexec/sandbox"))
+	})))
+	b.imports(t, archive)
+
+	return image
+}
+
+// cut takes the power away when the deadline of a trial is over, while the machine goes back.
+func (b broken) cut(t *testing.T) {
+	const over = "is reverted: not healthy within 2m30s"
+
+	image, before := b.noAPI(t), strings.Count(b.Console(), over)
+
+	b.goesBack(t, "a power cut at the deadline", image, "not healthy within 2m30s|the machine restarted before the trial was decided", func() {
+		b.Until("the deadline is over", upgradeTime, func(context.Context) error {
+			if strings.Count(b.Console(), over) == before {
+				return errors.New("the trial runs")
+			}
+
+			return nil
+		})
+		powerCycle(t, b.Cluster)
+	})
+}
+
 // says checks that the machine says why it went back.
 func (b broken) says(t *testing.T, why string) {
 	t.Helper()
 
 	for args, want := range map[string]string{
-		"get trials": "boot entry +reverted .*" + why, "get boots": `(?m) -1 .* (reboot over the API|power cut or hard reset|trial \w+ is reverted: .*` + why + `)`,
+		"get trials": "boot entry +reverted .*(" + why + ")", "get boots": `(?m) -1 .* (reboot over the API|power cut or hard reset|trial \w+ is reverted: .*(` + why + `))`,
 	} {
 		if out, err := b.do(t, strings.Fields(args)...); err != nil || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%s: got %s, %v; want %s", args, out, err, want)

@@ -25,7 +25,7 @@ import (
 // refused, and pods have run all the time. It runs the commands of docs/rotate-ca.md.
 func TestRotateCA(t *testing.T) {
 	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are restarts")
-	cluster.NeedsTime(t, 12*time.Minute)
+	cluster.NeedsTime(t, 14*time.Minute)
 
 	l := cluster.NewUserLab(t, "e2e-rotate-ca")
 	l.Create(10*time.Minute, "cluster", "create", "container", "--workers", "1")
