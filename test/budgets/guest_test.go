@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestBond(t *testing.T) {
 		t.Skip("measures times, which needs the whole computer: run make budgets")
 	}
 
-	text := inGuest(t, "./controllers/network", "-test.v", "-test.run=^TestRealBondIsSoonThere$")
+	text := inGuest(t, []string{"test", "-c", "./controllers/network"}, "-test.v", "-test.run=^TestRealBondIsSoonThere$")
 
 	for _, figures := range logged(text, "are there after") {
 		report("bonds in a machine of their own: %s", figures)
@@ -41,8 +42,8 @@ func TestBond(t *testing.T) {
 	}
 }
 
-// inGuest runs the tests of a package, with arguments, as the only program of a virtual machine with the system's kernel. It returns the console.
-func inGuest(t *testing.T, folder string, args ...string) string {
+// inGuest runs what the go command makes as the only program of a virtual machine with the system's kernel, with arguments. It returns the console.
+func inGuest(t *testing.T, command []string, args ...string) string {
 	t.Helper()
 
 	qemu := hosttest.Need(t, "qemu-system-x86_64")
@@ -53,9 +54,9 @@ func inGuest(t *testing.T, folder string, args ...string) string {
 	}
 
 	dir := t.TempDir()
-	init, test := filepath.Join(dir, "init"), filepath.Join(dir, "test")
-	compile(t, "build", "-o", init, "./test/budgets/testdata/guest")
-	compile(t, "test", "-c", "-o", test, folder)
+	init, program := filepath.Join(dir, "init"), filepath.Join(dir, "test")
+	compile(t, init, "build", "./test/budgets/testdata/guest")
+	compile(t, program, command...)
 
 	modules, err := paths.Modules()
 	if err != nil {
@@ -67,7 +68,7 @@ func inGuest(t *testing.T, folder string, args ...string) string {
 	w := cpio.NewWriter(&archive, 0)
 	files(t, w, "lib/modules/"+filepath.Base(modules), modules)
 	file(t, w, "init", init)
-	file(t, w, "test", test)
+	file(t, w, "test", program)
 
 	// The kernel opens it for the output of process 1.
 	for _, err := range []error{w.Folder("dev", 0o755), w.CharDevice("dev/console", 0o600, 5, 1), w.Close()} {
@@ -97,11 +98,11 @@ func inGuest(t *testing.T, folder string, args ...string) string {
 	return string(text)
 }
 
-// compile runs the compiler for a static program.
-func compile(t *testing.T, args ...string) {
+// compile makes a static program with a go command.
+func compile(t *testing.T, program string, command ...string) {
 	t.Helper()
 
-	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd := exec.CommandContext(t.Context(), "go", slices.Insert(slices.Clone(command), 1, "-o", program)...)
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 

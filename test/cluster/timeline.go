@@ -18,9 +18,6 @@ type Moment struct {
 	At   time.Duration
 }
 
-// KernelStarts is the name of the moment in which the firmware and the boot loader have done their part.
-const KernelStarts = "the kernel starts"
-
 // milestones are those of a boot, each with what the console shows when it is reached.
 var milestones = []struct {
 	name string
@@ -28,7 +25,7 @@ var milestones = []struct {
 }{
 	{"the firmware starts the boot loader", regexp.MustCompile(`BdsDxe: starting`)},
 	{"the boot loader has loaded the kernel and the initramfs", regexp.MustCompile(`EFI stub: Loaded initrd`)},
-	{KernelStarts, regexp.MustCompile(`Linux version`)},
+	{"the kernel starts", regexp.MustCompile(`Linux version`)},
 	{"the initramfs is unpacked", regexp.MustCompile(`Freeing initrd memory`)},
 	{"init starts", regexp.MustCompile(`Run /init as init process`)},
 	{"init switches into the root image", regexp.MustCompile(`\[talos\] switching to the root image`)},

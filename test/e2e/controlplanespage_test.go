@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
@@ -276,15 +275,7 @@ func (p *planes) replace(t *testing.T) {
 func (p *planes) takeAway(t *testing.T) {
 	p.takes(t, 4*time.Minute, ``, p.has(t, "-n 10.5.0.4 reset"))
 	p.voting(t, p.nodes[:2]...)
-
-	until(t, time.Minute, "the machine is off", func() error {
-		s, err := p.nodes[2].Status(t.Context())
-		if err == nil && s.Machine.Power != machine.Off {
-			err = fmt.Errorf("its power is %s", s.Machine.Power)
-		}
-
-		return err
-	})
+	p.isOff(t, p.nodes[2])
 }
 
 func (p *planes) reboot(t *testing.T) {

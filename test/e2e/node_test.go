@@ -16,7 +16,7 @@ import (
 
 const (
 	// afterNode is the time that the tests after TestNode take on a slow computer.
-	afterNode = 27 * time.Minute
+	afterNode = 29 * time.Minute
 	// workloadTime is the time until the workload of a virtual machine answers, on a computer of usual speed, with much to spare.
 	workloadTime = 4 * time.Minute
 )
